@@ -147,7 +147,8 @@ impl Workshop {
     ///
     /// # Errors
     ///
-    /// If the folder can't be used, or other users may write to it: who can write there can approve tools.
+    /// If the folder can't be used, or other users own it, may write to it, to something in it or to a folder that it is in:
+    /// who can write there can approve tools.
     pub fn open(sandbox: &Sandbox, folder: impl AsRef<Path>) -> io::Result<Workshop> {
         Ok(Workshop {
             sandbox: sandbox.clone(),

@@ -20,6 +20,20 @@ pub(crate) use disk::RunFolder;
 use filter::Filters;
 use launch::Process;
 
+/// Locks a folder, as long as it is open. Returns `false` if others have it locked, too.
+#[cfg(feature = "extend")]
+pub(crate) fn lock_alone(folder: &std::fs::File) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Locks a folder together with others, as long as it is open.
+#[cfg(feature = "extend")]
+pub(crate) fn lock_shared(folder: &std::fs::File) -> std::io::Result<()> {
+    use rustix::fs::{FlockOperation, flock};
+    Ok(flock(folder, FlockOperation::LockShared)?)
+}
+
 pub(crate) fn probe() -> Report {
     Report {
         supported: true,
@@ -95,6 +109,7 @@ impl Sandbox {
             filters: Filters::new(),
             ready: Mutex::default(),
         }));
+        RunFolder::remove_leftovers(&sandbox.0.policy);
         // The first start shows whether the user can read the interpreter, and whether the lock holds.
         let mut first = launch::start(&sandbox.0)?;
         first.make_ready(&sandbox.0)?;

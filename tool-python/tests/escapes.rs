@@ -499,6 +499,9 @@ fn a_run_dies_with_its_host() {
         .unwrap();
     // Its folder is left behind: nobody is there to delete it.
     let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
+    // It is in use.
+    sandbox(policy()).unwrap();
+    assert!(folder.exists());
     host.kill().unwrap();
     host.wait().unwrap();
     let is_there = || {
@@ -512,7 +515,9 @@ fn a_run_dies_with_its_host() {
         thread::sleep(Duration::from_millis(10));
     }
     assert!(!is_there());
-    let _ = fs::remove_dir_all(folder);
+    // Nobody has it locked any more, so the next sandbox deletes it.
+    sandbox(policy()).unwrap();
+    assert!(!folder.exists());
 }
 
 /// `PR_SET_PDEATHSIG` follows the thread that starts a process.

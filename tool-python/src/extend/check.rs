@@ -101,7 +101,7 @@ impl fmt::Display for Report {
             "the checks found: {} tests passed; of {} different generated inputs, {} returned a value and {} were rejected \
              with ToolError; what the code returned is quoted",
             self.tests.len(),
-            self.inputs.returned + self.inputs.rejected,
+            self.inputs.different,
             self.inputs.returned,
             self.inputs.rejected
         )
@@ -110,6 +110,8 @@ impl fmt::Display for Report {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct InputReport {
+    /// Inputs that were tried; no two are equal.
+    different: usize,
     returned: usize,
     rejected: usize,
     examples: Vec<Json>,
@@ -410,6 +412,7 @@ impl Runner<'_> {
                 }));
             }
             seen.push(arguments);
+            report.different = seen.len();
         }
         if seen.is_empty() {
             return Err(

@@ -23,6 +23,9 @@ const TEXTS: [&str; 12] = [
     "\"quoted\\\"",
 ];
 
+/// Letters of generated strings.
+const LETTERS: &str = "aabcdefghijklmnopqrstuvwxyzABCXYZ0123456789  .,-_/'\"\\éß日\u{1f980}\n";
+
 /// A random number generator: `SplitMix64`.
 pub(super) struct Random(u64);
 
@@ -207,32 +210,110 @@ impl Sampler<'_> {
             self.matching(&parsed, &mut text, 0);
             return text;
         }
-        let fitting = match schema["format"].as_str() {
-            Some("date") => "2026-02-28",
-            Some("date-time") => "2026-02-28T12:30:00Z",
-            Some("time") => "12:30:00Z",
-            Some("duration") => "P1DT2H",
-            Some("email" | "idn-email") => "ada@example.org",
-            Some("uri" | "uri-reference" | "iri" | "iri-reference") => "https://example.org/a?b=c",
-            Some("uuid") => "123e4567-e89b-12d3-a456-426614174000",
-            Some("ipv4") => "127.0.0.1",
-            Some("ipv6") => "2001:db8::1",
-            Some("hostname" | "idn-hostname") => "example.org",
-            Some("json-pointer") => "/a/0",
-            Some("regex") => "^a+$",
-            _ => "",
-        };
-        if !fitting.is_empty() {
-            return fitting.to_owned();
+        if let Some(fitting) = self.formatted(schema["format"].as_str().unwrap_or_default()) {
+            return fitting;
         }
         let bound = |key: &str| schema[key].as_u64().and_then(|b| usize::try_from(b).ok());
         let least = bound("minLength").unwrap_or(0).min(10_000);
         let most = bound("maxLength").unwrap_or(usize::MAX);
-        let text = self.random.pick(&TEXTS).copied().unwrap_or_default();
+        let text = if self.random.below(3) == 0 {
+            self.random.pick(&TEXTS).copied().unwrap_or_default().into()
+        } else {
+            let length = self.random.below(24);
+            self.letters(LETTERS, length)
+        };
         let mut text: String = text.chars().take(most).collect();
         let missing = least.saturating_sub(text.chars().count());
-        text.extend(std::iter::repeat_n('a', missing));
+        text.push_str(&self.letters(LETTERS, missing));
         text
+    }
+
+    fn letters(&mut self, letters: &str, count: usize) -> String {
+        let letters: Vec<_> = letters.chars().collect();
+        let letter = |_| self.random.pick(&letters).copied().unwrap_or('a');
+        (0..count).map(letter).collect()
+    }
+
+    /// Returns a value of a format that JSON Schema names, from its whole domain.
+    fn formatted(&mut self, format: &str) -> Option<String> {
+        Some(match format {
+            "date" => self.date(),
+            "date-time" => format!("{}T{}", self.date(), self.time()),
+            "time" => self.time(),
+            "duration" => {
+                let (days, hours) = (self.random.below(400), self.random.below(24));
+                format!("P{days}DT{hours}H")
+            }
+            "email" | "idn-email" => format!("{}@{}", self.word(), self.host()),
+            "uri" | "uri-reference" | "iri" | "iri-reference" => {
+                let (host, path) = (self.host(), self.word());
+                format!("https://{host}/{path}?b={}", self.random.below(100))
+            }
+            "uuid" => {
+                let (high, low) = (self.random.word(), self.random.word());
+                format!(
+                    "{:08x}-{:04x}-4{:03x}-a{:03x}-{:012x}",
+                    high >> 32,
+                    high >> 16 & 0xFFFF,
+                    high & 0xFFF,
+                    low >> 52,
+                    low & 0xFFFF_FFFF_FFFF
+                )
+            }
+            "ipv4" => {
+                let bytes = [(); 4].map(|()| self.random.below(256).to_string());
+                bytes.join(".")
+            }
+            "ipv6" => {
+                let (high, low) = (self.random.below(1 << 16), self.random.below(1 << 16));
+                format!("2001:db8::{high:x}:{low:x}")
+            }
+            "hostname" | "idn-hostname" => self.host(),
+            "json-pointer" => format!("/{}/{}", self.word(), self.random.below(10)),
+            "regex" => format!("^{}+$", self.word()),
+            _ => return None,
+        })
+    }
+
+    fn word(&mut self) -> String {
+        let length = 1 + self.random.below(8);
+        self.letters("abcdefghijklmnopqrstuvwxyz", length)
+    }
+
+    fn host(&mut self) -> String {
+        let domain = ["example.org", "example.com", "example.net"];
+        let domain = self.random.pick(&domain).copied().unwrap_or_default();
+        format!("{}.{domain}", self.word())
+    }
+
+    /// Returns a day, mostly of the last and this century, sometimes of any year, sometimes a leap day.
+    fn date(&mut self) -> String {
+        let year = match self.random.below(4) {
+            0 => 1 + self.random.below(9_999),
+            _ => 1900 + self.random.below(200),
+        };
+        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let month = 1 + self.random.below(12);
+        let days = match month {
+            2 => 28 + usize::from(is_leap),
+            4 | 6 | 9 | 11 => 30,
+            _ => 31,
+        };
+        let day = match self.random.below(4) {
+            0 => days,
+            _ => 1 + self.random.below(days),
+        };
+        format!("{year:04}-{month:02}-{day:02}")
+    }
+
+    fn time(&mut self) -> String {
+        let (hour, minute) = (self.random.below(24), self.random.below(60));
+        let second = self.random.below(60);
+        let zone = ["Z", "+00:00", "+05:30", "-08:00"];
+        let zone = self.random.pick(&zone).copied().unwrap_or_default();
+        let fraction = ["", "", ".5", ".123456"];
+        let fraction = self.random.pick(&fraction).copied().unwrap_or_default();
+        format!("{hour:02}:{minute:02}:{second:02}{fraction}{zone}")
     }
 
     /// Writes a string that a regular expression matches.
@@ -293,16 +374,32 @@ impl Sampler<'_> {
         }
     }
 
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap
+    )]
     fn number(&mut self, schema: &Value, is_integer: bool) -> Value {
         let bound = |key: &str| schema[key].as_f64();
         let step = bound("multipleOf").filter(|step| *step > 0.0);
         let gap = step.unwrap_or(if is_integer { 1.0 } else { 1e-3 });
         let least = bound("minimum").or(bound("exclusiveMinimum").map(|least| least + gap));
         let most = bound("maximum").or(bound("exclusiveMaximum").map(|most| most - gap));
-        let part = self.random.below(1001) as f64 / 1000.0;
-        let free = [0.0_f64, 1.0, -1.0, 100.0, 1e9, -1e9];
-        let free = *self.random.pick(&free).unwrap_or(&0.0);
+        let part = self.random.below((1 << 20) + 1) as f64 / f64::from(1 << 20);
+        let edges = [0.0_f64, 1.0, -1.0, 100.0, 1e9, -1e9];
+        let free = match self.random.below(4) {
+            0 => *self.random.pick(&edges).unwrap_or(&0.0),
+            1 => self.random.below(201) as f64 - 100.0,
+            // Of every order of magnitude.
+            _ => {
+                let size = 2_f64.powi(self.random.below(53) as i32) * (1.0 + part);
+                if self.random.below(2) == 0 {
+                    size
+                } else {
+                    -size
+                }
+            }
+        };
         let mut number = match (least, most, self.random.below(4)) {
             (Some(least), _, 0) => least,
             (_, Some(most), 1) => most,
@@ -380,8 +477,56 @@ mod tests {
                 }
                 different.insert(value.to_string());
             }
-            let fixed = schema["properties"]["a"]["format"].is_string();
-            assert!(different.len() > 1 || fixed, "{schema}: {different:?}");
+            assert!(different.len() > 1, "{schema}: {different:?}");
+        }
+    }
+
+    /// Twenty draws of a large domain are different, and within it.
+    #[test]
+    fn samples_come_from_the_whole_domain() {
+        let formats = [
+            "date",
+            "date-time",
+            "time",
+            "duration",
+            "email",
+            "uri",
+            "uuid",
+            "ipv4",
+            "ipv6",
+            "hostname",
+            "json-pointer",
+            "regex",
+        ];
+        let mut schemas: Vec<_> = formats
+            .iter()
+            .map(|format| json!({"type": "string", "format": format}))
+            .collect();
+        schemas.extend([
+            json!({"type": "integer"}),
+            json!({"type": "number"}),
+            json!({"type": "integer", "minimum": 1}),
+            json!({"type": "integer", "minimum": 0, "maximum": 1_000_000}),
+            json!({"type": "string"}),
+            json!({"type": "string", "minLength": 5}),
+            json!({"type": "string", "pattern": "^[a-z]{3,9}$"}),
+        ]);
+        for schema in schemas {
+            let root = json!({"type": "object", "properties": {"a": schema}, "required": ["a"]});
+            let tool = DynamicTool::builder("t")
+                .parameters(root.clone())
+                .build(async |_, _| Ok::<_, String>(()))
+                .unwrap();
+            let registry = Registry::builder().tool(tool).build().unwrap();
+            let mut random = Random::new(7);
+            let mut different = std::collections::HashSet::new();
+            for _ in 0..40 {
+                let value = sample(&root, &mut random);
+                let call = ToolCall::new("call_1", "t", value.to_string());
+                assert!(registry.validate(&call).is_ok(), "{root}: {value}");
+                different.insert(value.to_string());
+            }
+            assert!(different.len() >= 18, "{root}: {different:?}");
         }
     }
 

@@ -81,25 +81,56 @@ pub(super) struct Latest {
 
 pub(super) struct Store {
     root: PathBuf,
+    /// The folder, locked together with other processes that use it.
+    lock: Option<File>,
 }
 
 impl Store {
     pub(super) fn open(root: &Path) -> io::Result<Store> {
         create_folder(root, true)?;
         let root = fs::canonicalize(root)?;
-        check_owner(&root)?;
+        check_owners(&root)?;
         create_folder(&root.join(DRAFT_FOLDER), false)?;
-        let store = Store { root };
-        // Left over by a process that ended in between.
-        for entry in fs::read_dir(&store.root)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let is_left_over = name.to_str().is_some_and(|name| name.starts_with(".old-"));
-            if is_left_over && entry.file_type()?.is_dir() {
-                fs::remove_dir_all(entry.path())?;
+        let lock = if cfg!(unix) {
+            Some(File::open(&root)?)
+        } else {
+            None
+        };
+        let store = Store { root, lock };
+        if let Some(lock) = &store.lock {
+            if crate::imp::lock_alone(lock) {
+                store.remove_leftovers()?;
             }
+            crate::imp::lock_shared(lock)?;
         }
         Ok(store)
+    }
+
+    /// Deletes what processes left behind that were killed while they wrote. Nobody else has the folder open.
+    fn remove_leftovers(&self) -> io::Result<()> {
+        let mut folders = vec![self.root.clone(), self.root.join(DRAFT_FOLDER)];
+        folders.extend(self.names()?.into_iter().map(|name| self.root.join(name)));
+        for folder in folders {
+            if !fs::symlink_metadata(&folder)?.is_dir() {
+                continue;
+            }
+            for entry in fs::read_dir(&folder)? {
+                let entry = entry?;
+                let name = entry.file_name();
+                let is_left_over = name
+                    .to_str()
+                    .is_some_and(|name| name.starts_with(".old-") || name.starts_with(".new-"));
+                if !is_left_over {
+                    continue;
+                }
+                if entry.file_type()?.is_dir() {
+                    fs::remove_dir_all(entry.path())?;
+                } else {
+                    fs::remove_file(entry.path())?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns the names of all tools, sorted. Folders with other names are none.
@@ -355,20 +386,48 @@ fn create_folder(path: &Path, with_parents: bool) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::NotADirectory, problem))
 }
 
-/// Who can write to the folder can approve tools.
-fn check_owner(root: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        if fs::metadata(root)?.permissions().mode() & 0o022 != 0 {
-            let problem = format!(
-                "other users may write to {}; remove that right (`chmod go-w`)",
-                root.display()
-            );
-            return Err(io::Error::new(ErrorKind::PermissionDenied, problem));
+/// Who can write to the folder, to one inside, or to one that it is in, can approve tools.
+#[cfg(unix)]
+fn check_owners(root: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    // A folder that this process created has the owner that it acts as.
+    let probe = root.join(format!(".new-{}", unique()));
+    create_folder(&probe, false)?;
+    let own = fs::symlink_metadata(&probe).map(|data| data.uid());
+    fs::remove_dir(&probe)?;
+    let own = own?;
+    let check = |path: &Path, is_outside: bool| {
+        let data = fs::symlink_metadata(path)?;
+        // In a folder with the sticky bit, such as `/tmp`, others can't replace what is not theirs.
+        let is_sticky = is_outside && data.mode() & 0o1000 != 0;
+        let problem = if data.uid() != own && !(is_outside && data.uid() == 0) {
+            "belongs to another user; give it to the user of this program (`chown`)"
+        } else if data.mode() & 0o022 != 0 && !is_sticky && !data.is_symlink() {
+            "is one that other users may write to; remove that right (`chmod go-w`)"
+        } else {
+            return Ok(());
+        };
+        let problem = format!("{} {problem}", path.display());
+        Err(io::Error::new(ErrorKind::PermissionDenied, problem))
+    };
+    for parent in root.ancestors().skip(1) {
+        check(parent, true)?;
+    }
+    let mut todo = vec![(root.to_owned(), 0)];
+    while let Some((path, depth)) = todo.pop() {
+        check(&path, false)?;
+        // `NAME/VERSION`, and nothing below.
+        if depth < 3 && fs::symlink_metadata(&path)?.is_dir() {
+            for entry in fs::read_dir(&path)? {
+                todo.push((entry?.path(), depth + 1));
+            }
         }
     }
-    let _ = root;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_owners(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -415,6 +474,76 @@ mod tests {
         store.retract("a", 1).unwrap();
         assert!(store.latest("a").unwrap().is_none());
         fs::remove_dir_all(root).unwrap();
+    }
+
+    /// Also of another process: a killed one leaves no lock.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn leftovers_are_removed_when_nobody_else_uses_the_folder() {
+        let root = std::env::temp_dir().join(format!("tool-python-store-{}", unique()));
+        let store = Store::open(&root).unwrap();
+        fs::create_dir_all(root.join("a/.new-1-2-3")).unwrap();
+        fs::write(root.join("a/.new-1-2-3/code.py"), "1").unwrap();
+        fs::create_dir(root.join(".old-1-2-3")).unwrap();
+        fs::write(root.join(".drafts/.new-1-2-3"), "1").unwrap();
+        let left = || {
+            let all = ["a/.new-1-2-3", ".old-1-2-3", ".drafts/.new-1-2-3"];
+            all.iter().filter(|path| root.join(path).exists()).count()
+        };
+        let other = Store::open(&root).unwrap();
+        assert_eq!(left(), 3, "they may be in use");
+        drop(store);
+        let third = Store::open(&root).unwrap();
+        assert_eq!(left(), 3, "they may be in use");
+        drop((other, third));
+        drop(Store::open(&root).unwrap());
+        assert_eq!(left(), 0);
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_may_change_is_rejected() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let top = std::env::temp_dir().join(format!("tool-python-store-{}", unique()));
+        let root = top.join("tools");
+        drop(Store::open(&root).unwrap());
+        fs::create_dir_all(root.join("a/1")).unwrap();
+        fs::write(root.join("a/1/code.py"), "1").unwrap();
+        for path in [
+            "",
+            "tools",
+            "tools/.drafts",
+            "tools/a",
+            "tools/a/1",
+            "tools/a/1/code.py",
+        ] {
+            let path: PathBuf = top.join(path).components().collect();
+            let mode = fs::metadata(&path).unwrap().permissions();
+            for writable in [0o770, 0o707] {
+                fs::set_permissions(&path, PermissionsExt::from_mode(writable)).unwrap();
+                let error = Store::open(&root)
+                    .err()
+                    .expect("it is rejected")
+                    .to_string();
+                assert!(
+                    error.contains(&format!("{} is one that", path.display())),
+                    "{error}"
+                );
+            }
+            fs::set_permissions(&path, mode).unwrap();
+            // Only root can give files away.
+            if chown(&path, Some(65534), None).is_ok() {
+                let error = Store::open(&root)
+                    .err()
+                    .expect("it is rejected")
+                    .to_string();
+                assert!(error.contains("belongs to another user"), "{error}");
+                chown(&path, Some(0), None).unwrap();
+            }
+        }
+        drop(Store::open(&root).unwrap());
+        fs::remove_dir_all(top).unwrap();
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock};
 use rustix::io::Errno;
 
 use crate::{Error, File, Policy};
@@ -19,6 +19,9 @@ const DEEPEST: usize = 32;
 
 /// Where libraries keep what they need again. Its files are not results.
 pub(super) const CACHE: &str = ".cache";
+
+/// Of the names of run folders. The number of the process and one for each run follow.
+const PREFIX: &str = "tool-python-run-";
 
 const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -44,13 +47,10 @@ pub(super) struct Usage {
 impl RunFolder {
     pub(super) fn create(policy: &Policy) -> Result<RunFolder, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let parent = policy.folder.clone().unwrap_or_else(std::env::temp_dir);
-        let parent = fs::canonicalize(&parent).map_err(|error| {
-            Error::Policy(format!("the folder `{}`: {error}", parent.display()))
-        })?;
+        let parent = parent(policy)?;
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path = parent.join(format!("tool-python-{}-{number}", std::process::id()));
+            let path = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
             match DirBuilder::new().mode(0o700).create(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
@@ -60,13 +60,46 @@ impl RunFolder {
                     )));
                 }
                 Ok(()) => {
-                    let dir =
-                        rustix::fs::open(&path, FOLDER, Mode::empty()).map_err(io::Error::from)?;
+                    // Another program may have taken it for left behind until it is locked.
+                    let Some(dir) = lock_folder(&path) else {
+                        continue;
+                    };
                     if let Some(user) = policy.user {
                         std::os::unix::fs::fchown(&dir, Some(user.uid), Some(user.gid))?;
                     }
                     return Ok(RunFolder { path, dir });
                 }
+            }
+        }
+    }
+
+    /// Deletes run folders that programs left behind when they were killed: the ones that nobody has locked.
+    pub(super) fn remove_leftovers(policy: &Policy) {
+        let Ok(entries) = parent(policy).and_then(|parent| Ok(fs::read_dir(parent)?)) else {
+            return;
+        };
+        let own = rustix::process::geteuid().as_raw();
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+            let is_run_folder = numbers
+                .and_then(|numbers| numbers.split_once('-'))
+                .is_some_and(|(pid, number)| {
+                    pid.parse::<u32>().is_ok() && number.parse::<u64>().is_ok()
+                });
+            if !is_run_folder {
+                continue;
+            }
+            let Some(dir) = lock_folder(&entry.path()) else {
+                continue;
+            };
+            let is_ours = rustix::fs::fstat(&dir).is_ok_and(|stat| {
+                stat.st_uid == own || policy.user.is_some_and(|user| user.uid == stat.st_uid)
+            });
+            if is_ours {
+                // Dropped, it is deleted.
+                let path = entry.path();
+                drop(RunFolder { path, dir });
             }
         }
     }
@@ -188,6 +221,21 @@ impl Drop for RunFolder {
         self.clear();
         let _ = fs::remove_dir(&self.path);
     }
+}
+
+/// Returns the folder in which run folders are created.
+fn parent(policy: &Policy) -> Result<PathBuf, Error> {
+    let parent = policy.folder.clone().unwrap_or_else(std::env::temp_dir);
+    fs::canonicalize(&parent)
+        .map_err(|error| Error::Policy(format!("the folder `{}`: {error}", parent.display())))
+}
+
+/// Opens a folder and locks it as long as it is open. Returns `None` if somebody else has it locked, or deleted it.
+fn lock_folder(path: &Path) -> Option<OwnedFd> {
+    let dir = rustix::fs::open(path, FOLDER, Mode::empty()).ok()?;
+    flock(&dir, FlockOperation::NonBlockingLockExclusive).ok()?;
+    let (opened, named) = (rustix::fs::fstat(&dir).ok()?, rustix::fs::lstat(path).ok()?);
+    (opened.st_ino == named.st_ino && opened.st_dev == named.st_dev).then_some(dir)
 }
 
 /// Visits everything below a folder, until `usage` has more than `most` files.
