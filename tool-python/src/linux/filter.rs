@@ -34,8 +34,6 @@ enum Only {
     Always,
     /// The lower 32 bits of the argument are one of these.
     OneOf(u8, &'static [u32]),
-    /// All bits of the argument are zero.
-    Zero(u8),
     /// The arguments, under masks, equal these values.
     Masked(&'static [(u8, u64, u64)]),
 }
@@ -134,7 +132,6 @@ const ALLOWED: &[Call] = &[
     free("brk", 12, 214),
     // Pairs of sockets, for event loops. No `sendmsg`: descriptors in flight would hide files from the disk limit.
     free("shutdown", 48, 210),
-    free("recvfrom", 45, 207),
     free("getsockname", 51, 204),
     free("getpeername", 52, 205),
     // Threads.
@@ -223,7 +220,20 @@ const ALLOWED: &[Call] = &[
         199,
         Only::Masked(&[(0, 0xFFFF_FFFF, 1), (1, 0xF, 1)]),
     ),
-    only("sendto", 44, 206, Only::Zero(4)),
+    // To no address. `MSG_DONTWAIT`, `MSG_NOSIGNAL`; not `MSG_OOB`, which is kept beside the buffer of a socket.
+    only(
+        "sendto",
+        44,
+        206,
+        Only::Masked(&[(3, 0xFFFF_FFFF & !0x4040, 0), (4, u64::MAX, 0)]),
+    ),
+    // The same, `MSG_PEEK`, `MSG_WAITALL`. Not `MSG_ERRQUEUE`.
+    only(
+        "recvfrom",
+        45,
+        207,
+        Only::Masked(&[(3, 0xFFFF_FFFF & !0x4142, 0)]),
+    ),
     // No flags or `CLOSE_RANGE_CLOEXEC`. Not `CLOSE_RANGE_UNSHARE`, which copies the table of descriptors.
     only("close_range", 436, 436, Only::OneOf(2, &[0, 4])),
     only("open", 2, NONE, Only::Masked(&[(2, SET_ID, 0)])),
@@ -349,7 +359,6 @@ fn rules(only: &Only) -> Vec<SeccompRule> {
                 )])
             })
             .collect(),
-        Only::Zero(argument) => vec![rule(vec![condition(*argument, Length::Qword, Op::Eq, 0)])],
         Only::Masked(fields) => vec![rule(
             fields
                 .iter()
@@ -453,7 +462,7 @@ mod tests {
             for call in ALLOWED {
                 let mut arguments = [0; 6];
                 match call.only {
-                    Only::Always | Only::Zero(_) => {}
+                    Only::Always => {}
                     Only::OneOf(argument, values) => {
                         arguments[usize::from(argument)] = u64::from(values[0]);
                     }
@@ -539,6 +548,12 @@ mod tests {
                 ("socketpair", [2, 1, 0, 0, 0, 0]),
                 ("socketpair", [1, 2, 0, 0, 0, 0]),
                 ("sendto", with(4, 0x1_0000_0000)),
+                ("sendto", with(4, 1)),
+                ("sendto", with(3, 1)),
+                ("sendto", with(3, 0x8000_0000)),
+                ("recvfrom", with(3, 1)),
+                ("recvfrom", with(3, 0x2000)),
+                ("recvfrom", with(3, 0x4000_0000)),
                 ("clone", with(0, 0x3D_0F00 - CLONE_FILES)),
                 ("close_range", with(2, 2)),
                 ("openat", with(3, 0o4755)),
@@ -550,6 +565,9 @@ mod tests {
                     Some(EPERM),
                     "{name} {arguments:?} of {arch:?}"
                 );
+            }
+            for (name, flags) in [("sendto", 0x4040), ("recvfrom", 0x4142), ("recvfrom", 0)] {
+                assert_eq!(verdict(arch, audit, name, with(3, flags)), Some(ALLOW));
             }
             let threads_of_glibc_and_musl = [0x3D_0F00, 0x7D_0F00];
             for flags in threads_of_glibc_and_musl {
