@@ -2,6 +2,7 @@
 
 mod shown;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -10,8 +11,9 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use futures_channel::{mpsc, oneshot};
-use futures_util::StreamExt;
+use futures_util::future::abortable;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value as Json, json};
 use tool_core::content::{Content, Image};
 use tool_core::dynamic::{DynamicTool, DynamicToolError};
@@ -191,7 +193,7 @@ impl CodeTool {
                  `f(x=1)` waits; `await f.start(x=1)` runs side by side in `asyncio.gather`, and `await` works at the \
                  top level. A failed call raises `ToolError`.{search} No network, no other programs; files are gone \
                  after the run.\n\n```python\n{}```",
-                functions.stubs
+                functions.shown
             )
         } else {
             "Runs Python code and returns what it prints, the value of its last line, its pictures (open figures of \
@@ -266,18 +268,35 @@ impl Shared {
                 .run(&code, &Inputs::new(), &tools, limits)
         })?;
         let mut running = FuturesUnordered::new();
+        let mut handles = HashMap::new();
         let mut number = 0_u64;
         let outcome = poll_fn(|context| {
             loop {
-                while let Poll::Ready(Some(host_call)) = incoming.poll_next_unpin(context) {
-                    number += 1;
-                    running.push(self.answer(host_call, &call, number));
+                while let Poll::Ready(Some(said)) = incoming.poll_next_unpin(context) {
+                    match said {
+                        Said::Call(host_call) => {
+                            number += 1;
+                            let id = host_call.id();
+                            let answer = self.answer(host_call, &call, number);
+                            let (answer, handle) = abortable(answer.map(move |()| id));
+                            running.push(answer);
+                            handles.insert(id, handle);
+                        }
+                        Said::Cancel(id) => {
+                            if let Some(handle) = handles.remove(&id) {
+                                handle.abort();
+                            }
+                        }
+                    }
                 }
                 if let Poll::Ready(outcome) = Pin::new(&mut run).poll(context) {
                     return Poll::Ready(outcome);
                 }
-                if !matches!(running.poll_next_unpin(context), Poll::Ready(Some(()))) {
-                    return Poll::Pending;
+                match running.poll_next_unpin(context) {
+                    Poll::Ready(Some(Ok(id))) => drop(handles.remove(&id)),
+                    // It was cancelled.
+                    Poll::Ready(Some(Err(_))) => {}
+                    Poll::Ready(None) | Poll::Pending => return Poll::Pending,
                 }
             }
         });
@@ -364,15 +383,15 @@ fn give(call: HostCall, result: &ToolResult) {
 pub(crate) fn failure(outcome: &Outcome, most: usize) -> String {
     let mut text = String::new();
     if let EndedBy::Raised(exception) = &outcome.ended_by {
-        // Frames of the library tell a model nothing.
-        let mut is_own = false;
+        // Frames of libraries and of this crate tell a model nothing.
+        let mut is_foreign = false;
         for line in exception.traceback.lines() {
             if let Some(place) = line.strip_prefix("  File \"") {
-                is_own = place.starts_with("<string>\"") || place.starts_with("<prelude>\"");
+                is_foreign = !place.starts_with("<code>\"");
             } else if !line.starts_with("    ") {
-                is_own = false;
+                is_foreign = false;
             }
-            if !is_own {
+            if !is_foreign {
                 text.push_str(line);
                 text.push('\n');
             }
@@ -391,7 +410,14 @@ pub(crate) fn failure(outcome: &Outcome, most: usize) -> String {
 /// Hands calls to the task that runs them.
 struct Functioning<'a> {
     shared: &'a Shared,
-    calls: mpsc::UnboundedSender<HostCall>,
+    calls: mpsc::UnboundedSender<Said>,
+}
+
+/// What the code says to the task that makes its calls.
+enum Said {
+    Call(HostCall),
+    /// It no longer waits for this call.
+    Cancel(u64),
 }
 
 impl Tools for Functioning<'_> {
@@ -401,7 +427,11 @@ impl Tools for Functioning<'_> {
 
     fn call(&self, call: HostCall) {
         // Dropped, and thereby failed, if nobody waits for the run any more.
-        let _ = self.calls.unbounded_send(call);
+        let _ = self.calls.unbounded_send(Said::Call(call));
+    }
+
+    fn cancel(&self, id: u64) {
+        let _ = self.calls.unbounded_send(Said::Cancel(id));
     }
 }
 

@@ -46,6 +46,12 @@ pub trait Tools: Sync {
     /// Handles a call. Runs on the thread of the run, which enforces limits: it should hand on slow work with the call,
     /// which can be answered from any thread.
     fn call(&self, call: HostCall);
+
+    /// Told when the code no longer waits for the answer to a call, such as after `asyncio.wait_for`. `id` is its
+    /// [`HostCall::id`]. The call should be answered all the same, or dropped. Does nothing by default.
+    fn cancel(&self, id: u64) {
+        let _ = id;
+    }
 }
 
 /// No tools: code can't call the host.
@@ -82,6 +88,11 @@ pub struct HostCall {
 }
 
 impl HostCall {
+    /// Returns its number, which no other call of the run has while this one has no answer.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
     /// Returns the name that the code called. It need not be one of [`Tools::names`].
     pub fn name(&self) -> &str {
         &self.name

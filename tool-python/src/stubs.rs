@@ -7,7 +7,8 @@ use tool_core::schema::Json;
 use tool_core::{Registry, ToolEntry};
 
 /// Returns Python stubs of the tools of a registry: a function for each tool that is not deferred, with types from
-/// its schemas and a docstring from its descriptions. They pass `mypy --strict` as a `.pyi` file.
+/// its schemas and a docstring from its descriptions, with its `start`, `ToolError` and `call_tool`. They pass
+/// `mypy --strict` and pyright as a `.pyi` file.
 ///
 /// A tool or a parameter whose name is not a Python identifier, is a keyword or hides a builtin gets another name.
 /// A tool without an output schema returns a `str`.
@@ -37,7 +38,10 @@ pub fn stubs(registry: &Registry) -> String {
 
 /// The tools of a registry as Python functions.
 pub(crate) struct Functions {
+    /// Stubs for a type checker.
     pub(crate) stubs: String,
+    /// The same without what is true of all: the function `start` of each, the helpers and the imports.
+    pub(crate) shown: String,
     /// Python source that defines the functions, deferred tools included.
     pub(crate) prelude: String,
     pub(crate) has_deferred: bool,
@@ -66,16 +70,25 @@ impl Functions {
             let parameters = ["query", "limit"].map(|key| (key.to_owned(), key.to_owned()));
             let name = "search_tools".to_owned();
             bindings.push((name.clone(), name, parameters.to_vec()));
-            writer.functions.push_str(
+            writer.functions.push(
                 "def search_tools(query: str, limit: int = 5) -> str:\n    \"\"\"Finds more tools. Call one with \
-                 `call_tool(name, **arguments)`.\"\"\"\n\n",
+                 `call_tool(name, **arguments)`.\"\"\"\n\n"
+                    .to_owned(),
             );
         }
         // JSON texts of strings and arrays are Python literals.
         let bindings = serde_json::to_string(&bindings).expect("strings serialize");
+        let mut classes: Vec<_> = writer.names.iter().collect();
+        classes.sort();
+        let classes = serde_json::to_string(&classes).expect("strings serialize");
+        let shown = writer.shown();
+        let declared = serde_json::to_string(&shown).expect("strings serialize");
         Functions {
-            stubs: writer.finish(),
-            prelude: format!("{HELPERS}\n_bind_all({bindings})\ndel _bind, _bind_all\n"),
+            stubs: writer.stubs(),
+            shown,
+            prelude: format!(
+                "{HELPERS}\n_bind_all({bindings})\n_declare({declared}, {classes})\ndel _bind, _bind_all, _declare\n"
+            ),
             has_deferred,
         }
     }
@@ -95,7 +108,8 @@ const BUILTINS: &str = "\
     locals map max memoryview min next object oct open ord pow print property quit range repr \
     reversed round set setattr slice sorted staticmethod str sum super tuple type vars zip \
     Exception BaseException TypeError ValueError KeyError ToolError call_tool start_tool \
-    search_tools Any Literal NotRequired TypeAlias TypedDict";
+    search_tools Any Callable Coroutine Generic Literal NotRequired ParamSpec TypeAlias TypeVar \
+    TypedDict _P _R _Tool _tool";
 
 fn is_reserved(name: &str) -> bool {
     is_keyword(name) || BUILTINS.split(' ').any(|other| other == name)
@@ -150,7 +164,7 @@ fn unique(name: String, taken: &mut HashSet<String>) -> String {
 #[derive(Default)]
 struct Writer {
     classes: String,
-    functions: String,
+    functions: Vec<String>,
     names: HashSet<String>,
 }
 
@@ -193,6 +207,12 @@ impl Writer {
                 } else {
                     format!(" = {}", default(property))
                 };
+                // A default outside of the type is a value, too.
+                let kind = if default == " = None" && !accepts_none(&kind) {
+                    format!("{kind} | None")
+                } else {
+                    kind
+                };
                 signature.push(format!("{name}: {kind}{default}"));
                 let note = note(property);
                 if !note.is_empty() {
@@ -211,16 +231,16 @@ impl Writer {
                 }
             };
             let text = docstring(tool.prompt().trim());
-            let _ = write!(
-                self.functions,
+            let mut function = format!(
                 "def {name}({}) -> {result}:\n    \"\"\"{text}",
                 signature.join(", ")
             );
             if notes.is_empty() {
-                self.functions.push_str("\"\"\"\n\n");
+                function.push_str("\"\"\"\n\n");
             } else {
-                let _ = write!(self.functions, "\n\n{notes}    \"\"\"\n\n");
+                let _ = write!(function, "\n\n{notes}    \"\"\"\n\n");
             }
+            self.functions.push(function);
         }
         parameters
             .into_iter()
@@ -408,22 +428,80 @@ impl Writer {
         name
     }
 
-    fn finish(self) -> String {
-        let body = format!("{}{}", self.classes, self.functions);
-        let imports: Vec<_> = ["Any", "Literal", "NotRequired", "TypeAlias", "TypedDict"]
-            .into_iter()
-            .filter(|name| {
-                let mut words = body.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-                words.any(|word| word == *name)
+    /// Returns the classes and functions, as models read them.
+    fn shown(&self) -> String {
+        with_imports(format!("{}{}", self.classes, self.functions.concat()))
+    }
+
+    /// Returns everything that code finds, as type checkers read it.
+    fn stubs(&self) -> String {
+        let functions = self.functions.iter();
+        let functions: String = functions
+            .map(|function| {
+                if function.starts_with("def search_tools(") {
+                    function.clone()
+                } else {
+                    format!("@_tool\n{function}")
+                }
             })
             .collect();
-        let head = if imports.is_empty() {
-            String::new()
-        } else {
-            format!("from typing import {}\n\n", imports.join(", "))
-        };
-        format!("{head}{}\n", body.trim_end())
+        with_imports(format!("{HEAD}{}{functions}", self.classes))
     }
+}
+
+/// What is true of all tools.
+const HEAD: &str = "\
+_P = ParamSpec(\"_P\")
+_R = TypeVar(\"_R\")
+
+class _Tool(Generic[_P, _R]):
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        \"\"\"Calls the tool and waits for its result.\"\"\"
+
+    def start(self, *args: _P.args, **kwargs: _P.kwargs) -> Coroutine[Any, Any, _R]:
+        \"\"\"Calls the tool when it is awaited, side by side with other calls.\"\"\"
+
+def _tool(function: Callable[_P, _R]) -> _Tool[_P, _R]: ...
+
+class ToolError(Exception):
+    \"\"\"A tool failed.\"\"\"
+
+def call_tool(name: str, /, **arguments: Any) -> Any:
+    \"\"\"Calls a tool by its name.\"\"\"
+
+";
+
+/// Adds the import of what the stubs use.
+fn with_imports(body: String) -> String {
+    let imports: Vec<_> = [
+        "Any",
+        "Callable",
+        "Coroutine",
+        "Generic",
+        "Literal",
+        "NotRequired",
+        "ParamSpec",
+        "TypeAlias",
+        "TypeVar",
+        "TypedDict",
+    ]
+    .into_iter()
+    .filter(|name| {
+        let mut words = body.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        words.any(|word| word == *name)
+    })
+    .collect();
+    let head = if imports.is_empty() {
+        String::new()
+    } else {
+        format!("from typing import {}\n\n", imports.join(", "))
+    };
+    format!("{head}{}\n", body.trim_end())
+}
+
+/// Returns `true` if `None` is one of the values of a type.
+fn accepts_none(kind: &str) -> bool {
+    kind == "Any" || kind.split(" | ").any(|part| part == "None")
 }
 
 fn keywords() -> HashSet<String> {

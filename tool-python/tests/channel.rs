@@ -227,8 +227,9 @@ fn calls_without_an_answer_do_not_hold_back_the_end() {
     let code = "
 import os, stat
 fd = next(n for n in range(3, 100) if stat.S_ISSOCK(os.fstat(n).st_mode))
-call = b'{\"call\":1,\"name\":\"echo\",\"arguments\":{}}'
-os.write(fd, (len(call).to_bytes(4, 'little') + call) * 100)
+for n in range(100):
+    call = b'{\"call\":%d,\"name\":\"echo\",\"arguments\":{}}' % n
+    os.write(fd, len(call).to_bytes(4, 'little') + call)
 'the end'";
     let host = Full::new();
     let limits = Limits {
@@ -287,6 +288,17 @@ fn the_prelude_defines_functions_in_the_same_namespace() {
     assert_eq!(text(&run(&sandbox, "add(1, b=2)", &Typed)), "3");
 }
 
+/// Never answers calls of `slow`.
+struct Slow(Mutex<Vec<HostCall>>);
+impl Tools for Slow {
+    fn call(&self, call: HostCall) {
+        match call.name() {
+            "slow" => self.0.lock().unwrap().push(call),
+            _ => call.fail("no such tool"),
+        }
+    }
+}
+
 #[test]
 fn hostile_messages_end_the_run_and_never_the_host() {
     let Some(sandbox) = sandbox(policy()) else {
@@ -299,6 +311,7 @@ fd = next(n for n in range(100) if n > 2 and stat.S_ISSOCK(os.fstat(n).st_mode))
 def frame(data):
     os.write(fd, len(data).to_bytes(4, 'little') + data)
 ";
+    let slow = Slow(Mutex::default());
     let few = Limits {
         calls: 100,
         message: 100_000,
@@ -330,6 +343,21 @@ def frame(data):
         (
             "arguments",
             "frame(b'{\"call\":1,\"name\":\"x\",\"arguments\":[]}')",
+            "a message that is not valid",
+        ),
+        (
+            "one number twice",
+            "frame(b'{\"call\":1,\"name\":\"slow\",\"arguments\":{}}')\nframe(b'{\"call\":1,\"name\":\"slow\",\"arguments\":{}}')\nwhile True: pass",
+            "two calls with one number",
+        ),
+        (
+            "a call and its end in one",
+            "frame(b'{\"call\":1,\"name\":\"x\",\"arguments\":{},\"cancel\":1}')",
+            "a message that is not valid",
+        ),
+        (
+            "ends calls that nobody made",
+            "for n in range(10000): frame(b'{\"cancel\":%d}' % n)\nframe(b'garbage')",
             "a message that is not valid",
         ),
         (
@@ -375,7 +403,7 @@ def frame(data):
         ("silence", "import time\ntime.sleep(100)", "too long"),
     ] {
         let outcome = sandbox
-            .run(&format!("{channel}{code}"), &Inputs::new(), &NoTools, &few)
+            .run(&format!("{channel}{code}"), &Inputs::new(), &slow, &few)
             .unwrap();
         let ended_by = outcome.ended_by.to_string();
         assert!(ended_by.contains(expected), "{what}: {outcome:?}");

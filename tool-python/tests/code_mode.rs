@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{policy, sandbox};
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{CallContext, Registry, ToolCall, ToolResult, tool, tools};
@@ -130,6 +131,227 @@ async fn calls_run_side_by_side_in_gather() {
         return;
     };
     assert_eq!(result, json!({"value": [0, 1, 2]}));
+}
+
+/// As models write it.
+#[tokio::test]
+async fn calls_are_started_where_they_are_awaited() {
+    let code = "
+import asyncio
+async def both(a):
+    return await add(a, b=2) + await add(a)
+[
+    await add(1),
+    await both(1),
+    await asyncio.gather(*[meet(n) for n in range(3)]),
+    await asyncio.gather(meet(0), *(meet(n) for n in [1]), meet.start(2)),
+    await asyncio.wait_for(add(2), 10),
+    await asyncio.create_task(add(3)),
+    add(4),
+    len([await add(n) for n in range(3)]),
+]";
+    let Some(result) = run_tools(code).await else {
+        return;
+    };
+    let expected = json!([2, 5, [0, 1, 2], [0, 1, 2], 3, 4, 5, 3]);
+    assert_eq!(result["value"], expected);
+    // A function of the code's own with the name of a tool is its own.
+    let own = "
+async def add(a): return a * 100
+await add(2)";
+    assert_eq!(run_tools(own).await.unwrap()["value"], 200);
+    // A class, a parameter and a loop with the name of a tool, and a value that is no coroutine.
+    let own = "
+class add:
+    def __init__(self, a): self.a = a
+    def __await__(self):
+        yield from ()
+        return self.a
+(await add(7), [str(divide) for divide in 'ab'])";
+    assert_eq!(
+        run_tools(own).await.unwrap()["value"],
+        json!([7, ["a", "b"]])
+    );
+}
+
+#[tokio::test]
+async fn a_started_call_that_is_never_awaited_is_an_error_with_its_line() {
+    for (code, line) in [
+        ("x = 1\nadd.start(1)\nx", 2),
+        ("def f():\n    return add.start(1)\nf()\n1", 2),
+        (
+            "import asyncio\nasync def main():\n    await add(1)\n    x = add.start(2)\nawait main()",
+            4,
+        ),
+        (
+            "calls = [add.start(n) for n in range(2)]\nawait calls[0]",
+            1,
+        ),
+    ] {
+        let tool = |sandbox: &_| code_mode(sandbox, &tools_of_the_test());
+        let Some(result) = run(tool, code).await else {
+            return;
+        };
+        let expected = format!("line {line} starts a call of add that is never awaited");
+        assert!(result.is_error(), "{code}: {}", result.content());
+        assert!(
+            result.content().contains(&expected),
+            "{code}: {}",
+            result.content()
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_the_stubs_name_exists_and_tells_the_truth() {
+    let code = r#"
+import inspect, io, contextlib
+with contextlib.redirect_stdout(io.StringIO()) as said:
+    help(add)
+[str(inspect.signature(add)), "Adds two numbers." in said.getvalue(), add.__doc__, add(1, 2), await add.start(2)]"#;
+    let Some(result) = run_tools(code).await else {
+        return;
+    };
+    let expected = json!([
+        "(a: int, b: int = 1) -> int",
+        true,
+        "Adds two numbers.",
+        3,
+        3
+    ]);
+    assert_eq!(result["value"], expected);
+
+    let sandbox = sandbox(policy()).unwrap();
+    let tool = tool_core::dynamic::DynamicTool::foreign("plan")
+        .parameters(json!({
+            "type": "object",
+            "properties": {
+                "place": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+                "tree": {"$ref": "#/$defs/Tree"},
+                "odd": {"type": "object", "properties": {"from": {"type": "string"}}},
+            },
+            "$defs": {"Tree": {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}}},
+        }))
+        .build(async |arguments, _| Ok::<_, String>(arguments.to_string()))
+        .unwrap();
+    let tools = Registry::builder().tool(tool).build().unwrap();
+    let tool = code_mode(&sandbox, &tools)
+        .limits(limits())
+        .build()
+        .unwrap();
+    let description = tool.spec().description.to_string();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    let classes: Vec<_> = description
+        .lines()
+        .filter_map(|line| {
+            line.strip_prefix("class ")
+                .map(|rest| rest.split('(').next().unwrap())
+                .or_else(|| line.split_once(" = TypedDict(").map(|(name, _)| name))
+        })
+        .collect();
+    assert!(classes.len() >= 2, "{description}");
+    let code = format!(
+        "place: PlanPlace = PlanPlace(city='x')\n[{}] and plan(place)",
+        classes.join(", ")
+    );
+    let call = ToolCall::new("call_1", "run_code", json!({"code": code}));
+    let result = registry.call(call).await;
+    assert!(result.content().contains("city"), "{}", result.content());
+}
+
+#[tokio::test]
+async fn code_that_returns_nothing_is_told_so() {
+    let Some(result) = run_tools("result = add(1)").await else {
+        return;
+    };
+    assert!(
+        result["note"]
+            .as_str()
+            .unwrap()
+            .contains("nothing was printed or returned")
+    );
+    assert!(run_tools("print(add(1))").await.unwrap()["note"].is_null());
+}
+
+/// Says when it is dropped.
+struct Dropped(tokio::sync::mpsc::UnboundedSender<()>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+#[tokio::test]
+async fn a_wait_that_times_out_cancels_the_call() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let (sender, mut dropped) = tokio::sync::mpsc::unbounded_channel();
+    let slow = tool_core::dynamic::DynamicTool::builder("slow")
+        .build(move |_, _| {
+            let guard = Dropped(sender.clone());
+            async move {
+                std::future::pending::<()>().await;
+                drop(guard);
+                Ok::<_, String>(1)
+            }
+        })
+        .unwrap();
+    let wait = tool_core::dynamic::DynamicTool::builder("wait");
+    let dropped = Arc::new(tokio::sync::Mutex::new(
+        async move { dropped.recv().await }.boxed(),
+    ));
+    let wait = wait
+        .build(move |_, _| {
+            let dropped = Arc::clone(&dropped);
+            async move { Ok::<_, String>(dropped.lock().await.as_mut().await.is_some()) }
+        })
+        .unwrap();
+    let tools = Registry::builder().tool(slow).tool(wait).build().unwrap();
+    let tool = code_mode(&sandbox, &tools)
+        .limits(limits())
+        .build()
+        .unwrap();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    let code = "
+import asyncio
+try:
+    await asyncio.wait_for(slow.start(), 0.05)
+    said = 'it returned'
+except TimeoutError:
+    said = wait()
+said";
+    let call = ToolCall::new("call_1", "run_code", json!({"code": code}));
+    let result = registry.call(call).await;
+    assert_eq!(result.content(), r#"{"value":true}"#);
+}
+
+#[tokio::test]
+async fn a_traceback_shows_the_lines_of_the_code_alone() {
+    let code = "
+import asyncio
+async def one(n):
+    return await divide(n, 0)
+async def main():
+    return await asyncio.gather(one(1), one(2))
+await main()";
+    let tool = |sandbox: &_| code_mode(sandbox, &tools_of_the_test());
+    let Some(result) = run(tool, code).await else {
+        return;
+    };
+    let text = result.content();
+    for part in [
+        "line 4, in one",
+        "return await divide(n, 0)",
+        "line 7",
+        "can't divide by 0",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for part in ["<string>", "<prelude>", "/asyncio/"] {
+        assert!(!text.contains(part), "{part}: {text}");
+    }
 }
 
 #[tokio::test]

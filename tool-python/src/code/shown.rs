@@ -100,12 +100,15 @@ impl Ran {
         if shown < all {
             left_out.push(format!("files: {} of {all}", all - shown));
         }
+        let is_empty = costs.iter().sum::<usize>() == 0 && outcome.files.is_empty();
+        let nothing = "nothing was printed or returned; end with an expression, such as the name of a variable";
         let note = (!left_out.is_empty()).then(|| {
             format!(
                 "the result is limited to {most} bytes and what was left out is not kept; run again and return a slice, a \
                  count or a summary"
             )
         });
+        let note = note.or_else(|| is_empty.then(|| nothing.to_owned()));
         Ran {
             value,
             repr,

@@ -151,6 +151,7 @@ _known = site.removeduppaths()
 _known = site.venv(_known)
 site.addsitepackages(_known)
 site.setquit()
+site.sethelper()
 
 import _thread, io
 
@@ -325,6 +326,7 @@ def _ask(name, arguments, slot):
         number = _next
     _slots[number] = slot
     send('{"call":%d,"name":%s,"arguments":%s}' % (number, quote(name), text))
+    return number
 
 
 def call_tool(name, /, **arguments):
@@ -367,30 +369,139 @@ async def start_tool(name, /, **arguments):
     slot.loop = asyncio.get_running_loop()
     slot.future = slot.loop.create_future()
     slot.loop.add_reader(CHANNEL, _readable)
-    _ask(name, arguments, slot)
+    number = _ask(name, arguments, slot)
     try:
         return await slot.future
     finally:
+        if slot.answer is None:
+            send('{"cancel":%d}' % number)
         if not any(other.future is not None and other.loop is slot.loop for other in _slots.values()):
             slot.loop.remove_reader(CHANNEL)
+
+
+_Function = type(need)
+
+# Started calls that nobody has awaited yet, by `id`.
+_idle = {}
+
+
+def _line():
+    """Returns the line of the code that runs."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != "<code>":
+        frame = frame.f_back
+    return 0 if frame is None else frame.f_lineno
+
+
+class Started:
+    """A call that was started: a coroutine, which makes the call when it is awaited or becomes a task."""
+
+    def __init__(self, name, coroutine):
+        self._coroutine, self._name, self._at = coroutine, name, _line()
+        _idle[id(self)] = self
+
+    def __await__(self):
+        _idle.pop(id(self), None)
+        return self._coroutine.__await__()
+
+    def send(self, value):
+        _idle.pop(id(self), None)
+        return self._coroutine.send(value)
+
+    def throw(self, *error):
+        _idle.pop(id(self), None)
+        return self._coroutine.throw(*error)
+
+    def close(self):
+        self._coroutine.close()
+
+
+def _check_idle():
+    for started in _idle.values():
+        started.close()
+    for started in _idle.values():
+        raise ToolError(
+            "line %d starts a call of %s that is never awaited, so it was not made; write `await %s.start(…)`"
+            % (started._at, started._name, started._name)
+        )
 
 
 def _tool(name):
     def tool(**arguments):
         return call_tool(name, **arguments)
 
-    async def start(**arguments):
-        return await start_tool(name, **arguments)
+    def start(**arguments):
+        return Started(name, start_tool(name, **arguments))
 
     tool.__name__ = tool.__qualname__ = name
     tool.start = start
     return tool
 
 
-def _compiled(code):
+# What takes coroutines. A call of a tool in their arguments is started instead of made.
+_TAKERS = {"gather", "wait_for", "create_task", "ensure_future", "shield", "as_completed"}
+
+
+def _start_awaited(tree, tools):
+    """Makes `await f(1)` and `gather(f(1), f(2))` start the calls: `f(1)` waits for its result, which can't be awaited."""
+    import _ast
+
+    def is_call(node):
+        return type(node) is _ast.Call and type(node.func) is _ast.Name and node.func.id in tools
+
+    def start(node):
+        old = node.func
+        place = {key: getattr(old, key) for key in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
+        node.func = _ast.Attribute(old, "start", _ast.Load(), **place)
+
+    def start_inside(node):
+        kind = type(node)
+        if is_call(node):
+            start(node)
+        elif kind in (_ast.List, _ast.Tuple, _ast.Set):
+            for item in node.elts:
+                start_inside(item)
+        elif kind is _ast.Starred:
+            start_inside(node.value)
+        elif kind in (_ast.ListComp, _ast.GeneratorExp, _ast.SetComp):
+            start_inside(node.elt)
+
+    nodes, todo, bound = [], [tree], set()
+    while todo:
+        node = todo.pop()
+        kind = type(node)
+        if kind is list:
+            todo.extend(node)
+        elif isinstance(node, _ast.AST):
+            nodes.append(node)
+            if kind is _ast.Name and type(node.ctx) is not _ast.Load:
+                bound.add(node.id)
+            elif kind is _ast.arg:
+                bound.add(node.arg)
+            elif kind in (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef):
+                bound.add(node.name)
+            elif kind is _ast.alias:
+                bound.add(node.asname or node.name)
+            todo.extend(getattr(node, field, None) for field in node._fields)
+    tools = tools - bound
+    for node in nodes:
+        kind = type(node)
+        if kind is _ast.Await and is_call(node.value):
+            start(node.value)
+        elif kind is _ast.Call:
+            taker = getattr(node.func, "attr", getattr(node.func, "id", None))
+            of = getattr(getattr(node.func, "value", None), "id", "asyncio")
+            if taker in _TAKERS or taker in ("run", "wait") and of == "asyncio":
+                for item in node.args:
+                    start_inside(item)
+
+
+def _compiled(code, tools):
     """Splits a trailing expression from the code: its value is the result. `await` is allowed at the top."""
     flags = 0x400 | 0x2000
     tree = compile(code, "<code>", "exec", flags, True)
+    if tools and "await" in code:
+        _start_awaited(tree, tools)
     last = None
     if tree.body and type(tree.body[-1]).__name__ == "Expr":
         import _ast
@@ -400,7 +511,7 @@ def _compiled(code):
 
 
 def _execute(code, names):
-    parts = _compiled(code)
+    parts = _compiled(code, {name for name, value in names.items() if type(value) is _Function and hasattr(value, "start")})
     if not any(part is not None and part.co_flags & 0x80 for part in parts):
         eval(parts[0], names)
         return None if parts[1] is None else eval(parts[1], names)
@@ -463,20 +574,31 @@ def _flush():
     import gc
 
     kinds = {io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom}
-    # A text file writes into its buffer, which is written last.
-    files = [held for held in gc.get_objects() if type(held) in kinds]
+    # A text file writes into its buffer, which is written last. What was there before the code is not listed.
+    files = [sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__]
+    files += [held for held in gc.get_objects() if type(held) in kinds]
     files.sort(key=lambda held: type(held) is not io.TextIOWrapper)
     for held in files:
         try:
             held.flush()
-        except (OSError, ValueError):
+        except Exception:
             pass
+
+
+def _warm_up():
+    """Does once what every run does, and takes what is there out of the sight of the garbage collector."""
+    import gc
+
+    for part in _compiled("0\n0", ()):
+        eval(part, {})
+    gc.collect()
+    gc.freeze()
 
 
 def serve():
     global MOST
-    text = "locked " + " ".join(evidence)
-    send(text)
+    _warm_up()
+    send("locked " + " ".join(evidence))
     order = parse(need(number()).decode("utf-8"))
     main = type(sys)("__main__")
     main.__builtins__ = __builtins__
@@ -485,7 +607,7 @@ def serve():
     # The host may lack the right to lower them from outside, once the user is another one.
     for resource, most in order["limits"]:
         syscall("prlimit64", PRLIMIT, 0, resource, most.to_bytes(8, "little") * 2, 0)
-    names.update(ToolError=ToolError, call_tool=call_tool, start_tool=start_tool)
+    names.update(ToolError=ToolError, call_tool=call_tool, start_tool=start_tool, Started=Started)
     for name in order["tools"]:
         names[name] = _tool(name)
     sys.stdout.reconfigure(line_buffering=True)
@@ -495,8 +617,11 @@ def serve():
         for name, value in order["inputs"].items():
             names[name] = value
         if order["prelude"]:
+            names["__code__"] = code
             eval(compile(order["prelude"], "<prelude>", "exec", 0, True), names)
+            del names["__code__"]
         value = _execute(code, names)
+        _check_idle()
         if "__at_end__" in names:
             names["__at_end__"]()
         end = _result(value)

@@ -1,5 +1,6 @@
 //! One run: sends the code, answers its calls, and enforces the limits from outside.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -54,6 +55,8 @@ impl Serialize for Variables<'_> {
 #[serde(deny_unknown_fields)]
 struct Message {
     call: Option<u64>,
+    /// The number of a call whose answer nobody waits for any more.
+    cancel: Option<u64>,
     name: Option<String>,
     arguments: Option<Box<RawValue>>,
     value: Option<Box<RawValue>>,
@@ -73,7 +76,8 @@ struct Outbox {
 #[derive(Default)]
 struct State {
     bytes: Vec<u8>,
-    pending: usize,
+    /// The numbers of the calls without an answer. `true`: it was cancelled.
+    pending: HashMap<u64, bool>,
     held: usize,
 }
 
@@ -102,7 +106,7 @@ impl Answers for Outbox {
         }
         state.bytes.extend(frame_length(text.len()));
         state.bytes.extend(text.as_bytes());
-        state.pending = state.pending.saturating_sub(1);
+        state.pending.remove(&id);
         drop(state);
         self.wake();
     }
@@ -130,6 +134,8 @@ struct Run<'a> {
     stderr: Output,
     calls: u64,
     result: Option<Value>,
+    /// Set while a call that was read waits for an answer to another one.
+    is_blocked: bool,
     /// The reason that it was killed without exceeding a limit.
     unmeasured: Option<String>,
 }
@@ -192,6 +198,7 @@ pub(super) fn run(
         stderr: Output::default(),
         calls: 0,
         result: None,
+        is_blocked: false,
         unmeasured: None,
     };
     run.drive(refill)
@@ -267,10 +274,10 @@ impl Run<'_> {
             if let Err(ended_by) = self.handle_incoming(false) {
                 return Ok(Some(ended_by));
             }
-            let (is_full, held) = {
+            let held = {
                 let mut state = lock(&self.outbox.state);
                 self.outgoing.append(&mut state.bytes);
-                (state.pending >= self.limits.parallel, state.held > 0)
+                state.held > 0
             };
             if self.outgoing.len() > UNREAD + (8 << 20) + self.limits.message {
                 return Ok(Some(EndedBy::Channel(
@@ -304,7 +311,7 @@ impl Run<'_> {
 
             let mut wants = PollFlags::empty();
             if closed.is_none() {
-                wants.set(PollFlags::IN, !is_full);
+                wants.set(PollFlags::IN, !self.is_blocked);
                 wants.set(PollFlags::OUT, !self.outgoing.is_empty());
             }
             let (has_message, has_output, has_ended) = {
@@ -408,19 +415,17 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Handles the messages that were read, up to the limit on calls without an answer. Returns `true` if they are at
-    /// the limit. Calls beyond it are dropped if the process `has_ended`: nobody waits for them.
+    /// Handles the messages that were read, up to the limit on calls without an answer. Returns `true` if the
+    /// next call must wait. Calls beyond it are dropped if the process `has_ended`: nobody waits for them.
     fn handle_incoming(&mut self, has_ended: bool) -> Result<bool, EndedBy> {
+        let parallel = self.limits.parallel;
+        let is_full = |outbox: &Outbox| lock(&outbox.state).pending.len() >= parallel;
+        if self.is_blocked && is_full(&self.outbox) && !has_ended {
+            return Ok(true);
+        }
+        self.is_blocked = false;
         let mut at = 0;
-        loop {
-            let is_full = lock(&self.outbox.state).pending >= self.limits.parallel;
-            if is_full && !has_ended {
-                self.incoming.drain(..at);
-                return Ok(true);
-            }
-            let Some(length) = self.incoming.get(at..at + 4) else {
-                break;
-            };
+        while let Some(length) = self.incoming.get(at..at + 4) {
             let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
             if length > self.limits.message {
                 return Err(EndedBy::Channel(format!("a message of {length} bytes")));
@@ -428,10 +433,16 @@ impl Run<'_> {
             let Some(text) = self.incoming.get(at + 4..at + 4 + length) else {
                 break;
             };
-            at += 4 + length;
             let message = serde_json::from_slice::<Message>(text)
                 .map_err(|_| EndedBy::Channel("a message that is not valid".to_owned()))?;
-            if !is_full || message.call.is_none() {
+            let must_wait = message.call.is_some() && is_full(&self.outbox);
+            if must_wait && !has_ended {
+                self.incoming.drain(..at);
+                self.is_blocked = true;
+                return Ok(true);
+            }
+            at += 4 + length;
+            if !must_wait {
                 self.handle(message)?;
             }
         }
@@ -444,6 +455,7 @@ impl Run<'_> {
         match message {
             Message {
                 call: Some(id),
+                cancel: None,
                 name: Some(name),
                 arguments: Some(arguments),
                 value: None,
@@ -456,7 +468,10 @@ impl Run<'_> {
                     return Err(EndedBy::Calls);
                 }
                 self.calls += 1;
-                lock(&self.outbox.state).pending += 1;
+                let old = lock(&self.outbox.state).pending.insert(id, false);
+                if old.is_some() {
+                    return Err(EndedBy::Channel("two calls with one number".to_owned()));
+                }
                 let answers: Arc<dyn Answers> = self.outbox.clone();
                 self.tools.call(HostCall {
                     id,
@@ -469,6 +484,28 @@ impl Run<'_> {
             }
             Message {
                 call: None,
+                cancel: Some(id),
+                name: None,
+                arguments: None,
+                value: None,
+                text: None,
+                raised: None,
+                exit: None,
+                end: None,
+            } => {
+                // Once, and not after its answer.
+                let is_new = match lock(&self.outbox.state).pending.get_mut(&id) {
+                    Some(is_cancelled) => !mem::replace(is_cancelled, true),
+                    None => false,
+                };
+                if is_new {
+                    self.tools.cancel(id);
+                }
+                Ok(())
+            }
+            Message {
+                call: None,
+                cancel: None,
                 name: None,
                 arguments: None,
                 value,

@@ -1,4 +1,22 @@
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Callable, Coroutine, Generic, Literal, NotRequired, ParamSpec, TypeVar, TypedDict
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+class _Tool(Generic[_P, _R]):
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Calls the tool and waits for its result."""
+
+    def start(self, *args: _P.args, **kwargs: _P.kwargs) -> Coroutine[Any, Any, _R]:
+        """Calls the tool when it is awaited, side by side with other calls."""
+
+def _tool(function: Callable[_P, _R]) -> _Tool[_P, _R]: ...
+
+class ToolError(Exception):
+    """A tool failed."""
+
+def call_tool(name: str, /, **arguments: Any) -> Any:
+    """Calls a tool by its name."""
 
 class PlanTripPlace(TypedDict):
     city: str  # The city.
@@ -18,6 +36,7 @@ class PlanTripResult(TypedDict):
     name: str
     children: list[Tree]
 
+@_tool
 def plan_trip(place: PlanTripPlace, tags: list[str], exact: list[bool | float], weights: dict[str, float], days: int = 3, way: Literal["Walk"] | PlanTripWay2 = ...) -> PlanTripResult:
     """Plans a trip.
 
@@ -29,5 +48,6 @@ def plan_trip(place: PlanTripPlace, tags: list[str], exact: list[bool | float], 
     way: How to go.
     """
 
+@_tool
 def print_(from_: str) -> str:
     """Prints."""
