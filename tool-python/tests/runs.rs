@@ -23,6 +23,31 @@ fn a_run_returns_the_value_of_the_last_line_and_what_was_printed() {
     assert_eq!(outcome.result.unwrap().text(), "[1,2,3]");
 }
 
+/// The process doesn't leave Python in the usual way, which would flush them.
+#[test]
+fn what_is_left_in_buffers_is_written_at_the_end() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let code = "
+import io, sys
+sys.stdout.write('out')
+sys.stderr.write('err')
+f = open('text', 'w')
+f.write('1')
+g = open('bytes', 'wb')
+g.write(b'22')
+kept = io.TextIOWrapper(io.BufferedWriter(io.FileIO('nested', 'w')))
+kept.write('333')
+sys.stdout = io.StringIO()";
+    for end in ["", "\nraise SystemExit(0)"] {
+        let outcome = run(&sandbox, &format!("{code}{end}"));
+        assert_eq!((&*outcome.stdout, &*outcome.stderr), ("out", "err"));
+        let sizes: Vec<_> = outcome.files.iter().map(|file| file.bytes).collect();
+        assert_eq!(sizes, [2, 3, 1], "{:?}", outcome.files);
+    }
+}
+
 #[test]
 fn values_are_exact_json_or_text() {
     let Some(sandbox) = sandbox(policy()) else {
