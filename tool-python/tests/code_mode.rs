@@ -155,6 +155,29 @@ async def both(a):
     };
     let expected = json!([2, 5, [0, 1, 2], [0, 1, 2], 3, 4, 5, 3]);
     assert_eq!(result["value"], expected);
+    // Calls that were made before they are awaited, and calls by another name.
+    let code = "
+import asyncio
+from asyncio import gather
+x = add(1)
+calls = [add(n) for n in range(3)]
+plus = add
+async with asyncio.TaskGroup() as group:
+    task = group.create_task(add(9))
+[
+    await x,
+    await asyncio.gather(*calls),
+    await gather(plus(1), *(add(n) for n in range(2)), asyncio.sleep(0, 'slept')),
+    await asyncio.wait_for(plus(5), 10),
+    await plus(6),
+    await call_tool('add', a=7),
+    await start_tool('add', a=8),
+    await task,
+    sorted([await done for done in asyncio.as_completed([add(1), plus(2)])]),
+    await asyncio.gather(),
+]";
+    let expected = json!([2, [1, 2, 3], [2, 1, 2, "slept"], 6, 7, 8, 9, 10, [2, 3], []]);
+    assert_eq!(run_tools(code).await.unwrap()["value"], expected);
     // A function of the code's own with the name of a tool is its own.
     let own = "
 async def add(a): return a * 100
@@ -187,12 +210,23 @@ async fn a_started_call_that_is_never_awaited_is_an_error_with_its_line() {
             "calls = [add.start(n) for n in range(2)]\nawait calls[0]",
             1,
         ),
+        // Tasks that the event loop cancels at its end.
+        (
+            "import asyncio\nasync def main():\n    asyncio.create_task(sleep_forever.start())\nawait main()",
+            3,
+        ),
+        (
+            "import asyncio\nasync def work():\n    await sleep_forever()\nasync def main():\n    \
+             asyncio.create_task(work())\nasyncio.run(main())",
+            3,
+        ),
     ] {
         let tool = |sandbox: &_| code_mode(sandbox, &tools_of_the_test());
         let Some(result) = run(tool, code).await else {
             return;
         };
-        let expected = format!("line {line} starts a call of add that is never awaited");
+        let name = if code.contains("add") { "add" } else { "sleep_forever" };
+        let expected = format!("line {line} starts a call of {name} that is never awaited");
         assert!(result.is_error(), "{code}: {}", result.content());
         assert!(
             result.content().contains(&expected),
@@ -200,6 +234,53 @@ async fn a_started_call_that_is_never_awaited_is_an_error_with_its_line() {
             result.content()
         );
     }
+}
+
+#[tokio::test]
+async fn a_started_call_that_the_code_gives_up_is_not_an_error() {
+    let code = "
+import asyncio
+task = asyncio.create_task(add.start(1))
+task.cancel()
+try:
+    await task
+except asyncio.CancelledError:
+    pass
+coroutine = add.start(2)
+coroutine.close()
+try:
+    await asyncio.gather(divide(1, 0), sleep_forever())
+except ToolError:
+    pass
+'done'";
+    let Some(result) = run_tools(code).await else {
+        return;
+    };
+    assert_eq!(result["value"], "done");
+}
+
+/// They take other arguments than the functions of `asyncio` with these names.
+#[tokio::test]
+async fn a_tool_may_be_called_as_a_function_of_asyncio() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let tool = tool_core::dynamic::DynamicTool::builder("create_task")
+        .description("Creates a task.")
+        .parameters(json!({"type": "object", "properties": {"title": {"type": "string"}}}))
+        .build(async |arguments: Value, _| Ok::<_, String>(arguments["title"].to_string()))
+        .unwrap();
+    let tools = Registry::builder().tool(tool).build().unwrap();
+    let tool = code_mode(&sandbox, &tools).limits(limits()).build().unwrap();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    let code = "
+class Tracker:
+    def gather(self, *titles): return titles
+[await create_task('a'), create_task(create_task('b')), Tracker().gather('c')]";
+    let call = ToolCall::new("call_1", "run_code", json!({"code": code}));
+    let result = registry.call(call).await;
+    let expected = json!({"value": ["\"a\"", "\"\\\"b\\\"\"", ["c"]]});
+    assert_eq!(result.structured(), Some(expected), "{}", result.content());
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ def _bind(name, tool, parameters, Started=Started):
         return call_tool(tool, **arguments(positional, named))
 
     def start(*positional, **named):
-        return Started(name, start_tool(tool, **arguments(positional, named)))
+        return Started(name, tool, arguments(positional, named))
 
     function.__name__ = function.__qualname__ = name
     function.start = start

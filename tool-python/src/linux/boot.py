@@ -361,27 +361,9 @@ def _readable():
             other.wake()
 
 
-async def start_tool(name, /, **arguments):
-    """Calls a tool of the host without blocking the event loop."""
-    import asyncio
-
-    slot = Slot()
-    slot.loop = asyncio.get_running_loop()
-    slot.future = slot.loop.create_future()
-    slot.loop.add_reader(CHANNEL, _readable)
-    number = _ask(name, arguments, slot)
-    try:
-        return await slot.future
-    finally:
-        if slot.answer is None:
-            send('{"cancel":%d}' % number)
-        if not any(other.future is not None and other.loop is slot.loop for other in _slots.values()):
-            slot.loop.remove_reader(CHANNEL)
-
-
 _Function = type(need)
 
-# Started calls that nobody has awaited yet, by `id`.
+# Started calls that nobody has awaited yet, or whose task nobody has, by `id`.
 _idle = {}
 
 
@@ -393,36 +375,78 @@ def _line():
     return 0 if frame is None else frame.f_lineno
 
 
+def _is_leaving():
+    """Returns true while an event loop, at its end, cancels the tasks that nobody waits for."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "_cancel_all_tasks":
+        frame = frame.f_back
+    return frame is not None
+
+
 class Started:
     """A call that was started: a coroutine, which makes the call when it is awaited or becomes a task."""
 
-    def __init__(self, name, coroutine):
-        self._coroutine, self._name, self._at = coroutine, name, _line()
+    def __init__(self, name, tool, arguments):
+        self._name, self._at, self._is_made = name, _line(), False
+        self._coroutine = self._call(tool, arguments)
         _idle[id(self)] = self
 
-    def __await__(self):
+    async def _call(self, tool, arguments):
+        import asyncio
+
         _idle.pop(id(self), None)
+        self._is_made = True
+        slot = Slot()
+        slot.loop = asyncio.get_running_loop()
+        slot.future = slot.loop.create_future()
+        slot.loop.add_reader(CHANNEL, _readable)
+        number = _ask(tool, arguments, slot)
+        try:
+            return await slot.future
+        finally:
+            if slot.answer is None:
+                send('{"cancel":%d}' % number)
+                # The loop itself waits for the task, at its end. What else waited for it knows of its end.
+                waiting = getattr(asyncio.current_task(slot.loop), "_callbacks", None) or ()
+                if len(waiting) < 2 and _is_leaving():
+                    _idle[id(self)] = self
+            if not any(other.future is not None and other.loop is slot.loop for other in _slots.values()):
+                slot.loop.remove_reader(CHANNEL)
+
+    def __await__(self):
         return self._coroutine.__await__()
 
     def send(self, value):
-        _idle.pop(id(self), None)
         return self._coroutine.send(value)
 
     def throw(self, *error):
-        _idle.pop(id(self), None)
+        # Cancelled by the code before it began, it isn't forgotten.
+        if not _is_leaving():
+            _idle.pop(id(self), None)
         return self._coroutine.throw(*error)
 
     def close(self):
+        _idle.pop(id(self), None)
         self._coroutine.close()
 
 
+def start_tool(name, /, **arguments):
+    """Calls a tool of the host without blocking the event loop."""
+    return Started(name, name, arguments)
+
+
+call_tool.start = start_tool
+
+
 def _check_idle():
-    for started in _idle.values():
+    idle = list(_idle.values())
+    for started in idle:
         started.close()
-    for started in _idle.values():
+    for started in idle:
+        end = "was cancelled when the code ended" if started._is_made else "was not made"
         raise ToolError(
-            "line %d starts a call of %s that is never awaited, so it was not made; write `await %s.start(…)`"
-            % (started._at, started._name, started._name)
+            "line %d starts a call of %s that is never awaited, so it %s; write `await %s.start(…)`, or await its task"
+            % (started._at, started._name, end, started._name)
         )
 
 
@@ -431,7 +455,7 @@ def _tool(name):
         return call_tool(name, **arguments)
 
     def start(**arguments):
-        return Started(name, start_tool(name, **arguments))
+        return Started(name, name, arguments)
 
     tool.__name__ = tool.__qualname__ = name
     tool.start = start
@@ -442,17 +466,43 @@ def _tool(name):
 _TAKERS = {"gather", "wait_for", "create_task", "ensure_future", "shield", "as_completed"}
 
 
+def _awaitable(value):
+    """Returns what can be awaited. A value that can't is the result of a call that was made before."""
+    if hasattr(type(value), "__await__") or type(value).__name__ == "generator":
+        return value
+
+    async def done():
+        return value
+
+    return done()
+
+
+def _awaitables(values):
+    return [_awaitable(value) for value in values] if hasattr(type(values), "__iter__") else values
+
+
 def _start_awaited(tree, tools):
-    """Makes `await f(1)` and `gather(f(1), f(2))` start the calls: `f(1)` waits for its result, which can't be awaited."""
+    """Makes `await f(1)` and `gather(f(1), f(2))` start the calls: `f(1)` waits for its result, which can't be awaited.
+
+    Where the call is made earlier, as in `x = f(1)` and `await x`, awaiting its result returns it.
+    """
     import _ast
+
+    def place(node):
+        return {key: getattr(node, key) for key in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
+
+    def through(name, node):
+        if isinstance(node, _ast.Starred):
+            node.value = through("__awaitables__", node.value)
+            return node
+        return _ast.Call(_ast.Name(name, _ast.Load(), **place(node)), [node], [], **place(node))
 
     def is_call(node):
         return type(node) is _ast.Call and type(node.func) is _ast.Name and node.func.id in tools
 
     def start(node):
         old = node.func
-        place = {key: getattr(old, key) for key in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
-        node.func = _ast.Attribute(old, "start", _ast.Load(), **place)
+        node.func = _ast.Attribute(old, "start", _ast.Load(), **place(old))
 
     def start_inside(node):
         kind = type(node)
@@ -486,14 +536,27 @@ def _start_awaited(tree, tools):
     tools = tools - bound
     for node in nodes:
         kind = type(node)
-        if kind is _ast.Await and is_call(node.value):
-            start(node.value)
+        if kind is _ast.Await:
+            if is_call(node.value):
+                start(node.value)
+            else:
+                node.value = through("__awaitable__", node.value)
         elif kind is _ast.Call:
             taker = getattr(node.func, "attr", getattr(node.func, "id", None))
-            of = getattr(getattr(node.func, "value", None), "id", "asyncio")
-            if taker in _TAKERS or taker in ("run", "wait") and of == "asyncio":
+            if type(node.func) is _ast.Name:
+                # A tool may have such a name, too.
+                is_of_asyncio = taker in bound
+            else:
+                is_of_asyncio = getattr(getattr(node.func, "value", None), "id", None) == "asyncio"
+            if taker not in _TAKERS and not (taker in ("run", "wait") and is_of_asyncio):
+                continue
+            if is_of_asyncio or taker == "create_task" and type(node.func) is _ast.Attribute:
                 for item in node.args:
                     start_inside(item)
+            if is_of_asyncio:
+                takes = "__awaitables__" if taker in ("wait", "as_completed") else "__awaitable__"
+                most = None if taker == "gather" else 1
+                node.args[:most] = [through(takes, item) for item in node.args[:most]]
 
 
 def _compiled(code, tools):
@@ -608,6 +671,7 @@ def serve():
     for resource, most in order["limits"]:
         syscall("prlimit64", PRLIMIT, 0, resource, most.to_bytes(8, "little") * 2, 0)
     names.update(ToolError=ToolError, call_tool=call_tool, start_tool=start_tool, Started=Started)
+    names.update(__awaitable__=_awaitable, __awaitables__=_awaitables)
     for name in order["tools"]:
         names[name] = _tool(name)
     sys.stdout.reconfigure(line_buffering=True)
