@@ -24,7 +24,9 @@ use tool_core::{AnyOutput, CallContext, Registry, ToolCall, ToolResult};
 use self::shown::Ran;
 pub(crate) use self::shown::SHOWN;
 use crate::stubs::Functions;
-use crate::{EndedBy, Error, HostCall, Inputs, Limits, Outcome, Sandbox, Stop, Tools};
+use crate::{
+    EndedBy, Error, HostCall, Inputs, Limits, NoTools, Outcome, Sandbox, Stop, Tools, Value,
+};
 
 type Decide = Box<dyn Fn(HeldCall) -> BoxFuture<Decision> + Send + Sync>;
 
@@ -41,6 +43,7 @@ pub fn code_mode(sandbox: &Sandbox, registry: &Registry) -> CodeTool {
         decide: None,
         pictures: Pictures { count: 0, bytes: 0 },
         shown: SHOWN,
+        is_checked: false,
     }
 }
 
@@ -59,6 +62,7 @@ pub fn python_sandbox(sandbox: &Sandbox) -> CodeTool {
             bytes: 2 << 20,
         },
         shown: SHOWN,
+        is_checked: false,
     }
 }
 
@@ -106,6 +110,7 @@ pub struct CodeTool {
     decide: Option<Decide>,
     pictures: Pictures,
     shown: usize,
+    is_checked: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -141,6 +146,32 @@ impl CodeTool {
     pub fn pictures(mut self, count: usize, bytes: u64) -> CodeTool {
         self.pictures = Pictures { count, bytes };
         self
+    }
+
+    /// Checks the types of code with mypy before it runs. Code with an error doesn't run: the model gets the lines that are
+    /// wrong, such as a parameter that a tool does not have, before any tool was called. What works here but not for a type
+    /// checker, such as `await` at the top level, is no error.
+    ///
+    /// mypy runs in the sandbox, in a run of its own with [`Limits::default`], so it must be installed in the interpreter's
+    /// [virtual environment](crate::Policy::venv). It takes about a second. If the types can't be checked, the code
+    /// doesn't run.
+    ///
+    /// # Errors
+    ///
+    /// If the interpreter of the sandbox can't import mypy.
+    pub fn check(mut self) -> Result<CodeTool, Error> {
+        let limits = Limits::default();
+        let outcome = self
+            .sandbox
+            .run("import mypy.api", &Inputs::new(), &NoTools, &limits)?;
+        if !outcome.is_finished() {
+            return Err(Error::Interpreter(format!(
+                "the types of code can't be checked: {}; install mypy in the virtual environment that `Policy::venv` names",
+                outcome.ended_by
+            )));
+        }
+        self.is_checked = true;
+        Ok(self)
     }
 
     /// Decides on calls that a `before` hook [holds](tool_core::hooks::Gate::hold). Meanwhile the code waits, and the clock of
@@ -205,9 +236,15 @@ impl CodeTool {
             prelude.push_str(include_str!("code/pictures.py"));
         }
         let name = self.name.clone();
+        let checked = self.is_checked.then(|| {
+            let functions = functions.unwrap_or_default();
+            let inputs = Inputs::new().value("stubs", &functions.stubs.into());
+            inputs.value("names", &functions.import.into())
+        });
         let shared = Arc::new(Shared {
             tool: self,
             prelude,
+            checked,
         });
         DynamicTool::builder(name)
             .description(description)
@@ -246,6 +283,8 @@ pub struct HeldCall {
 struct Shared {
     tool: CodeTool,
     prelude: String,
+    /// What a check of types needs, if there is one.
+    checked: Option<Inputs>,
 }
 
 impl Shared {
@@ -255,6 +294,10 @@ impl Shared {
         call: CallContext,
     ) -> Result<AnyOutput, Failure> {
         let code = arguments["code"].as_str().unwrap_or_default().to_owned();
+        if let Some(inputs) = &self.checked {
+            self.check(inputs.clone().value("code", &arguments["code"]))
+                .await?;
+        }
         let (calls, mut incoming) = mpsc::unbounded();
         let shared = Arc::clone(&self);
         let mut run = Running::start(&self.tool.limits, move |limits| {
@@ -304,6 +347,37 @@ impl Shared {
         // What still runs is cancelled.
         drop(running);
         self.report(&outcome?)
+    }
+
+    /// Checks the types of code. The error lists what is wrong.
+    async fn check(&self, inputs: Inputs) -> Result<(), Failure> {
+        let sandbox = self.tool.sandbox.clone();
+        let limits = Limits {
+            stop: self.tool.limits.stop.clone(),
+            ..Limits::default()
+        };
+        let run = Running::start(&limits, move |limits| {
+            sandbox.run(include_str!("code/types.py"), &inputs, &NoTools, limits)
+        });
+        let outcome = run?.await?;
+        let found = match (&outcome.ended_by, &outcome.result) {
+            (EndedBy::Finished, Some(Value::Json(json))) => {
+                serde_json::from_str::<Vec<String>>(json.get()).ok()
+            }
+            _ => None,
+        };
+        let problem = match found {
+            Some(found) if found.is_empty() => return Ok(()),
+            Some(found) => format!(
+                "nothing ran, because of errors in types:\n{}",
+                found.join("\n")
+            ),
+            None => format!(
+                "nothing ran, because the types could not be checked: {}",
+                failure(&outcome, self.tool.shown)
+            ),
+        };
+        Err(Failure::Code(shown::cut(&problem, self.tool.shown)))
     }
 
     /// Makes a call of the code.

@@ -37,6 +37,7 @@ pub fn stubs(registry: &Registry) -> String {
 }
 
 /// The tools of a registry as Python functions.
+#[derive(Default)]
 pub(crate) struct Functions {
     /// Stubs for a type checker.
     pub(crate) stubs: String,
@@ -44,6 +45,8 @@ pub(crate) struct Functions {
     pub(crate) shown: String,
     /// Python source that defines the functions, deferred tools included.
     pub(crate) prelude: String,
+    /// A line of Python that imports the stubs from `tools`, and declares what they lack.
+    pub(crate) import: String,
     pub(crate) has_deferred: bool,
 }
 
@@ -59,16 +62,24 @@ impl Functions {
             .collect();
         let mut bindings = Vec::new();
         let mut has_deferred = false;
+        let mut listed = vec!["ToolError".to_owned(), "call_tool".to_owned()];
+        let mut import = "import typing".to_owned();
         for tool in registry.specs() {
             let name = identifier(&tool.name, &mut taken);
             let is_listed = !tool.is_deferred();
             has_deferred |= !is_listed;
+            if is_listed {
+                listed.push(name.clone());
+            } else {
+                let _ = write!(import, "; {name}: typing.Any");
+            }
             let parameters = writer.function(&tool, &name, is_listed);
             bindings.push((name, tool.name.to_string(), parameters));
         }
         if has_deferred {
             let parameters = ["query", "limit"].map(|key| (key.to_owned(), key.to_owned()));
             let name = "search_tools".to_owned();
+            listed.push(name.clone());
             bindings.push((name.clone(), name, parameters.to_vec()));
             writer.functions.push(
                 "def search_tools(query: str, limit: int = 5) -> str:\n    \"\"\"Finds more tools. Call one with \
@@ -80,6 +91,7 @@ impl Functions {
         let bindings = serde_json::to_string(&bindings).expect("strings serialize");
         let mut classes: Vec<_> = writer.names.iter().collect();
         classes.sort();
+        listed.extend(classes.iter().map(|&name| name.clone()));
         let classes = serde_json::to_string(&classes).expect("strings serialize");
         let shown = writer.shown();
         let declared = serde_json::to_string(&shown).expect("strings serialize");
@@ -88,6 +100,10 @@ impl Functions {
             shown,
             prelude: format!(
                 "{HELPERS}\n_bind_all({bindings})\n_declare({declared}, {classes})\ndel _bind, _bind_all, _declare\n"
+            ),
+            import: format!(
+                "{import}; start_tool: typing.Any; from tools import {}",
+                listed.join(", ")
             ),
             has_deferred,
         }
@@ -202,17 +218,23 @@ impl Writer {
             let mut notes = String::new();
             for (name, key, property, is_required) in &parameters {
                 let kind = self.kind(property, &mut scope, &format!("{class}{}", camel(key)));
-                let default = if *is_required {
+                let mut default = if *is_required {
                     String::new()
                 } else {
                     format!(" = {}", default(property))
                 };
-                // A default outside of the type is a value, too.
-                let kind = if default == " = None" && !accepts_none(&kind) {
-                    format!("{kind} | None")
-                } else {
-                    kind
-                };
+                let mut kind = kind;
+                if let Some(value) = default.strip_prefix(" = ")
+                    && value != "..."
+                    && !holds(&kind, value)
+                {
+                    // `None` says that the parameter may be left out; any other value of another type is a mistake.
+                    if value == "None" {
+                        kind.push_str(" | None");
+                    } else {
+                        default = " = ...".to_owned();
+                    }
+                }
                 signature.push(format!("{name}: {kind}{default}"));
                 let note = note(property);
                 if !note.is_empty() {
@@ -358,9 +380,13 @@ impl Writer {
             .collect();
         // In the body of a class, a key hides the type of its name, and one that begins with two underscores is
         // another one.
-        let is_plain = fields
-            .iter()
-            .all(|(key, ..)| is_identifier(key) && !key.starts_with("__") && !is_reserved(key));
+        let is_type = |name: &str| {
+            let mut kinds = fields.iter().map(|(_, kind, _)| kind);
+            kinds.any(|kind| words(kind).any(|word| word == name))
+        };
+        let is_plain = fields.iter().all(|(key, ..)| {
+            is_identifier(key) && !key.starts_with("__") && !is_keyword(key) && !is_type(key)
+        });
         let mut text = String::new();
         if is_plain {
             let _ = writeln!(text, "class {name}(TypedDict):");
@@ -437,13 +463,7 @@ impl Writer {
     fn stubs(&self) -> String {
         let functions = self.functions.iter();
         let functions: String = functions
-            .map(|function| {
-                if function.starts_with("def search_tools(") {
-                    function.clone()
-                } else {
-                    format!("@_tool\n{function}")
-                }
-            })
+            .map(|function| format!("@_tool\n{function}"))
             .collect();
         with_imports(format!("{HEAD}{}{functions}", self.classes))
     }
@@ -466,6 +486,7 @@ def _tool(function: Callable[_P, _R]) -> _Tool[_P, _R]: ...
 class ToolError(Exception):
     \"\"\"A tool failed.\"\"\"
 
+@_tool
 def call_tool(name: str, /, **arguments: Any) -> Any:
     \"\"\"Calls a tool by its name.\"\"\"
 
@@ -486,10 +507,7 @@ fn with_imports(body: String) -> String {
         "TypedDict",
     ]
     .into_iter()
-    .filter(|name| {
-        let mut words = body.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        words.any(|word| word == *name)
-    })
+    .filter(|name| words(&body).any(|word| word == *name))
     .collect();
     let head = if imports.is_empty() {
         String::new()
@@ -499,9 +517,29 @@ fn with_imports(body: String) -> String {
     format!("{head}{}\n", body.trim_end())
 }
 
-/// Returns `true` if `None` is one of the values of a type.
-fn accepts_none(kind: &str) -> bool {
-    kind == "Any" || kind.split(" | ").any(|part| part == "None")
+/// Returns the names, keywords and numbers in Python source.
+fn words(source: &str) -> impl Iterator<Item = &str> {
+    source.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+}
+
+/// Returns `true` if a literal of Python is one of the values of a type.
+fn holds(kind: &str, literal: &str) -> bool {
+    let kinds: &[&str] = match literal {
+        "None" => &["Any", "None"],
+        "True" | "False" => &["Any", "bool"],
+        text if text.starts_with('"') => &["Any", "str"],
+        number if number.contains(['.', 'e', 'E']) => &["Any", "float"],
+        _ => &["Any", "float", "int"],
+    };
+    let mut parts = kind.split(" | ");
+    parts.any(|part| {
+        let literals = part.strip_prefix("Literal[");
+        let mut literals = literals.map(|literals| literals.trim_end_matches(']').split(", "));
+        kinds.contains(&part)
+            || literals
+                .as_mut()
+                .is_some_and(|all| all.any(|one| one == literal))
+    })
 }
 
 fn keywords() -> HashSet<String> {

@@ -225,7 +225,11 @@ async fn a_started_call_that_is_never_awaited_is_an_error_with_its_line() {
         let Some(result) = run(tool, code).await else {
             return;
         };
-        let name = if code.contains("add") { "add" } else { "sleep_forever" };
+        let name = if code.contains("add") {
+            "add"
+        } else {
+            "sleep_forever"
+        };
         let expected = format!("line {line} starts a call of {name} that is never awaited");
         assert!(result.is_error(), "{code}: {}", result.content());
         assert!(
@@ -271,7 +275,10 @@ async fn a_tool_may_be_called_as_a_function_of_asyncio() {
         .build(async |arguments: Value, _| Ok::<_, String>(arguments["title"].to_string()))
         .unwrap();
     let tools = Registry::builder().tool(tool).build().unwrap();
-    let tool = code_mode(&sandbox, &tools).limits(limits()).build().unwrap();
+    let tool = code_mode(&sandbox, &tools)
+        .limits(limits())
+        .build()
+        .unwrap();
     let registry = Registry::builder().tool(tool).build().unwrap();
     let code = "
 class Tracker:
@@ -338,6 +345,96 @@ with contextlib.redirect_stdout(io.StringIO()) as said:
     let call = ToolCall::new("call_1", "run_code", json!({"code": code}));
     let result = registry.call(call).await;
     assert!(result.content().contains("city"), "{}", result.content());
+}
+
+#[tokio::test]
+async fn types_are_checked_before_anything_runs() {
+    let Some(mypy) = std::env::var_os("TOOL_PYTHON_MYPY") else {
+        eprintln!("skipped: TOOL_PYTHON_MYPY is not set");
+        return;
+    };
+    let python = std::path::Path::new(&mypy).with_file_name("python");
+    let Some(sandbox) = sandbox(policy().python(python)) else {
+        return;
+    };
+    let tools = tools_of_the_test();
+    let tool = code_mode(&sandbox, &tools).check().unwrap();
+    let tool = tool.limits(limits()).build().unwrap();
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    for (code, expected) in [
+        (
+            "add(1)\nadd('2')",
+            "line 2: Argument 1 to the tool has incompatible type \"str\"; expected \"int\"",
+        ),
+        (
+            "add(1)\nadd(c=2)",
+            "line 2: Unexpected keyword argument \"c\" for the tool",
+        ),
+        (
+            "x = add(1)\n\nx.upper()",
+            "line 3: \"int\" has no attribute \"upper\"",
+        ),
+        ("ad(1)", "line 1: Name \"ad\" is not defined"),
+        ("add(1", "line 1: Unexpected EOF"),
+    ] {
+        let call = ToolCall::new("call_1", "run_code", json!({"code": code})).with(User("Ada"));
+        let result = registry.call(call).await;
+        assert!(result.is_error(), "{code}: {}", result.content());
+        let start = "nothing ran, because of errors in types:\nline ";
+        assert!(
+            result.content().contains(start) && result.content().contains(expected),
+            "{code}: {}",
+            result.content()
+        );
+    }
+    let code = "
+import asyncio
+from collections import defaultdict
+counts = {'a': 1}
+x = add(1)
+x = str(x)
+rows = []
+rows.append(await add(2))
+both = await asyncio.gather(add(1), *[add.start(n) for n in range(2)])
+async with asyncio.timeout(9):
+    last = await asyncio.wait_for(add(3), 9)
+try:
+    divide(1, 0)
+except ToolError:
+    pass
+await start_tool('add', a=1)
+[x, rows, both, last, max(counts, key=counts.get), call_tool('add', a=5), await call_tool('add', a=6)]";
+    let call = ToolCall::new("call_1", "run_code", json!({"code": code})).with(User("Ada"));
+    let result = registry.call(call).await;
+    let expected = json!({"value": ["2", [3], [2, 1, 2], 4, "a", 6, 7]});
+    assert_eq!(result.structured(), Some(expected), "{}", result.content());
+}
+
+#[tokio::test]
+async fn a_check_of_types_without_a_checker_is_an_error() {
+    let Some(sandbox) = sandbox(policy()) else {
+        return;
+    };
+    let has_mypy = sandbox
+        .run(
+            "import mypy",
+            &tool_python::Inputs::new(),
+            &tool_python::NoTools,
+            &limits(),
+        )
+        .unwrap()
+        .is_finished();
+    if has_mypy {
+        eprintln!("skipped: the interpreter of the system has mypy");
+        return;
+    }
+    let error = code_mode(&sandbox, &tools_of_the_test())
+        .check()
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("No module named 'mypy'"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

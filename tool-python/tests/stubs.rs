@@ -110,6 +110,76 @@ fn names_that_python_rejects_are_replaced() {
     assert!(stubs.contains("It \"rains\" \"\"\"\n"), "{stubs}");
 }
 
+/// A key may have the name of a builtin, unless a type of the class has it, too.
+#[test]
+fn classes_are_plain_unless_a_name_hides_a_type() {
+    let object =
+        |key: &str, kind: &str| json!({"type": "object", "properties": {key: {"type": kind}}});
+    let tool = DynamicTool::foreign("get")
+        .parameters(json!({
+            "type": "object",
+            "properties": {"ids": object("id", "string"), "texts": object("str", "string"), "types": object("str", "integer")},
+        }))
+        .build(async |_, _| Ok::<_, String>(()))
+        .unwrap();
+    let stubs = tool_python::stubs(&Registry::builder().tool(tool).build().unwrap());
+    for expected in [
+        "class GetIds(TypedDict):\n    id: NotRequired[str]\n",
+        "GetTexts = TypedDict(\"GetTexts\", {\n    \"str\": NotRequired[str],\n",
+        "class GetTypes(TypedDict):\n    str: NotRequired[int]\n",
+    ] {
+        assert!(stubs.contains(expected), "{expected}\n{stubs}");
+    }
+}
+
+#[test]
+fn a_default_of_another_type_is_left_out() {
+    let defaults = [
+        (
+            json!({"type": "boolean", "default": "false"}),
+            "p: bool = ...",
+        ),
+        (
+            json!({"type": "boolean", "default": false}),
+            "p: bool = False",
+        ),
+        (json!({"type": "integer", "default": 1.5}), "p: int = ..."),
+        (json!({"type": "number", "default": 1}), "p: float = 1"),
+        (
+            json!({"type": "array", "items": {"type": "string"}, "default": "a"}),
+            "p: list[str] = ...",
+        ),
+        (
+            json!({"enum": ["a", "b"], "default": "b"}),
+            "p: Literal[\"a\", \"b\"] = \"b\"",
+        ),
+        (
+            json!({"enum": ["a", "b"], "default": "c"}),
+            "p: Literal[\"a\", \"b\"] = ...",
+        ),
+        (
+            json!({"type": ["string", "null"], "default": null}),
+            "p: str | None = None",
+        ),
+        (
+            json!({"type": "string", "default": null}),
+            "p: str | None = None",
+        ),
+        (json!({"default": "a"}), "p: Any = \"a\""),
+    ];
+    for (property, expected) in defaults {
+        let tool = DynamicTool::foreign("get")
+            .parameters(json!({"type": "object", "properties": {"p": property}}))
+            .build(async |_, _| Ok::<_, String>(()))
+            .unwrap();
+        let stubs = tool_python::stubs(&Registry::builder().tool(tool).build().unwrap());
+        assert!(
+            stubs.contains(&format!("def get({expected}) -> str:")),
+            "{expected}\n{stubs}"
+        );
+    }
+}
+
 #[test]
 fn deferred_tools_are_found_by_search() {
     let registry = Registry::builder()

@@ -138,6 +138,11 @@ pub(super) fn failed(problem: &str, outcome: &Outcome, most: usize) -> String {
     text
 }
 
+/// Returns the beginning and the end of a text in at most `most` bytes.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    lines(text, most).0
+}
+
 /// Divides `most` among parts with these lengths: short ones get all they need, and the others the same.
 fn shares<const N: usize>(costs: [usize; N], most: usize) -> [usize; N] {
     let mut order: [usize; N] = std::array::from_fn(|at| at);

@@ -15,6 +15,7 @@ def _tool(function: Callable[_P, _R]) -> _Tool[_P, _R]: ...
 class ToolError(Exception):
     """A tool failed."""
 
+@_tool
 def call_tool(name: str, /, **arguments: Any) -> Any:
     """Calls a tool by its name."""
 
