@@ -3,7 +3,7 @@
 //! ```text
 //! benches/run                  runs every part, then writes RESULTS.md
 //! benches/run size schema      runs these parts alone
-//! benches/run results          writes RESULTS.md and the table in README.md from the committed figures
+//! benches/run results          writes RESULTS.md, COMPARISON.md and the table in README.md from the committed figures
 //! benches/run check            fails if the committed figures give other pages
 //! benches/compare              compares tool-core's instructions with the committed ones
 //! ```

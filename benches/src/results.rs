@@ -1,4 +1,4 @@
-//! Writes `RESULTS.md`, and the comparison in the project's README, from the committed figures.
+//! Writes `RESULTS.md`, `COMPARISON.md` and the comparison in the project's README from the committed figures.
 
 mod bounds;
 mod comparison;
@@ -24,15 +24,19 @@ the rounds is given with the extremes in brackets. The floor is a hand-written a
 ";
 
 /// Returns the files that are generated, with their texts.
-fn pages() -> Result<[(PathBuf, String); 2]> {
+fn pages() -> Result<[(PathBuf, String); 3]> {
     let data = Data::load()?;
     let mut page = format!("{HEAD}\n{}\n", versions::sentences()?);
     bounds::write(&data, &mut page)?;
     sections::write(&data, &mut page);
     let readme = home().join("../README.md");
     let text = std::fs::read_to_string(&readme)?;
-    let text = comparison::replace(&text, &comparison::table()?)?;
-    Ok([(home().join("RESULTS.md"), page), (readme, text)])
+    let text = comparison::replace(&text, &comparison::short()?)?;
+    Ok([
+        (home().join("RESULTS.md"), page),
+        (home().join("COMPARISON.md"), comparison::page()?),
+        (readme, text),
+    ])
 }
 
 pub fn write() -> Result<()> {

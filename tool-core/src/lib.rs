@@ -1,4 +1,7 @@
-#![doc = include_str!("../README.md")]
+#![doc = include_str!("guide/front.md")]
+#![doc = include_str!("guide/call-wide.svg")]
+#![doc = include_str!("guide/call-narrow.svg")]
+#![doc = include_str!("guide/overview.md")]
 // Items show their feature on docs.rs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -15,6 +18,7 @@
 // runtime     timers and threads; `telemetry` emits spans and events
 // registry    looks up, lists, renders and runs tools
 // budget, docs, dynamic, lock, testing    features on top of a registry
+// guide       pages about subjects that concern several modules
 // __private   what generated code uses
 
 extern crate self as tool_core;
@@ -33,6 +37,8 @@ pub mod content;
 pub mod docs;
 #[cfg(feature = "dynamic")]
 pub mod dynamic;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 #[cfg(feature = "docs")]
 pub mod lock;
 pub mod registry;
@@ -156,17 +162,4 @@ macro_rules! assert_schema {
         #[allow(long_running_const_eval)]
         const _: () = $crate::__private::assert_schema::<$tool>($json);
     };
-}
-
-/// Only rustdoc hides lines; readers elsewhere would copy them.
-#[test]
-fn examples_in_the_readme_have_no_hidden_lines() {
-    let mut blocks = include_str!("../README.md").split("\n```");
-    blocks.next();
-    for block in blocks.step_by(2).filter(|block| block.starts_with("rust")) {
-        let hidden = block
-            .lines()
-            .find(|line| line.trim_start().starts_with("# "));
-        assert_eq!(hidden, None);
-    }
 }

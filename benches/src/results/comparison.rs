@@ -1,4 +1,5 @@
-//! The comparison in the project's README, judged from what the part `facts` observed.
+//! The comparison with other crates, judged from what the part `facts` observed: all rows for its own page, and
+//! a few for the project's README.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,6 +11,33 @@ use crate::Result;
 use crate::facts::OPTIONS;
 use crate::figures::{Figures, load};
 use crate::versions;
+
+/// The crates and the rows in the README.
+const SHORT: (&[&str], &[&str]) = (
+    &["tool-core", "rmcp", "rig", "llm-tool", "schemars"],
+    &[
+        "violations named in one reply, of four",
+        "unknown argument",
+        "a tool that panics ends as",
+        "two tools of one name",
+        "crates in the dependency tree",
+    ],
+);
+
+/// The start of the page with all rows.
+const HEAD: &str = "\
+# Comparison
+
+The same function in each crate, `get_weather(city: String, days: Option<u8>, unit: Unit)` with a description
+for each parameter and no further attributes. `benches/run facts` builds and runs [a program for each
+crate](facts/src/bin), and writes this table from what they print.
+
+";
+const TAIL: &str = "
+rmcp and tower-mcp are servers of the Model Context Protocol themselves; tool-core needs `tool-mcp` for that, which
+builds on rmcp. rig also has agents, embeddings and vector stores. tool-core takes types that implement only
+`JsonSchema` through `DynamicTool::typed`, with the feature `schemars1`.
+";
 
 /// The comments around the table in the README.
 const BEGIN: &str = "<!-- written by `benches/run facts` -->\n";
@@ -56,11 +84,22 @@ const ROWS: &[(&str, Judge)] = &[
     ("an unknown tool ends as", unknown_tool),
 ];
 
-/// Returns the date, and the table.
-pub fn table() -> Result<String> {
+/// Returns the page with all rows.
+pub fn page() -> Result<String> {
+    Ok(format!("{HEAD}{}{TAIL}", table(ORDER, |_| true)?))
+}
+
+/// Returns the table in the README.
+pub fn short() -> Result<String> {
+    let (crates, rows) = SHORT;
+    table(crates, |row| rows.contains(&row))
+}
+
+/// Returns the date, and a table.
+fn table(crates: &[&'static str], is_shown: impl Fn(&str) -> bool) -> Result<String> {
     let figures: Figures<Value> = load("facts")?;
     let mut columns: Vec<(&str, &Seen)> = Vec::new();
-    for who in ORDER {
+    for who in crates {
         if let Some(seen) = figures.get(*who) {
             columns.push((who, seen));
         }
@@ -86,6 +125,9 @@ pub fn table() -> Result<String> {
     }
     write!(out, "\n|---|{}\n", "---|".repeat(columns.len()))?;
     let mut row = |name: &str, judge: &dyn Fn(&Seen) -> String| {
+        if !is_shown(name) {
+            return Ok(());
+        }
         let cells: Vec<_> = columns.iter().map(|(_, seen)| judge(seen)).collect();
         writeln!(out, "| {name} | {} |", cells.join(" | "))
     };
