@@ -232,7 +232,7 @@ impl Writer {
                     if value == "None" {
                         kind.push_str(" | None");
                     } else {
-                        default = " = ...".to_owned();
+                        default.replace_range(3.., "...");
                     }
                 }
                 signature.push(format!("{name}: {kind}{default}"));
