@@ -13,7 +13,8 @@ const PREFIX: &str = "tool-core-example-";
 pub struct Temporary {
     path: PathBuf,
     /// Locked as long as it is open.
-    _lock: Option<File>,
+    #[allow(dead_code)]
+    lock: Option<File>,
 }
 
 impl Temporary {
@@ -42,11 +43,11 @@ impl Temporary {
             #[cfg(unix)]
             // Another program may have taken it for left behind until it is locked.
             if let Some(lock) = lock(&path) {
-                let _lock = Some(lock);
-                return Ok(Temporary { path, _lock });
+                let lock = Some(lock);
+                return Ok(Temporary { path, lock });
             }
             #[cfg(not(unix))]
-            return Ok(Temporary { path, _lock: None });
+            return Ok(Temporary { path, lock: None });
         }
     }
 

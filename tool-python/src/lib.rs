@@ -4,6 +4,9 @@
 
 #[cfg(feature = "code-mode")]
 mod code;
+#[cfg(all(doc, feature = "code-mode"))]
+#[doc = include_str!("elsewhere.md")]
+pub mod elsewhere {}
 mod error;
 #[cfg(feature = "extend")]
 mod extend;
