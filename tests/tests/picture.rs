@@ -116,7 +116,7 @@ fn draw(panels: &[Panel], columns: usize, width: usize) -> String {
     let all: usize = rows.iter().map(height).sum::<usize>() - 16;
     let total = columns * (width + 16) - 16;
     let mut out = format!(
-        "<svg class=\"tc-{columns}\" style=\"max-width:100%;height:auto\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {all}\" width=\"{total}\" height=\"{all}\" \
+        "<svg class=\"tc-{columns}\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {all}\" width=\"{total}\" height=\"{all}\" \
          role=\"img\" aria-label=\"From a function to what the model reads\">\n\
          <style>\n\
          .tc-b{{fill:#f6f8fa;stroke:#d0d7de}}.tc-t{{fill:#57606a;font:600 13px system-ui,sans-serif}}\n\
