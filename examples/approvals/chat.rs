@@ -235,7 +235,7 @@ fn id(number: u32) -> String {
 /// Loads a run. Calls that ran when the program was killed end as interrupted.
 async fn load(agent: &Agent, id: &str) -> Result<Run, AgentError> {
     let mut run = agent.load(id).await?.unwrap_or_else(|| Run::new(id));
-    run.resume(agent.dialect(), agent.registry());
+    run.resume(agent.dialect(), agent.registry())?;
     Ok(run)
 }
 

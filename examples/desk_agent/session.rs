@@ -19,7 +19,7 @@ pub(crate) async fn converse(
     operator: &Operator,
 ) -> Result<(), Box<dyn Error>> {
     let mut screen = Screen::new();
-    let mut run = Run::with_settings("desk", settings);
+    let mut run = Run::builder("desk").settings(settings).build();
     for turn in turns {
         screen.lines(0, &format!("\nuser: {turn}"))?;
         run.push(agent.dialect().user_message(turn))?;

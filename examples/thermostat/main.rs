@@ -67,7 +67,7 @@ fn run(
     let mut out = Terminal::stdout();
     let mut settings = RunSettings::default();
     settings.max_rounds = 8;
-    let mut run = Run::with_settings("thermostat", settings);
+    let mut run = Run::builder("thermostat").settings(settings).build();
     for (turn, at) in turns.into_iter().zip(0..) {
         if at > 0 {
             writeln!(out)?;

@@ -1023,7 +1023,7 @@ async fn make(
             });
             let mut settings = RunSettings::default();
             settings.parallel = Some(true);
-            let mut run = Run::with_settings("run-1", settings);
+            let mut run = Run::builder("run-1").settings(settings).build();
             agent.run(&mut run).await.unwrap();
             drop(agent);
             let results = run.rounds()[0]

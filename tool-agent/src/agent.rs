@@ -20,6 +20,7 @@ use tool_core::dialect::{
     AnswerError, Dialect, RequestError, RequestOptions, ResponseError, StreamEvent, ToolChoice,
     Turn, TypedAnswer,
 };
+use tool_core::hooks::{Decision, DecisionPolicy, DecisionRequest, Hold};
 use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
 use tool_core::{Registry, ToolCall, ToolError, ToolResult, ToolType};
 
@@ -28,8 +29,8 @@ use crate::model::{Model, ModelError, ModelErrorKind, Request, Response};
 #[cfg(feature = "tower")]
 use crate::model::{ModelService, Retry, ServiceModel};
 use crate::run::{
-    Increment, Journal, JournalError, Pending, ReplayError, Run, RunError, RunOutcome, Step,
-    position_of, random_id,
+    DecideError, Increment, Journal, JournalError, ReplayError, Run, RunError, RunInfo,
+    RunOutcome, Step, position_of, random_id,
 };
 
 pub use self::events::{Event, Events, PartialArguments};
@@ -44,6 +45,8 @@ pub struct Agent {
     model: Arc<dyn Model>,
     journal: Option<Arc<dyn Journal>>,
     prepare: Option<Prepare>,
+    contexts: Option<Contexts>,
+    policy: DecisionPolicy,
     call_service: Option<CallService>,
     cancellation: Option<CancellationToken>,
     max_duration: Option<Duration>,
@@ -52,6 +55,11 @@ pub struct Agent {
 
 /// A function that is applied to every call before it runs.
 type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
+/// Attaches the context values of the owner to a call.
+type Contexts =
+    Arc<dyn Fn(RunInfo, ToolCall) -> BoxFuture<Result<ToolCall, ContextError>> + Send + Sync>;
+/// An error of the application.
+type ContextError = Box<dyn Error + Send + Sync>;
 /// Runs calls in place of the registry.
 type CallService = Arc<dyn Fn(ToolCall) -> BoxFuture<ToolResult> + Send + Sync>;
 
@@ -68,6 +76,8 @@ impl Agent {
             model: Arc::new(model),
             journal: None,
             prepare: None,
+            contexts: None,
+            policy: DecisionPolicy::default(),
             call_service: None,
             cancellation: None,
             max_duration: None,
@@ -167,10 +177,11 @@ impl Agent {
         self
     }
 
-    /// Applies a function to every call before it runs, such as to add the current user, or a token
-    /// that cancels this call alone. Clone an agent to serve several users. A call that is repeated
-    /// after a decision or an interruption passes through the function again. If the function panics,
-    /// the call ends as if its tool had panicked.
+    /// Applies a function to every call before it runs, such as to add a token that cancels this call alone, or the
+    /// user of a program that has one. What the function adds belongs to whoever drives the run: with several
+    /// users, give the runs an [owner](crate::run::RunBuilder::owner) and use [`contexts`](Agent::contexts), whose values
+    /// come last. A call that is repeated after a decision or an interruption passes through the function
+    /// again. If the function panics, the call ends as if its tool had panicked.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -178,11 +189,11 @@ impl Agent {
     /// use tool_core::dialect::Anthropic;
     /// use tool_agent::testing::ScriptedModel;
     ///
-    /// struct User(&'static str);
+    /// struct Folder(&'static str);
     ///
-    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
-    /// let agent_for_ada = agent.clone().each_call(|call| call.with(User("Ada")));
-    /// # let _ = agent_for_ada;
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
+    ///     .each_call(|call| call.with(Folder("/home/ada")));
+    /// # let _ = agent;
     /// ```
     pub fn each_call(
         mut self,
@@ -193,6 +204,81 @@ impl Agent {
             Some(prepare) => prepare(call),
             None => call,
         }));
+        self
+    }
+
+    /// Attaches the context values of each call from the [owner](RunInfo::owner) of its run, whoever continues the
+    /// run. A run with an owner needs this. Other runs pass through it too, without an owner.
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::run::RunInfo;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{Registry, ToolCall};
+    ///
+    /// /// A user with the rights that the tools check.
+    /// struct User {
+    ///     id: String,
+    ///     is_admin: bool,
+    /// }
+    ///
+    /// async fn find_user(id: &str) -> Result<User, std::io::Error> {
+    ///     // From the database.
+    ///     Ok(User { id: id.into(), is_admin: false })
+    /// }
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
+    /// let agent = agent.contexts(|run: RunInfo, call| async move {
+    ///     let owner = run.owner().ok_or("the run has no owner")?;
+    ///     Ok::<ToolCall, _>(call.with(find_user(owner).await?))
+    /// });
+    /// # let _ = agent;
+    /// ```
+    ///
+    /// If the closure returns an error or panics, the calls do not start, the run stays as it was, and the agent
+    /// returns [`AgentError::Context`].
+    pub fn contexts<F>(
+        mut self,
+        contexts: impl Fn(RunInfo, ToolCall) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<ToolCall, Box<dyn Error + Send + Sync>>> + Send + 'static,
+    {
+        self.contexts = Some(Arc::new(move |run, call| Box::pin(contexts(run, call))));
+        self
+    }
+
+    /// Sets who may [decide](Agent::decide) on held calls: the closure returns `true` if
+    /// [`user`](DecisionRequest::user) may. It is asked for each decision, and again before the call starts: a call whose
+    /// decision is no longer allowed waits again. [`DecisionPolicy`] lists the rules that hold in any case.
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::Anthropic;
+    ///
+    /// async fn is_lead(user: &str) -> bool {
+    ///     // From the database.
+    ///     user == "user-3"
+    /// }
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
+    /// // Owners confirm their calls, and leads decide on those of others.
+    /// let agent = agent.may_decide(async |request| {
+    ///     request.is_owner() || is_lead(&request.user).await
+    /// });
+    /// # let _ = agent;
+    /// ```
+    pub fn may_decide<F>(
+        mut self,
+        allows: impl Fn(DecisionRequest) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = bool> + Send + 'static,
+    {
+        self.policy = DecisionPolicy::new(allows);
         self
     }
 
@@ -390,11 +476,100 @@ impl Agent {
         Events::new(queue.clone(), self.drive(run, Some(queue)))
     }
 
+    /// Decides on a [pending](Run::pending) call in the name of a user, and saves the run. The call starts when the run
+    /// goes on, with the rights of the [owner](crate::run::RunBuilder::owner) of the run.
+    ///
+    /// `fingerprint` belongs to the [`Pending`](crate::run::Pending) that the user has seen, so that a decision can't apply to another call
+    /// or to other arguments.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`AgentError::Decide`] if the [policy](Agent::may_decide) does not let the user decide, if no such call
+    /// waits, or if changed arguments are invalid: the run is then as before. Other errors are those of
+    /// [`save`](Agent::save).
+    pub async fn decide(
+        &self,
+        run: &mut Run,
+        fingerprint: &str,
+        decision: Decision,
+        user: impl Into<String>,
+    ) -> Result<(), AgentError> {
+        let user = user.into();
+        run.bind(self.dialect())?;
+        let pending = run.pending_with(fingerprint)?;
+        let request = self.decision_request(run, pending.hold(), &user);
+        let checked = self.policy.check(request).await;
+        checked.map_err(DecideError::Denied)?;
+        run.decide_pending(&self.registry, &pending, decision, user)?;
+        self.save(run).await
+    }
+
+    fn decision_request(&self, run: &Run, hold: &Hold, user: &str) -> DecisionRequest {
+        let mut request = DecisionRequest::new(user, hold.clone());
+        request.owner = run.info().owner().map(str::to_owned);
+        request.tool = self.registry.get(hold.tool());
+        request
+    }
+
+    /// Returns the calls that were decided by somebody who may no longer decide, with the index of the decision.
+    async fn forbidden<'c>(&self, run: &Run, calls: &'c [ToolCall]) -> Vec<(&'c ToolCall, usize)> {
+        let mut forbidden = Vec::new();
+        for call in calls {
+            for (index, (hold, by)) in run.deciders(call).iter().enumerate() {
+                let request = self.decision_request(run, hold, by);
+                if self.policy.check(request).await.is_err() {
+                    forbidden.push((call, index));
+                    break;
+                }
+            }
+        }
+        forbidden
+    }
+
+    /// Attaches what the application adds to calls. An error of one call is its result.
+    async fn prepared(
+        &self,
+        run: &RunInfo,
+        calls: &[ToolCall],
+    ) -> Result<Vec<Result<ToolCall, ToolError>>, AgentError> {
+        let mut prepared = Vec::with_capacity(calls.len());
+        for call in calls {
+            let mut own = match &self.prepare {
+                Some(prepare) => caught(call, || prepare(call.clone())),
+                None => Ok(call.clone()),
+            };
+            // Last, so that nothing replaces the values of the owner.
+            if let (Some(contexts), Ok(attaching)) = (&self.contexts, &own) {
+                let attaching = caught(call, || contexts(run.clone(), attaching.clone()));
+                let attached = match attaching {
+                    Ok(attaching) => finished(call, attaching).await,
+                    Err(panic) => Err(panic),
+                };
+                let attached = attached.unwrap_or_else(|panic| Err(panic.into()));
+                own = Ok(attached.map_err(|error| AgentError::Context {
+                    run: run.id().into(),
+                    tool: call.name.clone(),
+                    error,
+                })?);
+            }
+            prepared.push(own.map(|own| own.with(run.clone())));
+        }
+        Ok(prepared)
+    }
+
+    /// Checks that the agent can run calls in the name of the owner.
+    fn check_owner(&self, run: &Run) -> Result<(), AgentError> {
+        if run.info().owner().is_some() && self.contexts.is_none() {
+            return Err(AgentError::NoContexts(run.id().into()));
+        }
+        Ok(())
+    }
+
     /// Loads a run from the [journal](Agent::journal). Returns `None` if it has no such run.
     ///
     /// # Errors
     ///
-    /// Returns an error if the run can't be loaded.
+    /// Returns an error if the run can't be loaded, or if it has another dialect.
     pub async fn load(&self, id: &str) -> Result<Option<Run>, AgentError> {
         let Some(journal) = &self.journal else {
             return Ok(None);
@@ -403,7 +578,13 @@ impl Agent {
         if increments.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Run::replay(increments)?))
+        let mut run = Run::replay(increments)?;
+        if run.id() != id {
+            let problem = format!("the journal has the run {:?} in place of {id:?}", run.id());
+            return Err(JournalError::failed(problem).into());
+        }
+        run.bind(self.dialect())?;
+        Ok(Some(run))
     }
 
     /// Saves what changed in a run, if there is a [journal](Agent::journal). [`run`](Agent::run) does
@@ -412,8 +593,10 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns the error of the journal. What is not saved stays in the run, for the next attempt.
+    /// Returns the error of the journal. What is not saved stays in the run, for the next attempt. A run of another
+    /// dialect is an error too.
     pub async fn save(&self, run: &mut Run) -> Result<(), AgentError> {
+        run.bind(self.dialect())?;
         let Some(last) = run.unsaved().last().map(Increment::number) else {
             return Ok(());
         };
@@ -434,6 +617,7 @@ impl Agent {
                 events.push(event);
             }
         };
+        self.check_owner(run)?;
         let dialect = &*self.dialect;
         let token = self.cancellation.clone().unwrap_or_default();
         // Cancels the calls when the time is over, too.
@@ -441,11 +625,11 @@ impl Agent {
         let mut out_of_time = pin!(self.out_of_time().fuse());
         let mut is_out_of_time = false;
         let mut running = FuturesUnordered::new();
-        let interrupted = run.resume(dialect, &self.registry);
+        let interrupted = run.resume(dialect, &self.registry)?;
         interrupted.into_iter().map(Event::Result).for_each(emit);
         loop {
             if token.is_cancelled() {
-                run.cancel(dialect);
+                run.cancel(dialect)?;
             }
             self.save(run).await?;
             match run.next() {
@@ -484,13 +668,37 @@ impl Agent {
                     emit_response(run, shows_text, &emit);
                 }
                 Step::Call(calls) if !is_out_of_time => {
+                    let preparing = until_cancelled(&token, async {
+                        let prepared = self.prepared(run.info(), &calls).await?;
+                        // Last, right before the calls start.
+                        let forbidden = self.forbidden(run, &calls).await;
+                        Ok::<_, AgentError>((prepared, forbidden))
+                    });
+                    let (prepared, forbidden) =
+                        match select(pin!(preparing), &mut out_of_time).await {
+                            Either::Left((Some(prepared), _)) => prepared?,
+                            Either::Left((None, _)) => continue,
+                            Either::Right((ended, _)) => {
+                                ended?;
+                                is_out_of_time = true;
+                                continue;
+                            }
+                        };
+                    if !forbidden.is_empty() {
+                        for (call, decision) in forbidden {
+                            run.revoke(call, decision);
+                            let pending = run.pending_at(call.position());
+                            pending.into_iter().map(Event::Held).for_each(emit);
+                        }
+                        continue;
+                    }
                     let mut starting = Starting::new(run, &calls)?;
                     self.save(starting.run).await?;
                     starting.calls.clear();
                     drop(starting);
-                    for call in calls {
+                    for (call, prepared) in calls.into_iter().zip(prepared) {
                         emit(Event::Call(call.clone()));
-                        running.push(self.call(call, &stop, events.clone()));
+                        running.push(self.call(call, prepared, &stop, events.clone()));
                     }
                 }
                 Step::Call(_) | Step::Running => {
@@ -505,17 +713,11 @@ impl Agent {
                     };
                     let Some(result) = result else {
                         // The caller started calls without running them.
-                        run.resume(dialect, &self.registry);
+                        run.resume(dialect, &self.registry)?;
                         continue;
                     };
                     run.finish(dialect, result.clone())?;
-                    let pending = match result.error().and_then(ToolError::hold) {
-                        Some(_) => run.pending(),
-                        None => Vec::new(),
-                    };
-                    let is_of_call =
-                        |pending: &Pending| pending.call().position() == result.position();
-                    match pending.into_iter().find(is_of_call) {
+                    match run.pending_at(result.position()) {
                         Some(pending) => emit(Event::Held(pending)),
                         None => emit(Event::Result(result)),
                     }
@@ -620,18 +822,14 @@ impl Agent {
     /// Runs one call, cancelled by the token of the run and by its own.
     fn call(
         &self,
-        call: ToolCall,
+        unprepared: ToolCall,
+        prepared: Result<ToolCall, ToolError>,
         stop: &CancellationToken,
         events: Option<EventQueue>,
     ) -> impl Future<Output = ToolResult> + Send + use<> {
         let registry = self.registry.clone();
         let service = self.call_service.clone();
         let stop = stop.clone();
-        let unprepared = call.clone();
-        let prepared = match &self.prepare {
-            Some(prepare) => caught(&unprepared, || prepare(call)),
-            None => Ok(call),
-        };
         async move {
             let mut call = match prepared {
                 Ok(call) => call,
@@ -688,11 +886,8 @@ fn caught<T>(call: &ToolCall, run: impl FnOnce() -> T) -> Result<T, ToolError> {
     caught.map_err(|payload| ToolError::of_panic(&call.name, payload))
 }
 
-/// Waits for the result of a call, or returns the error of a panic.
-async fn finished(
-    call: &ToolCall,
-    running: BoxFuture<ToolResult>,
-) -> Result<ToolResult, ToolError> {
+/// Waits for a future of the application, or returns the error of a panic.
+async fn finished<T>(call: &ToolCall, running: BoxFuture<T>) -> Result<T, ToolError> {
     let mut running = Some(running);
     poll_fn(|context| {
         let mut result = None;
@@ -785,6 +980,19 @@ pub enum AgentError {
     NoRuntime(NoRuntime),
     /// The answer does not match the schema of the type that [`Agent::ask_for`] asked for.
     Answer(AnswerError),
+    /// The decision was not made.
+    Decide(DecideError),
+    /// The run with this id has an owner, and the agent has no [`contexts`](Agent::contexts).
+    NoContexts(String),
+    /// The closure of [`Agent::contexts`] failed.
+    Context {
+        /// The id of the run.
+        run: String,
+        /// The name of the tool that was called.
+        tool: String,
+        /// The error of the closure.
+        error: Box<dyn Error + Send + Sync>,
+    },
     /// The run of [`Agent::ask`] ended without an answer.
     Unfinished(Box<RunOutcome>),
 }
@@ -804,6 +1012,19 @@ impl fmt::Display for AgentError {
                 return write!(f, "the run can't be loaded: {error}");
             }
             AgentError::NoRuntime(error) => return error.fmt(f),
+            AgentError::Decide(error) => return error.fmt(f),
+            AgentError::NoContexts(run) => {
+                return write!(
+                    f,
+                    "the run {run:?} has an owner; say with `Agent::contexts` how its calls get the rights of the owner"
+                );
+            }
+            AgentError::Context { run, tool, error } => {
+                return write!(
+                    f,
+                    "the call of {tool} in the run {run:?} did not start, because its context values are missing: {error}"
+                );
+            }
             AgentError::Unfinished(outcome) => outcome,
         };
         f.write_str(match &**reason {
@@ -821,11 +1042,14 @@ impl Error for AgentError {
             AgentError::Model(error) => error.source(),
             AgentError::Run(error) => error.source(),
             AgentError::Journal(error) => error.source(),
+            AgentError::Decide(error) => error.source(),
+            AgentError::Context { error, .. } => error.source(),
             AgentError::Request(_)
             | AgentError::Answer(_)
             | AgentError::Response(_)
             | AgentError::Replay(_)
             | AgentError::NoRuntime(_)
+            | AgentError::NoContexts(_)
             | AgentError::Unfinished(_) => None,
         }
     }
@@ -840,6 +1064,12 @@ impl From<ResponseError> for AgentError {
 impl From<RunError> for AgentError {
     fn from(error: RunError) -> AgentError {
         AgentError::Run(error)
+    }
+}
+
+impl From<DecideError> for AgentError {
+    fn from(error: DecideError) -> AgentError {
+        AgentError::Decide(error)
     }
 }
 

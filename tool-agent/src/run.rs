@@ -68,6 +68,13 @@
 //! save the increments of [`start`](Run::start) before the calls run, and the increments of [`finish`](Run::finish)
 //! before the next step.
 //!
+//! # Whose run it is
+//!
+//! In a program with several users, a run has an [owner](RunBuilder::owner). The owner is saved with the run and never
+//! changes, and every call runs with the context values of the owner ([`Agent::contexts`](crate::Agent::contexts)),
+//! whoever continues the run. Only [`Agent::decide`](crate::Agent::decide) decides on its calls, and asks a policy
+//! ([`Agent::may_decide`](crate::Agent::may_decide)). In a loop of your own, both are up to you.
+//!
 //! # After an interruption
 //!
 //! [`resume`](Run::resume) decides on the calls that had started and have no result. Those of tools
@@ -84,6 +91,7 @@
 
 mod file_journal;
 mod increment;
+mod info;
 mod journal;
 mod pending;
 
@@ -99,17 +107,21 @@ use serde_json::{Map, Value};
 pub use self::file_journal::FileJournal;
 use self::increment::{Change, ResponseChange};
 pub use self::increment::{Increment, ReplayError};
+pub use self::info::{RunBuilder, RunInfo};
 pub use self::journal::{Journal, JournalError, MemoryJournal};
 pub use self::pending::{DecideError, Pending};
 use tool_core::Registry;
 use tool_core::ToolError;
 use tool_core::call::CallPosition;
 use tool_core::dialect::{Dialect, Turn, Usage};
-use tool_core::hooks::{Decision, Hold};
+use tool_core::hooks::{Decision, DecisionDenied, Hold};
 use tool_core::{ToolCall, ToolResult};
 
 /// The version of the saved form.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+
+/// The earliest version that can be read. Its runs have no owner and no dialect.
+const FIRST_VERSION: u32 = 2;
 
 /// A conversation with a model: its messages, calls and results, and what happens next.
 ///
@@ -124,7 +136,8 @@ pub struct Run {
 /// The part of a [`Run`] that is saved.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct State {
-    id: String,
+    #[serde(flatten)]
+    info: RunInfo,
     settings: RunSettings,
     /// Shared with requests to the model.
     messages: Arc<Vec<Arc<Value>>>,
@@ -259,7 +272,7 @@ pub enum RunOutcome {
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State")
-            .field("id", &self.id)
+            .field("info", &self.info)
             .field("settings", &self.settings)
             .field("messages", &self.messages.len())
             .field("rounds", &self.rounds)
@@ -298,18 +311,22 @@ impl fmt::Debug for Step<'_> {
 }
 
 impl Run {
-    /// Creates a run. The id identifies it in a [`Journal`], and is part of the
-    /// [idempotency keys](tool_core::CallContext::idempotency_key) of its calls, so it must be unique.
+    /// Creates a run without an owner, for a program with one user. The id identifies it in a [`Journal`], and is
+    /// part of the [idempotency keys](tool_core::CallContext::idempotency_key) of its calls, so it must be unique.
     pub fn new(id: impl Into<String>) -> Run {
-        Run::with_settings(id, RunSettings::default())
+        Run::builder(id).build()
     }
 
-    /// Creates a run with settings other than the default.
-    pub fn with_settings(id: impl Into<String>, settings: RunSettings) -> Run {
+    /// Starts a run with an [owner](RunBuilder::owner), or with settings other than the default.
+    pub fn builder(id: impl Into<String>) -> RunBuilder {
+        RunBuilder::new(id.into())
+    }
+
+    fn created(info: RunInfo, settings: RunSettings) -> Run {
         let mut run = Run::empty();
         run.record(Change::Created {
             version: VERSION,
-            id: id.into(),
+            info,
             settings,
         });
         run
@@ -372,7 +389,36 @@ impl Run {
 
     /// Returns the id.
     pub fn id(&self) -> &str {
-        &self.state.id
+        self.state.info.id()
+    }
+
+    /// Returns whose run it is.
+    pub fn info(&self) -> &RunInfo {
+        &self.state.info
+    }
+
+    /// Checks that the messages of the run are in the format of a dialect. The first dialect is that of the run.
+    pub(crate) fn bind(&mut self, dialect: &(impl Dialect + ?Sized)) -> Result<(), RunError> {
+        let given = dialect.provider();
+        match self.state.info.dialect() {
+            Some(own) if own == given => return Ok(()),
+            Some(own) => {
+                return Err(RunError::OtherDialect {
+                    run: self.id().into(),
+                    own: own.into(),
+                    given: given.into(),
+                });
+            }
+            None => {}
+        }
+        match self.unsaved.first_mut().map(Increment::change_mut) {
+            Some(Change::Created { info, .. }) => {
+                info.set_dialect(given);
+                self.state.info.set_dialect(given);
+            }
+            _ => self.record(Change::Dialect(given.into())),
+        }
+        Ok(())
     }
 
     /// Returns the settings.
@@ -497,7 +543,7 @@ impl Run {
         let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new()];
         let [round, call_index] = &mut numbers;
         let parts = [
-            &*self.state.id,
+            self.id(),
             round.format(self.state.rounds.len()),
             call_index.format(index),
         ];
@@ -529,13 +575,14 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error if the run did not request a response.
+    /// Returns an error if the run did not request a response, or if it has another dialect.
     pub fn respond(
         &mut self,
         dialect: &(impl Dialect + ?Sized),
         registry: &Registry,
         turn: Turn,
     ) -> Result<(), RunError> {
+        self.bind(dialect)?;
         if !matches!(self.next(), Step::Request(_)) {
             return Err(RunError::NotRequested);
         }
@@ -634,12 +681,13 @@ impl Run {
     ///
     /// Returns an error if no call with the [position](ToolResult::position) of the result has started. The
     /// result of a call that [`Step::Call`] returned has its position; a result that was made for another call gets it
-    /// from [`ToolResult::for_call`].
+    /// from [`ToolResult::for_call`]. A run of another dialect is an error too.
     pub fn finish(
         &mut self,
         dialect: &(impl Dialect + ?Sized),
         result: ToolResult,
     ) -> Result<(), RunError> {
+        self.bind(dialect)?;
         let found = self.find(result.position(), |state| {
             matches!(state, CallState::Started)
         });
@@ -661,15 +709,17 @@ impl Run {
         Ok(())
     }
 
-    /// Decides on a [pending](Run::pending) call. `by` is saved with the decision: who made it.
+    /// Decides on a [pending](Run::pending) call of a run without an owner. `by` is saved with the decision: the name
+    /// of who made it. [`Agent::decide`](crate::Agent::decide) decides in a run with an owner.
     ///
     /// `fingerprint` belongs to the [`Pending`] that the person has seen, so that a decision can't apply
     /// to another call or to other arguments. The registry validates the call as its tools are now.
     ///
     /// # Errors
     ///
-    /// Returns an error if no pending call has this fingerprint, because it is decided already or never
-    /// was held, or if the arguments of [`Decision::Change`] are invalid. The run is then as before.
+    /// Returns an error if the run has an owner, if `by` is empty, if no pending call has this fingerprint, because it
+    /// is decided already or never was held, or if the arguments of [`Decision::Change`] are invalid. The run is then
+    /// as before.
     pub fn decide(
         &mut self,
         registry: &Registry,
@@ -677,11 +727,39 @@ impl Run {
         decision: Decision,
         by: impl Into<String>,
     ) -> Result<(), DecideError> {
-        let pending = self.pending();
-        let mut pending = pending.iter();
-        let Some(pending) = pending.find(|pending| pending.fingerprint() == fingerprint) else {
-            return Err(DecideError::NotPending);
-        };
+        if self.info().owner().is_some() {
+            return Err(DecideError::Owned);
+        }
+        let by = by.into();
+        if by.trim().is_empty() {
+            return Err(DecideError::Denied(DecisionDenied::Unnamed));
+        }
+        let pending = self.pending_with(fingerprint)?;
+        self.decide_pending(registry, &pending, decision, by)
+    }
+
+    /// Returns the pending call at a position.
+    pub(crate) fn pending_at(&self, position: Option<&CallPosition>) -> Option<Pending> {
+        let index = self.find(position, |state| matches!(state, CallState::Held(_)))?;
+        let mut pending = self.pending().into_iter();
+        pending.find(|pending| pending.index() == index)
+    }
+
+    /// Returns the pending call with this fingerprint.
+    pub(crate) fn pending_with(&self, fingerprint: &str) -> Result<Pending, DecideError> {
+        let mut pending = self.pending().into_iter();
+        let found = pending.find(|pending| pending.fingerprint() == fingerprint);
+        found.ok_or(DecideError::NotPending)
+    }
+
+    /// Decides on a pending call of this run in the name of somebody who may.
+    pub(crate) fn decide_pending(
+        &mut self,
+        registry: &Registry,
+        pending: &Pending,
+        decision: Decision,
+        by: String,
+    ) -> Result<(), DecideError> {
         let decision = pending.hold().restored(decision);
         if let Decision::Change(arguments) = &decision {
             let mut call = pending.call().clone();
@@ -691,21 +769,47 @@ impl Run {
             validated.map_err(|error| DecideError::Invalid(Box::new(error)))?;
         }
         let index = pending.index();
-        self.record(Change::Decided(index, decision, by.into()));
+        self.record(Change::Decided(index, decision, by));
         Ok(())
+    }
+
+    /// Returns the holds of a ready call that were decided on, and who decided.
+    pub(crate) fn deciders(&self, call: &ToolCall) -> Vec<(Hold, String)> {
+        let is_ready = |state: &CallState| matches!(state, CallState::Ready);
+        let Some(index) = self.find(call.position(), is_ready) else {
+            return Vec::new();
+        };
+        let calls = self.open_round().map(|round| &round.calls[index]);
+        let decisions = calls.into_iter().flat_map(|call| &call.decisions);
+        decisions
+            .map(|decided| (decided.hold.clone(), decided.by.clone()))
+            .collect()
+    }
+
+    /// Takes back a decision on a ready call, and what was decided later. The call waits again.
+    pub(crate) fn revoke(&mut self, call: &ToolCall, decision: usize) {
+        let is_ready = |state: &CallState| matches!(state, CallState::Ready);
+        if let Some(index) = self.find(call.position(), is_ready) {
+            self.record(Change::Revoked(index, decision));
+        }
     }
 
     /// Decides on the calls that had started when the run was interrupted: calls of tools that are
     /// `read_only` or `idempotent` run again, the others end with an error of the kind
     /// [`Interrupted`](tool_core::ToolErrorKind::Interrupted). Call it once after [`replay`](Run::replay) or
     /// deserialization, when nothing runs any more. Returns the results of the calls that ended.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run has another dialect.
     pub fn resume(
         &mut self,
         dialect: &(impl Dialect + ?Sized),
         registry: &Registry,
-    ) -> Vec<ToolResult> {
+    ) -> Result<Vec<ToolResult>, RunError> {
+        self.bind(dialect)?;
         let Some(round) = self.open_round() else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let started = round.calls.iter().enumerate();
         let started = started.filter(|(_, call)| matches!(call.state, CallState::Started));
@@ -726,15 +830,20 @@ impl Run {
         let ended = ended.into_iter();
         results.extend(ended.map(|index| self.fail(index, ToolError::interrupted)));
         self.close(dialect);
-        results
+        Ok(results)
     }
 
     /// Cancels the run. Calls that have not started, or that wait for a decision, end with an error.
     /// Those that run should be cancelled as well; the run is [done](Step::Done) when they have
     /// results.
-    pub fn cancel(&mut self, dialect: &(impl Dialect + ?Sized)) {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run has another dialect.
+    pub fn cancel(&mut self, dialect: &(impl Dialect + ?Sized)) -> Result<(), RunError> {
+        self.bind(dialect)?;
         if let Step::Done(RunOutcome::Answered(_) | RunOutcome::Cancelled) = self.next() {
-            return;
+            return Ok(());
         }
         let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
         let open = calls
@@ -746,6 +855,7 @@ impl Run {
             self.cancel_call(index);
         }
         self.close(dialect);
+        Ok(())
     }
 
     fn cancel_call(&mut self, index: usize) -> ToolResult {
@@ -872,6 +982,15 @@ pub enum RunError {
     NotReady(String),
     /// A result was given for a call with this id, which has not started.
     NotStarted(String),
+    /// The messages of the run are in the format of another dialect.
+    OtherDialect {
+        /// The id of the run.
+        run: String,
+        /// The provider of the run's dialect.
+        own: String,
+        /// The provider of the dialect that was given.
+        given: String,
+    },
 }
 
 impl fmt::Display for RunError {
@@ -884,6 +1003,10 @@ impl fmt::Display for RunError {
             RunError::NotRequested => {
                 f.write_str("the run did not request a response; do what `next` returns")
             }
+            RunError::OtherDialect { run, own, given } => write!(
+                f,
+                "the run {run:?} has the messages of {own}, and can't go on with {given}"
+            ),
             RunError::NotReady(id) => write!(
                 f,
                 "the call {id:?} is not at the position of a call that is ready; start the calls that `next` returns"

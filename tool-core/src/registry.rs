@@ -2,6 +2,7 @@
 
 mod arguments;
 pub(crate) mod builder;
+mod decision_policy;
 mod deferred;
 mod dispatch;
 pub(crate) mod error;

@@ -88,7 +88,7 @@ fn question() -> Run {
 }
 
 fn question_with(settings: RunSettings) -> Run {
-    let mut run = Run::with_settings("run-1", settings);
+    let mut run = Run::builder("run-1").settings(settings).build();
     let message = json!({"role": "user", "content": "Weather, and the rest?"});
     run.push(message).unwrap();
     run

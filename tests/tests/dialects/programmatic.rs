@@ -363,7 +363,7 @@ fn a_saved_run_keeps_the_caller() {
         run.finish(&dialect, result).unwrap();
         let mut run = saved(&run);
         // The others are interrupted.
-        run.resume(&dialect, &registry);
+        run.resume(&dialect, &registry).unwrap();
         let results = run.rounds()[0]
             .calls()
             .filter_map(|(_, result)| result.cloned());

@@ -1,5 +1,6 @@
 //! Runs: steps, holds and decisions, saving, interruptions.
 
+mod authority;
 mod interruptions;
 mod saving;
 
@@ -123,7 +124,7 @@ fn read_only_neighbours_are_one_step_and_others_one_each() {
     ] {
         let mut settings = RunSettings::default();
         settings.parallel = parallel;
-        let mut run = Run::with_settings("run-1", settings);
+        let mut run = Run::builder("run-1").settings(settings).build();
         run.respond(&dialect(), &registry, turn(&calling(&calls)))
             .unwrap();
         let mut steps = Vec::new();
@@ -421,7 +422,7 @@ fn limits_end_a_run_with_results_for_all_calls() {
     let registry = registry();
     let mut settings = RunSettings::default();
     settings.max_calls = 2;
-    let mut run = Run::with_settings("run-1", settings);
+    let mut run = Run::builder("run-1").settings(settings).build();
     run.respond(
         &dialect(),
         &registry,
@@ -481,7 +482,7 @@ fn a_cancelled_run_has_results_for_all_calls_and_can_go_on() {
     };
     assert_eq!(names(&running), ["look_up", "look_up"]);
     run.start(&running[..1]).unwrap();
-    run.cancel(&dialect());
+    run.cancel(&dialect()).unwrap();
     assert!(matches!(run.next(), Step::Running));
     run.finish(&dialect(), registry.call_blocking(running[0].clone()))
         .unwrap();

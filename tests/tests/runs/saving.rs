@@ -108,11 +108,11 @@ fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
                     .unwrap();
             }
         }
-        Action::Cancel => run.cancel(&dialect()),
+        Action::Cancel => run.cancel(&dialect()).unwrap(),
         Action::Resume => {
             // The process stopped.
             running.clear();
-            run.resume(&dialect(), &registry);
+            run.resume(&dialect(), &registry).unwrap();
         }
         Action::Settings(rounds) => {
             let mut settings = RunSettings::default();
@@ -147,7 +147,7 @@ proptest! {
             run.mark_saved(u64::MAX);
         }
         // Every call has one result, once the run ends.
-        run.cancel(&dialect());
+        run.cancel(&dialect()).unwrap();
         for call in running.drain(..) {
             run.finish(&dialect(), holding().call_blocking(call)).unwrap();
         }
@@ -160,12 +160,12 @@ proptest! {
 #[test]
 fn a_run_of_another_version_or_a_damaged_one_is_an_error() {
     let mut value = saved(&new_run());
-    value["version"] = json!(3);
+    value["version"] = json!(4);
     let error = serde_json::from_value::<Run>(value)
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("version 3") && error.contains("reads version 2"),
+        error.contains("version 4") && error.contains("reads versions 2 to 3"),
         "{error}"
     );
     let mut value = saved(&new_run());
@@ -201,10 +201,10 @@ fn a_run_of_another_version_or_a_damaged_one_is_an_error() {
 }
 
 /// A folder for the runs of one test, empty at first.
-struct TempFolder(PathBuf);
+pub(super) struct TempFolder(pub(super) PathBuf);
 
 impl TempFolder {
-    fn new(name: &str) -> TempFolder {
+    pub(super) fn new(name: &str) -> TempFolder {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_dir_all(&folder);
         TempFolder(folder)

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{CallState, Decided, Round, Run, RunCall, RunSettings, VERSION};
+use super::{
+    CallState, Decided, FIRST_VERSION, Round, Run, RunCall, RunInfo, RunSettings, VERSION,
+};
 use tool_core::dialect::Usage;
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{ToolCall, ToolResult};
@@ -27,6 +29,10 @@ impl Increment {
     pub fn number(&self) -> u64 {
         self.number
     }
+
+    pub(super) fn change_mut(&mut self) -> &mut Change {
+        &mut self.change
+    }
 }
 
 /// The change may contain secrets.
@@ -43,9 +49,12 @@ impl fmt::Debug for Increment {
 pub(super) enum Change {
     Created {
         version: u32,
-        id: String,
+        #[serde(flatten)]
+        info: RunInfo,
         settings: RunSettings,
     },
+    /// The dialect of a run that was saved without one.
+    Dialect(String),
     Settings(RunSettings),
     Message(Arc<Value>),
     /// Boxed, because the others are small and many.
@@ -54,6 +63,8 @@ pub(super) enum Change {
     Repeated(Vec<usize>),
     Held(usize, Hold),
     Decided(usize, Decision, String),
+    /// The decision at this index, and those after it, don't count. The call waits again.
+    Revoked(usize, usize),
     Ended(usize, Arc<ToolResult>),
     Closed(Vec<Arc<Value>>),
     Cancelled,
@@ -107,13 +118,14 @@ impl Run {
         match change {
             Change::Created {
                 version,
-                id,
+                info,
                 settings,
             } => {
                 check_version(version)?;
-                self.state.id = id;
+                self.state.info = info;
                 self.state.settings = settings;
             }
+            Change::Dialect(dialect) => self.state.info.set_dialect(&dialect),
             Change::Settings(settings) => self.state.settings = settings,
             Change::Message(message) => {
                 Arc::make_mut(&mut self.state.messages).push(message);
@@ -166,6 +178,15 @@ impl Run {
                     _ => return Err(format!("call {index} is not held")),
                 }
             }
+            Change::Revoked(index, decision) => {
+                let call = self.call_mut(index)?;
+                let mut revoked = call.decisions.drain(decision.min(call.decisions.len())..);
+                let Some(first) = revoked.next() else {
+                    return Err(format!("call {index} has no decision {decision}"));
+                };
+                drop(revoked);
+                call.state = CallState::Held(first.hold);
+            }
             Change::Ended(index, result) => {
                 self.call_mut(index)?.state = CallState::Ended(result);
             }
@@ -200,12 +221,12 @@ impl Run {
 
 /// Returns an error for a version that this crate can't read.
 pub(super) fn check_version(version: u32) -> Result<(), String> {
-    if version == VERSION {
+    if (FIRST_VERSION..=VERSION).contains(&version) {
         return Ok(());
     }
     Err(format!(
-        "the run was saved in version {version} of its format, and this program reads version \
-         {VERSION}"
+        "the run was saved in version {version} of its format, and this program reads versions \
+         {FIRST_VERSION} to {VERSION}"
     ))
 }
 

@@ -9,11 +9,13 @@ use sha2::{Digest, Sha256};
 use super::Run;
 use tool_core::ToolCall;
 use tool_core::ToolError;
-use tool_core::hooks::Hold;
+use tool_core::hooks::{DecisionDenied, Hold};
 
 /// A call that waits for a [decision](Run::decide).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
+    run: String,
+    owner: Option<String>,
     call: ToolCall,
     hold: Hold,
     index: usize,
@@ -24,7 +26,12 @@ impl Pending {
     pub(super) fn new(run: &Run, index: usize, call: ToolCall, hold: &Hold) -> Pending {
         let round = run.rounds().len();
         let mut hash = Sha256::new();
-        hash.update(format!("{round} {index} {}", hold.number()));
+        let kind = if hold.is_confirmation() {
+            " confirm"
+        } else {
+            ""
+        };
+        hash.update(format!("{round} {index} {}{kind}", hold.number()));
         // With lengths, so that no two lists of strings are the same bytes.
         for text in [
             run.id(),
@@ -38,11 +45,23 @@ impl Pending {
         }
         let bytes = hash.finalize();
         Pending {
+            run: run.id().to_owned(),
+            owner: run.info().owner().map(str::to_owned),
             call,
             hold: hold.clone(),
             index,
             fingerprint: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         }
+    }
+
+    /// Returns the id of the run.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Returns the [owner](super::RunBuilder::owner) of the run.
+    pub fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
     }
 
     /// Returns the call, as the model made it, at its [position](ToolCall::position).
@@ -66,7 +85,8 @@ impl Pending {
         &self.fingerprint
     }
 
-    pub(super) fn hold(&self) -> &Hold {
+    /// Returns what was held, and [who](Hold::is_confirmation) may decide on it.
+    pub fn hold(&self) -> &Hold {
         &self.hold
     }
 
@@ -84,11 +104,17 @@ pub enum DecideError {
     NotPending,
     /// The new arguments are invalid.
     Invalid(Box<ToolError>),
+    /// The run has an owner, so that [`Agent::decide`](crate::Agent::decide) has to ask who may decide.
+    Owned,
+    /// The user may not decide on this call.
+    Denied(DecisionDenied),
 }
 
 impl fmt::Display for DecideError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            DecideError::Denied(denied) => return denied.fmt(f),
+            DecideError::Owned => "the run has an owner; decide with `Agent::decide`",
             DecideError::NotPending => {
                 "no such call waits for a decision; it may be decided already, or have changed"
             }
@@ -100,8 +126,8 @@ impl fmt::Display for DecideError {
 impl Error for DecideError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            DecideError::NotPending => None,
             DecideError::Invalid(error) => Some(error),
+            DecideError::NotPending | DecideError::Owned | DecideError::Denied(_) => None,
         }
     }
 }

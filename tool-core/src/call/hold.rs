@@ -9,7 +9,8 @@ use crate::schema::Property;
 use crate::schema::secret::{HIDDEN, any_secret, redact_arguments};
 
 /// A call that a `before` hook held, until somebody decides on it; see
-/// [`Gate::hold`](crate::hooks::Gate::hold). [`ToolError::hold`](crate::ToolError::hold) returns it.
+/// [`Gate::hold`](crate::hooks::Gate::hold) and [`Gate::confirm`](crate::hooks::Gate::confirm).
+/// [`ToolError::hold`](crate::ToolError::hold) returns it.
 ///
 /// It contains what a person has to see: the arguments, as the tool would get them, and the reason.
 /// A decision applies to these arguments only.
@@ -24,6 +25,12 @@ pub struct Hold {
     reason: String,
     /// The number of holds of this call so far, starting at 1.
     number: u32,
+    /// Set if the owner of the call may decide.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "std::ops::Not::not")
+    )]
+    is_confirmation: bool,
 }
 
 impl Hold {
@@ -32,7 +39,7 @@ impl Hold {
         parameters: &'static [Property],
         arguments: &str,
         reason: String,
-        number: u32,
+        (number, is_confirmation): (u32, bool),
     ) -> Hold {
         let shown = any_secret(parameters).then(|| redact_arguments(parameters, arguments).text);
         Hold {
@@ -41,12 +48,19 @@ impl Hold {
             shown,
             reason,
             number,
+            is_confirmation,
         }
     }
 
     /// Returns the number of holds of this call so far, starting at 1.
     pub fn number(&self) -> u32 {
         self.number
+    }
+
+    /// Returns `true` if the owner of the call may decide on it, because the hook returned
+    /// [`Gate::confirm`](crate::hooks::Gate::confirm). Otherwise it has to be somebody else.
+    pub fn is_confirmation(&self) -> bool {
+        self.is_confirmation
     }
 
     /// Returns the name of the tool.
@@ -118,6 +132,7 @@ impl fmt::Debug for Hold {
             .field("arguments", &self.arguments())
             .field("reason", &self.reason)
             .field("number", &self.number)
+            .field("is_confirmation", &self.is_confirmation)
             .finish_non_exhaustive()
     }
 }
@@ -190,14 +205,23 @@ impl Decided {
         decisions.find(|decision| **decision != Decision::Allow)
     }
 
-    /// Returns `true` if a hold was decided on in favour of a call with these arguments. `changed` are
-    /// the arguments of a [`Decision::Change`], as the tool gets them.
-    pub(crate) fn allows(&self, number: u32, arguments: &str, changed: Option<&str>) -> bool {
-        self.0.iter().any(|(hold, decision, _)| match decision {
-            Decision::Allow => hold.number == number && hold.arguments == arguments,
-            // Whoever changes the arguments has decided on the earlier holds too.
-            Decision::Change(_) => number <= hold.number && changed == Some(arguments),
-            Decision::Deny(_) | Decision::Answer(_) => false,
+    /// Returns `true` if `needed` was decided on in favour of the call. `changed` are the arguments of a
+    /// [`Decision::Change`], as the tool gets them.
+    pub(crate) fn allows(&self, needed: &Hold, changed: Option<&str>) -> bool {
+        // Who may confirm a call may not decide on a hold, and the other way around.
+        let mut decisions = self.0.iter();
+        decisions.any(|(hold, decision, _)| {
+            hold.is_confirmation == needed.is_confirmation
+                && match decision {
+                    Decision::Allow => {
+                        hold.number == needed.number && hold.arguments == needed.arguments
+                    }
+                    // Whoever changes the arguments has decided on the earlier holds too.
+                    Decision::Change(_) => {
+                        needed.number <= hold.number && changed == Some(&*needed.arguments)
+                    }
+                    Decision::Deny(_) | Decision::Answer(_) => false,
+                }
         })
     }
 }

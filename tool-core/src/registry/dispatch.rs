@@ -508,6 +508,16 @@ async fn run_before_hooks(
     validate(tool, input, hook_call)?;
     let changed = is_changed.then(|| input.normalised_text().to_owned());
     let mut holds = 0;
+    let mut check_hold = |input: &Input, reason, is_confirmation| {
+        holds += 1;
+        let arguments = input.normalised_text();
+        let kind = (holds, is_confirmation);
+        let hold = Hold::new(&tool.name, tool.properties(), arguments, reason, kind);
+        if decided.allows(&hold, changed.as_deref()) {
+            return Ok(());
+        }
+        Err(Err(CallFailure::Held(hold)))
+    };
     for hook in &policy.before {
         match run_hook(|| hook(hook_call.clone())).await {
             Ok(Gate::Allow) => {}
@@ -519,14 +529,8 @@ async fn run_before_hooks(
             Ok(Gate::Answer(answer)) => {
                 return Err(Ok(tool.validate_answer(answer.into_outcome())));
             }
-            Ok(Gate::Hold(reason)) => {
-                holds += 1;
-                let arguments = input.normalised_text();
-                if !decided.allows(holds, arguments, changed.as_deref()) {
-                    let hold = Hold::new(&tool.name, tool.properties(), arguments, reason, holds);
-                    return Err(Err(CallFailure::Held(hold)));
-                }
-            }
+            Ok(Gate::Hold(reason)) => check_hold(input, reason, false)?,
+            Ok(Gate::Confirm(reason)) => check_hold(input, reason, true)?,
             Err(panic) => return Err(Err(CallFailure::Panicked(panic))),
         }
     }

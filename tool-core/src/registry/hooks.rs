@@ -2,7 +2,7 @@
 //!
 //! A [`before`](crate::RegistryBuilder::before) hook sees each call before its tool runs and returns a
 //! [`Gate`]: it allows, changes, answers, fails or [holds](Gate::hold) the call. A held call waits for the
-//! [`Decision`] of a person. An [`after`](crate::RegistryBuilder::after) hook sees the result and may change it. An
+//! [`Decision`] of a person, and a [`DecisionPolicy`] says who that may be. An [`after`](crate::RegistryBuilder::after) hook sees the result and may change it. An
 //! [observer](crate::RegistryBuilder::observe) sees a [`CallRecord`] of each call and changes nothing.
 
 use std::any::Any;
@@ -16,6 +16,7 @@ use crate::output::IntoOutput;
 use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
 
+pub use super::decision_policy::{DecisionDenied, DecisionPolicy, DecisionRequest};
 pub use super::observe::CallRecord;
 pub use crate::call::hold::{Answer, Decision, Hold};
 
@@ -70,8 +71,10 @@ pub enum Gate {
     Change(Arguments),
     /// Does not run the tool: the call ends with this output.
     Answer(Answer),
-    /// Does not run the tool until somebody decides on the call.
+    /// Does not run the tool until somebody other than the owner decides on the call.
     Hold(String),
+    /// Does not run the tool until its owner, or somebody else, decides on the call.
+    Confirm(String),
 }
 
 impl Gate {
@@ -80,7 +83,8 @@ impl Gate {
         Gate::Deny(reason.into())
     }
 
-    /// Holds the call until somebody decides on it. They see the reason.
+    /// Holds the call until somebody decides on it. They see the reason. If the call has an owner, as in a
+    /// `Run` of a user, the owner may not decide; see [`DecisionPolicy`].
     ///
     /// A `Run` of the crate `tool-agent` keeps the call for hours or days, in another process too, goes on
     /// with the other calls, and then waits. A call without a run ends with an error of the kind
@@ -88,6 +92,32 @@ impl Gate {
     /// [decision](crate::ToolCall::decided).
     pub fn hold(reason: impl Into<String>) -> Gate {
         Gate::Hold(reason.into())
+    }
+
+    /// Holds the call like [`hold`](Gate::hold), until its owner confirms it. Others may decide too if a
+    /// [`DecisionPolicy`] lets them.
+    ///
+    /// ```
+    /// use tool_core::hooks::Gate;
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Sends a message.
+    /// #[tool]
+    /// fn send_message(to: &str) -> String {
+    ///     format!("sent to {to}")
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![send_message])
+    ///     .before(async |_| Gate::confirm("others will read it"))
+    ///     .build()?;
+    /// let call = ToolCall::new("call_1", "send_message", r#"{"to":"Grace"}"#);
+    /// let result = registry.call_blocking(call);
+    /// assert!(result.error().unwrap().hold().unwrap().is_confirmation());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn confirm(reason: impl Into<String>) -> Gate {
+        Gate::Confirm(reason.into())
     }
 
     /// Runs the call with these arguments, which are validated too.
