@@ -80,7 +80,7 @@ impl Chat {
         run.push(message)
             .map_err(|_| Refusal::Conflict("decide on the open calls first".into()))?;
         let increments = run.unsaved().to_vec();
-        let saved = self.store.ask(run.id(), increments, question).await;
+        let saved = self.store.ask(run.head(), increments, question).await;
         self.saved(&mut run, saved.map_err(AgentError::from))
             .await?;
         run.mark_saved(u64::MAX);

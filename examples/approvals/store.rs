@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, ErrorCode, Transaction, params};
-use tool_agent::run::{Increment, Journal, JournalError};
+use tool_agent::run::{Increment, Journal, JournalError, Page, RunHead};
 use tool_core::runtime::BoxFuture;
 
 /// The store. Clones share one connection.
@@ -54,19 +54,18 @@ impl Store {
     /// Saves a message of the user together with the increments that add it to the run.
     pub(crate) async fn ask(
         &self,
-        run: &str,
+        head: RunHead,
         increments: Vec<Increment>,
         question: Question,
     ) -> Result<(), JournalError> {
-        let run = run.to_owned();
         self.spawn(move |store| {
             let sql = "INSERT INTO question (run, number, round, text) VALUES (?1, ?2, ?3, ?4)";
             let number = increments.last().map_or(0, Increment::number);
             store.execute(
                 sql,
-                params![run, number.cast_signed(), question.round, question.text],
+                params![head.id, number.cast_signed(), question.round, question.text],
             )?;
-            append(store, &run, &increments)
+            append(store, &head, &increments)
         })
         .await
     }
@@ -87,6 +86,19 @@ impl Store {
         .await
     }
 
+    async fn heads(&self) -> Result<Vec<RunHead>, JournalError> {
+        let texts: Vec<String> = self
+            .spawn(|store| {
+                let mut statement = store.prepare("SELECT head FROM head")?;
+                statement.query_map([], |row| row.get(0))?.collect()
+            })
+            .await?;
+        let heads = texts.iter().map(|text| serde_json::from_str(text));
+        heads
+            .collect::<Result<_, _>>()
+            .map_err(JournalError::failed)
+    }
+
     /// Returns the number of conversations, of which the last one is shown.
     pub(crate) async fn conversations(&self) -> Result<u32, JournalError> {
         let sql = "SELECT count(DISTINCT run) FROM increment";
@@ -96,11 +108,15 @@ impl Store {
 }
 
 impl Journal for Store {
-    fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
-        let (store, run) = (self.clone(), run.to_owned());
+    fn append(
+        &self,
+        head: RunHead,
+        increments: Vec<Increment>,
+    ) -> BoxFuture<Result<(), JournalError>> {
+        let store = self.clone();
         Box::pin(async move {
             store
-                .spawn(move |store| append(store, &run, &increments))
+                .spawn(move |store| append(store, &head, &increments))
                 .await
         })
     }
@@ -123,10 +139,55 @@ impl Journal for Store {
                 .map_err(JournalError::failed)
         })
     }
+
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        let store = self.clone();
+        Box::pin(async move { Ok(page.of_waiting(store.heads().await?)) })
+    }
+
+    fn runs(
+        &self,
+        owner: Option<&str>,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        let (store, owner) = (self.clone(), owner.map(str::to_owned));
+        Box::pin(async move { Ok(page.of_owner(owner.as_deref(), store.heads().await?)) })
+    }
+
+    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
+        let (store, run) = (self.clone(), run.to_owned());
+        Box::pin(async move { store.spawn(move |store| remove(store, &run)).await })
+    }
+
+    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
+        let store = self.clone();
+        Box::pin(async move {
+            let mut heads = store.heads().await?;
+            heads.retain(|head| head.saved_ms < saved_ms);
+            let count = heads.len();
+            let remove_all = move |store: &Transaction<'_>| {
+                heads.iter().try_for_each(|head| remove(store, &head.id))
+            };
+            store.spawn(remove_all).await?;
+            Ok(count)
+        })
+    }
+}
+
+fn remove(store: &Transaction<'_>, run: &str) -> rusqlite::Result<()> {
+    for table in ["increment", "head", "question"] {
+        store.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [run])?;
+    }
+    Ok(())
 }
 
 /// Rejects a first number that is not the last one plus one; the primary key rejects what is there.
-fn append(store: &Transaction<'_>, run: &str, increments: &[Increment]) -> rusqlite::Result<()> {
+fn append(
+    store: &Transaction<'_>,
+    head: &RunHead,
+    increments: &[Increment],
+) -> rusqlite::Result<()> {
+    let run = &*head.id;
     let sql = "INSERT INTO increment (run, number, increment) VALUES (?1, ?2, ?3)";
     let last = "SELECT coalesce(max(number), 0) FROM increment WHERE run = ?1";
     let last: i64 = store.query_row(last, [run], |row| row.get(0))?;
@@ -136,9 +197,13 @@ fn append(store: &Transaction<'_>, run: &str, increments: &[Increment]) -> rusql
         return Err(rusqlite::Error::SqliteFailure(conflict, None));
     }
     let mut statement = store.prepare(sql)?;
+    let to_json = |error: serde_json::Error| rusqlite::Error::ToSqlConversionFailure(error.into());
+    store.execute(
+        "INSERT OR REPLACE INTO head (run, head) VALUES (?1, ?2)",
+        params![run, serde_json::to_string(head).map_err(to_json)?],
+    )?;
     for increment in increments {
-        let json = serde_json::to_string(increment)
-            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        let json = serde_json::to_string(increment).map_err(to_json)?;
         statement.execute(params![run, increment.number().cast_signed(), json])?;
     }
     Ok(())

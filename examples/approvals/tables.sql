@@ -6,6 +6,12 @@ CREATE TABLE IF NOT EXISTS increment (
     PRIMARY KEY (run, number)
 ) STRICT, WITHOUT ROWID;
 
+-- The last head of each conversation.
+CREATE TABLE IF NOT EXISTS head (
+    run TEXT PRIMARY KEY,
+    head TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- What the user wrote, for the page: messages of a run are in the provider's format.
 CREATE TABLE IF NOT EXISTS question (
     run TEXT NOT NULL,

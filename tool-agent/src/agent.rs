@@ -29,8 +29,8 @@ use crate::model::{Model, ModelError, ModelErrorKind, Request, Response};
 #[cfg(feature = "tower")]
 use crate::model::{ModelService, Retry, ServiceModel};
 use crate::run::{
-    DecideError, Increment, Journal, JournalError, ReplayError, Run, RunError, RunInfo,
-    RunOutcome, Step, position_of, random_id,
+    DecideError, Increment, Journal, JournalError, ReplayError, Run, RunError, RunInfo, RunOutcome,
+    Step, position_of, random_id,
 };
 
 pub use self::events::{Event, Events, PartialArguments};
@@ -345,19 +345,13 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`run`](Agent::run), and [`AgentError::Unfinished`] if there is no answer.
+    /// Returns the errors of [`run`](Agent::run). If there is no answer, or if calls have run before an error, it is
+    /// [`AgentError::Unfinished`], which has the run.
     pub async fn ask(&self, question: &str) -> Result<String, AgentError> {
         let mut run = Run::new(random_id());
         run.push(self.dialect.user_message(question))?;
-        self.answered(&mut run).await
-    }
-
-    /// Drives a run to its answer.
-    async fn answered(&self, run: &mut Run) -> Result<String, AgentError> {
-        match self.run(run).await? {
-            RunOutcome::Answered(text) => Ok(text),
-            outcome => Err(AgentError::Unfinished(Box::new(outcome))),
-        }
+        let answered = self.run(&mut run).await;
+        Unfinished::check(answered, run).map(|(answer, _)| answer)
     }
 
     /// Asks the model one question and returns its answer as a value of a type; see
@@ -400,14 +394,17 @@ impl Agent {
         let agent = self.clone().answer::<T>();
         let mut run = Run::new(random_id());
         run.push(self.dialect.user_message(question))?;
-        let first = agent.answered(&mut run).await?;
+        let answered = agent.run(&mut run).await;
+        let (first, mut run) = Unfinished::check(answered, run)?;
         let error = match TypedAnswer::parse(&first) {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
         run.push(self.dialect.user_message(&error.to_string()))?;
-        let second = agent.answered(&mut run).await?;
-        TypedAnswer::parse(&second).map_err(AgentError::Answer)
+        let answered = agent.run(&mut run).await;
+        let (second, run) = Unfinished::check(answered, run)?;
+        let parsed = TypedAnswer::parse(&second).map_err(AgentError::Answer);
+        parsed.map_err(|error| Unfinished::of_error(error, run))
     }
 
     /// Runs [`ask`](Agent::ask) on this thread, for programs without an async runtime.
@@ -601,7 +598,7 @@ impl Agent {
             return Ok(());
         };
         if let Some(journal) = &self.journal {
-            journal.append(run.id(), run.unsaved().to_vec()).await?;
+            journal.append(run.head(), run.unsaved().to_vec()).await?;
         }
         run.mark_saved(last);
         Ok(())
@@ -993,45 +990,94 @@ pub enum AgentError {
         /// The error of the closure.
         error: Box<dyn Error + Send + Sync>,
     },
-    /// The run of [`Agent::ask`] ended without an answer.
-    Unfinished(Box<RunOutcome>),
+    /// The run of [`Agent::ask`] or [`Agent::ask_for`] has no answer yet.
+    Unfinished(Box<Unfinished>),
+}
+
+/// A run that has no answer yet; see [`AgentError::Unfinished`]. Drive it with [`Agent::run`], or save it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Unfinished {
+    /// The run.
+    pub run: Run,
+    /// The reason why it has no answer.
+    pub reason: UnfinishedReason,
+}
+
+/// The reason why a run has no answer yet.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UnfinishedReason {
+    /// The run ended at a limit, was cancelled, or waits.
+    Ended(RunOutcome),
+    /// An error came after calls had run, which must not be lost.
+    Failed(AgentError),
+}
+
+impl Unfinished {
+    /// Returns the answer of a run, and the run.
+    fn check(ended: Result<RunOutcome, AgentError>, run: Run) -> Result<(String, Run), AgentError> {
+        match ended {
+            Ok(RunOutcome::Answered(text)) => Ok((text, run)),
+            Ok(outcome) => Err(Unfinished::new(UnfinishedReason::Ended(outcome), run)),
+            Err(error) => Err(Unfinished::of_error(error, run)),
+        }
+    }
+
+    /// Adds the run to an error, unless nothing is lost with it.
+    fn of_error(error: AgentError, run: Run) -> AgentError {
+        if run.has_results() {
+            return Unfinished::new(UnfinishedReason::Failed(error), run);
+        }
+        error
+    }
+
+    fn new(reason: UnfinishedReason, run: Run) -> AgentError {
+        AgentError::Unfinished(Box::new(Unfinished { run, reason }))
+    }
 }
 
 impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reason = match self {
+        match self {
             AgentError::Model(error) => {
-                return write!(f, "the request to the model failed: {error}");
+                write!(f, "the request to the model failed: {error}")
             }
-            AgentError::Request(error) => return error.fmt(f),
-            AgentError::Answer(error) => return error.fmt(f),
-            AgentError::Response(error) => return error.fmt(f),
-            AgentError::Run(error) => return error.fmt(f),
-            AgentError::Journal(error) => return error.fmt(f),
+            AgentError::Request(error) => error.fmt(f),
+            AgentError::Answer(error) => error.fmt(f),
+            AgentError::Response(error) => error.fmt(f),
+            AgentError::Run(error) => error.fmt(f),
+            AgentError::Journal(error) => error.fmt(f),
             AgentError::Replay(error) => {
-                return write!(f, "the run can't be loaded: {error}");
+                write!(f, "the run can't be loaded: {error}")
             }
-            AgentError::NoRuntime(error) => return error.fmt(f),
-            AgentError::Decide(error) => return error.fmt(f),
+            AgentError::NoRuntime(error) => error.fmt(f),
+            AgentError::Decide(error) => error.fmt(f),
             AgentError::NoContexts(run) => {
-                return write!(
+                write!(
                     f,
                     "the run {run:?} has an owner; say with `Agent::contexts` how its calls get the rights of the owner"
-                );
+                )
             }
             AgentError::Context { run, tool, error } => {
-                return write!(
+                write!(
                     f,
                     "the call of {tool} in the run {run:?} did not start, because its context values are missing: {error}"
-                );
+                )
             }
-            AgentError::Unfinished(outcome) => outcome,
-        };
-        f.write_str(match &**reason {
-            RunOutcome::Waiting(_) => "the run waits for a decision; drive it with `run`",
-            RunOutcome::Cancelled => "the run was cancelled before the model answered",
-            _ => "the run reached a limit before the model answered",
-        })
+            AgentError::Unfinished(unfinished) => match &unfinished.reason {
+                UnfinishedReason::Ended(RunOutcome::Waiting(_)) => {
+                    f.write_str("the run waits for a decision; drive it with `run`")
+                }
+                UnfinishedReason::Ended(RunOutcome::Cancelled) => {
+                    f.write_str("the run was cancelled before the model answered")
+                }
+                UnfinishedReason::Ended(_) => {
+                    f.write_str("the run reached a limit before the model answered")
+                }
+                UnfinishedReason::Failed(error) => write!(f, "calls have run, and then {error}"),
+            },
+        }
     }
 }
 
@@ -1044,13 +1090,16 @@ impl Error for AgentError {
             AgentError::Journal(error) => error.source(),
             AgentError::Decide(error) => error.source(),
             AgentError::Context { error, .. } => error.source(),
+            AgentError::Unfinished(unfinished) => match &unfinished.reason {
+                UnfinishedReason::Failed(error) => error.source(),
+                UnfinishedReason::Ended(_) => None,
+            },
             AgentError::Request(_)
             | AgentError::Answer(_)
             | AgentError::Response(_)
             | AgentError::Replay(_)
             | AgentError::NoRuntime(_)
-            | AgentError::NoContexts(_)
-            | AgentError::Unfinished(_) => None,
+            | AgentError::NoContexts(_) => None,
         }
     }
 }

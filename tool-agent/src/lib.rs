@@ -15,9 +15,15 @@ compile_error!(
      implement `model::Model` with the requests of the host"
 );
 
+#[cfg(all(feature = "sqlite", target_family = "wasm"))]
+compile_error!(
+    "the feature `sqlite` of tool-agent needs a file system, which WebAssembly lacks; \
+     implement `run::Journal` with the storage of the host"
+);
+
 mod agent;
 pub mod model;
 pub mod run;
 pub mod testing;
 
-pub use agent::{Agent, AgentError, Event, Events, PartialArguments};
+pub use agent::{Agent, AgentError, Event, Events, PartialArguments, Unfinished, UnfinishedReason};

@@ -64,7 +64,8 @@
 //! A run is `Serialize` and `Deserialize`. Saving the whole after every step costs more with every
 //! round, so each change is also an [`Increment`]: append the [unsaved](Run::unsaved) increments
 //! to a [`Journal`], [mark them as saved](Run::mark_saved) once that succeeds, and rebuild the run with
-//! [`Run::replay`]. [`FileJournal`] is a journal without a database. To survive a crash at any point,
+//! [`Run::replay`]. On one machine, use `SqliteJournal` (feature `sqlite`); [`FileJournal`] is a journal without a
+//! database. To survive a crash at any point,
 //! save the increments of [`start`](Run::start) before the calls run, and the increments of [`finish`](Run::finish)
 //! before the next step.
 //!
@@ -74,6 +75,13 @@
 //! changes, and every call runs with the context values of the owner ([`Agent::contexts`](crate::Agent::contexts)),
 //! whoever continues the run. Only [`Agent::decide`](crate::Agent::decide) decides on its calls, and asks a policy
 //! ([`Agent::may_decide`](crate::Agent::may_decide)). In a loop of your own, both are up to you.
+//!
+//! # Inbox
+//!
+//! A journal keeps a [head](RunHead) of each run: whose it is, when it was saved, and what waits for a decision. So a
+//! program lists what waits ([`Journal::waiting`]) and the conversations of a user ([`Journal::runs`]) without loading
+//! them, and forgets them by [id](Journal::remove) or [age](Journal::remove_before). To decide, load the run by
+//! [`Pending::run`], then save it and let it go on.
 //!
 //! # After an interruption
 //!
@@ -90,10 +98,13 @@
 //! only after `DynamicToolBuilder::trust_annotations`. A call that waits for a decision holds up none of the others.
 
 mod file_journal;
+mod head;
 mod increment;
 mod info;
 mod journal;
 mod pending;
+#[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
+mod sqlite_journal;
 
 use std::error::Error;
 use std::fmt;
@@ -105,11 +116,14 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub use self::file_journal::FileJournal;
+pub use self::head::{Page, RunHead};
 use self::increment::{Change, ResponseChange};
 pub use self::increment::{Increment, ReplayError};
 pub use self::info::{RunBuilder, RunInfo};
 pub use self::journal::{Journal, JournalError, MemoryJournal};
 pub use self::pending::{DecideError, Pending};
+#[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
+pub use self::sqlite_journal::SqliteJournal;
 use tool_core::Registry;
 use tool_core::ToolError;
 use tool_core::call::CallPosition;
@@ -368,7 +382,7 @@ impl Run {
     ///
     /// async fn save(journal: &dyn Journal, run: &mut Run) -> Result<(), JournalError> {
     ///     if let Some(last) = run.unsaved().last().map(Increment::number) {
-    ///         journal.append(run.id(), run.unsaved().to_vec()).await?;
+    ///         journal.append(run.head(), run.unsaved().to_vec()).await?;
     ///         run.mark_saved(last);
     ///     }
     ///     Ok(())
@@ -429,6 +443,12 @@ impl Run {
     /// Returns `true` if the model has made a call since the last message of the user.
     pub(crate) fn has_called(&self) -> bool {
         self.state.spent.calls > 0
+    }
+
+    /// Returns `true` if a call of the run has a result.
+    pub(crate) fn has_results(&self) -> bool {
+        let calls = self.state.rounds.iter().flat_map(|round| &round.calls);
+        calls.into_iter().any(|call| call.result().is_some())
     }
 
     /// Replaces the settings. A run that ended at a limit goes on if the new one is higher.

@@ -115,6 +115,8 @@ pub struct Details {
     pub strict: Option<bool>,
     /// `true` if the provider streams arguments before it has validated them.
     pub eager_input: Option<bool>,
+    /// `true` if a success ends a run.
+    pub ends_run: Option<bool>,
 }
 
 impl Details {
@@ -132,6 +134,7 @@ impl Details {
         programmatic: None,
         strict: None,
         eager_input: None,
+        ends_run: None,
     };
 
     /// Adds the sections for the model to a description.
@@ -268,6 +271,24 @@ impl ToolSpec {
     pub fn is_parallel(&self) -> bool {
         let parallel = self.details().and_then(|details| details.parallel);
         parallel.unwrap_or(self.trusted(self.annotations.read_only))
+    }
+
+    /// Returns `true` if a call that succeeds ends a `Run` of the crate `tool-agent`: `#[tool(ends_run)]`.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Submits the report, which is the result of the conversation.
+    /// #[tool(ends_run)]
+    /// fn submit_report(summary: String) -> String {
+    ///     summary
+    /// }
+    ///
+    /// assert!(submit_report::SPEC.ends_run());
+    /// ```
+    pub fn ends_run(&self) -> bool {
+        let ends_run = self.details().and_then(|details| details.ends_run);
+        ends_run.unwrap_or(false)
     }
 
     /// Returns `true` if a model may write the argument as text and not as JSON:

@@ -87,7 +87,7 @@ async fn risky(
 
 /// Needs the owner.
 #[tool(unlinked)]
-async fn letter(
+fn letter(
     id: u32,
     #[param(context)] world: &Arc<World>,
     #[param(context)] rights: &Rights,
@@ -99,7 +99,7 @@ async fn letter(
 
 /// Needs both.
 #[tool(unlinked)]
-async fn both(
+fn both(
     id: u32,
     #[param(context)] world: &Arc<World>,
     #[param(context)] rights: &Rights,
@@ -139,7 +139,7 @@ fn process(world: &Arc<World>, journal: &MemoryJournal) -> Agent {
         Ok(calling(&calls.collect::<Vec<_>>()))
     };
     let world = Arc::clone(world);
-    Agent::new(registry, dialect(), move |request| model(request))
+    Agent::new(registry, dialect(), model)
         .journal(journal.clone())
         // What one user per agent would attach. The values of the owner replace it.
         .each_call(|call| call.with(Rights("whoever resumes".into())))
@@ -492,7 +492,7 @@ fn a_confirmation_with_changed_arguments_needs_the_other_decision_again() {
 
 #[test]
 fn a_decision_on_one_kind_of_hold_is_none_on_the_other() {
-    for (given, needed) in [
+    for (given, other) in [
         (Gate::confirm("a"), Gate::hold("a")),
         (Gate::hold("a"), Gate::confirm("a")),
     ] {
@@ -502,11 +502,11 @@ fn a_decision_on_one_kind_of_hold_is_none_on_the_other() {
             builder.build().unwrap()
         };
         let call = ToolCall::new("call_1", "delete_note", r#"{"id":7}"#);
-        let held = registry(given).call_blocking(call.clone());
-        let hold = held.error().unwrap().hold().unwrap().clone();
+        let first = registry(given).call_blocking(call.clone());
+        let hold = first.error().unwrap().hold().unwrap().clone();
         for decision in [Decision::Allow, Decision::change(r#"{"id":7}"#)] {
             let call = call.clone().decided_by(hold.clone(), decision, "ann");
-            let result = registry(needed.clone()).call_blocking(call);
+            let result = registry(other.clone()).call_blocking(call);
             assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Held);
         }
     }

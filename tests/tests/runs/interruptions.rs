@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::model::{ModelError, Request};
-use tool_agent::run::{Increment, Journal, JournalError, Round, Run, RunOutcome};
+use tool_agent::run::{
+    FileJournal, Increment, Journal, JournalError, Page, Round, Run, RunHead, RunOutcome,
+};
 use tool_core::runtime::BoxFuture;
 use tool_core::{CallContext, Registry, ToolErrorKind, tool, tools};
 
@@ -37,38 +39,46 @@ impl Points {
     }
 }
 
-/// A journal in a file, with a point before and after every write.
-struct FileJournal {
-    path: PathBuf,
+/// A journal in a folder, with a point before and after every append.
+struct Stopping {
+    journal: FileJournal,
     points: Arc<Points>,
 }
 
-impl Journal for FileJournal {
-    fn append(&self, _: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
+impl Journal for Stopping {
+    fn append(
+        &self,
+        head: RunHead,
+        increments: Vec<Increment>,
+    ) -> BoxFuture<Result<(), JournalError>> {
         self.points.pass();
-        let saved = fs::read_to_string(&self.path).unwrap_or_default();
-        let last = saved.lines().count() as u64;
-        if increments
-            .first()
-            .is_some_and(|first| first.number() != last + 1)
-        {
-            return Box::pin(std::future::ready(Err(JournalError::Conflict)));
-        }
-        let mut lines = String::new();
-        for increment in increments {
-            lines.push_str(&serde_json::to_string(&increment).unwrap());
-            lines.push('\n');
-        }
-        append(&self.path, &lines);
+        let appended = self.journal.append(head, increments);
         self.points.pass();
-        Box::pin(std::future::ready(Ok(())))
+        appended
     }
 
-    fn load(&self, _: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
-        let text = fs::read_to_string(&self.path).unwrap_or_default();
-        let increments = text.lines().map(|line| serde_json::from_str(line).unwrap());
-        let increments = increments.collect();
-        Box::pin(std::future::ready(Ok(increments)))
+    fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
+        self.journal.load(run)
+    }
+
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.journal.waiting(page)
+    }
+
+    fn runs(
+        &self,
+        owner: Option<&str>,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.journal.runs(owner, page)
+    }
+
+    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
+        self.journal.remove(run)
+    }
+
+    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
+        self.journal.remove_before(saved_ms)
     }
 }
 
@@ -150,8 +160,8 @@ fn agent(folder: &Path, stop_at: u32) -> Agent {
     let builder = Registry::builder().tools(tools![look_up, set_value, pay]);
     let registry = builder.context(effects).build().unwrap();
     let model = |request: Request| std::future::ready(Ok::<_, ModelError>(respond(&request)));
-    let path = folder.join("journal");
-    Agent::new(registry, dialect(), model).journal(FileJournal { path, points })
+    let journal = FileJournal::new(folder.join("journal"));
+    Agent::new(registry, dialect(), model).journal(Stopping { journal, points })
 }
 
 /// Continues the run in a folder, or starts it.

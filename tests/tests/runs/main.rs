@@ -2,6 +2,7 @@
 
 mod authority;
 mod interruptions;
+mod journals;
 mod saving;
 
 use std::collections::BTreeSet;

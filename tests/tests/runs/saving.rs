@@ -1,6 +1,5 @@
 //! Runs that are saved and loaded, at every point.
 
-use std::collections::HashSet;
 use std::fs;
 use std::future::{pending, ready};
 use std::path::{Path, PathBuf};
@@ -11,8 +10,8 @@ use futures_util::FutureExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_agent::run::{
-    FileJournal, Increment, Journal, JournalError, MemoryJournal, Run, RunOutcome, RunSettings,
-    Step,
+    FileJournal, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunHead, RunOutcome,
+    RunSettings, Step,
 };
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, AgentError};
@@ -22,7 +21,7 @@ use tool_core::{Registry, ToolCall, ToolResult, tool, tools};
 
 use super::{calling, dialect, holding, new_run, question, run_calls, saying, turn};
 
-fn saved(run: &Run) -> Value {
+pub(super) fn saved(run: &Run) -> Value {
     serde_json::to_value(run).unwrap()
 }
 
@@ -218,82 +217,18 @@ impl Drop for TempFolder {
 }
 
 /// Appends what changed in a run.
-fn append(journal: &dyn Journal, run: &mut Run) -> Result<(), JournalError> {
+pub(super) fn append(journal: &dyn Journal, run: &mut Run) -> Result<(), JournalError> {
     let increments = run.unsaved().to_vec();
     journal
-        .append(run.id(), increments)
+        .append(run.head(), increments)
         .now_or_never()
         .unwrap()?;
     run.mark_saved(u64::MAX);
     Ok(())
 }
 
-fn load(journal: &dyn Journal, run: &str) -> Vec<Increment> {
+pub(super) fn load(journal: &dyn Journal, run: &str) -> Vec<Increment> {
     journal.load(run).now_or_never().unwrap().unwrap()
-}
-
-#[test]
-fn two_programs_can_not_continue_one_run() {
-    let folder = TempFolder::new("conflict");
-    let journals: [&dyn Journal; 2] = [&MemoryJournal::new(), &FileJournal::new(&folder.0)];
-    for journal in journals {
-        let mut run = new_run();
-        append(journal, &mut run).unwrap();
-        append(journal, &mut run).unwrap();
-        let mut other = Run::replay(load(journal, "run-1")).unwrap();
-        for run in [&mut run, &mut other] {
-            run.respond(&dialect(), &holding(), turn(&saying("Done.")))
-                .unwrap();
-        }
-        append(journal, &mut run).unwrap();
-        run.push(question()).unwrap();
-        append(journal, &mut run).unwrap();
-        other.push(question()).unwrap();
-        let conflict = append(journal, &mut other);
-        assert!(matches!(conflict, Err(JournalError::Conflict)));
-        let loaded = Run::replay(load(journal, "run-1")).unwrap();
-        assert_eq!(saved(&loaded), saved(&run));
-    }
-}
-
-#[test]
-fn a_folder_keeps_runs_apart() {
-    let folder = TempFolder::new("apart");
-    let journal = FileJournal::new(&folder.0);
-    let ids = ["a", "A", "..", "a/b", "a_2fb", "", "ä", "con", "a\0b"];
-    for id in ids {
-        assert!(load(&journal, id).is_empty(), "{id:?}");
-        append(&journal, &mut Run::new(id)).unwrap();
-        assert_eq!(Run::replay(load(&journal, id)).unwrap().id(), id);
-    }
-    let names = fs::read_dir(&folder.0).unwrap();
-    let names: HashSet<_> = names
-        .map(|entry| entry.unwrap().file_name().to_ascii_lowercase())
-        .collect();
-    assert_eq!(names.len(), ids.len());
-}
-
-#[test]
-fn a_file_that_was_not_finished_is_ignored_and_a_damaged_one_is_an_error() {
-    let folder = TempFolder::new("unfinished");
-    let journal = FileJournal::new(&folder.0);
-    let mut run = new_run();
-    append(&journal, &mut run).unwrap();
-    let of_run = folder.0.join("run-run-1");
-    assert_eq!(fs::read_dir(&of_run).unwrap().count(), 1);
-    fs::write(of_run.join("7-0.unfinished"), "[{\"num").unwrap();
-    for foreign in [
-        "notes.json",
-        "._00000000000000000001.json",
-        "3.json",
-        ".DS_Store",
-    ] {
-        fs::write(of_run.join(foreign), "{}").unwrap();
-    }
-    assert_eq!(load(&journal, "run-1").len(), 2);
-    fs::write(of_run.join("00000000000000000003.json"), "[{\"num").unwrap();
-    let damaged = journal.load("run-1").now_or_never().unwrap();
-    assert!(matches!(damaged, Err(JournalError::Failed(_))));
 }
 
 #[test]
@@ -369,7 +304,11 @@ struct Failing {
 }
 
 impl Journal for Failing {
-    fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
+    fn append(
+        &self,
+        head: RunHead,
+        increments: Vec<Increment>,
+    ) -> BoxFuture<Result<(), JournalError>> {
         let is_failing = self.appends.fetch_add(1, Ordering::Relaxed) == self.index;
         if is_failing && self.fault == Fault::Dropped {
             return Box::pin(pending());
@@ -378,12 +317,32 @@ impl Journal for Failing {
         if is_failing && self.fault == Fault::Before {
             return failed;
         }
-        let appended = self.journal.append(run, increments);
+        let appended = self.journal.append(head, increments);
         if is_failing { failed } else { appended }
     }
 
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
         self.journal.load(run)
+    }
+
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.journal.waiting(page)
+    }
+
+    fn runs(
+        &self,
+        owner: Option<&str>,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.journal.runs(owner, page)
+    }
+
+    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
+        self.journal.remove(run)
+    }
+
+    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
+        self.journal.remove_before(saved_ms)
     }
 }
 
@@ -451,12 +410,36 @@ fn pays_at_most_once(journal: Arc<dyn Journal>, index: usize, fault: Fault) -> b
 struct Shared(Arc<Failing>);
 
 impl Journal for Shared {
-    fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
-        self.0.append(run, increments)
+    fn append(
+        &self,
+        head: RunHead,
+        increments: Vec<Increment>,
+    ) -> BoxFuture<Result<(), JournalError>> {
+        self.0.append(head, increments)
     }
 
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
         self.0.load(run)
+    }
+
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.0.waiting(page)
+    }
+
+    fn runs(
+        &self,
+        owner: Option<&str>,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.0.runs(owner, page)
+    }
+
+    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
+        self.0.remove(run)
+    }
+
+    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
+        self.0.remove_before(saved_ms)
     }
 }
 
@@ -479,72 +462,5 @@ fn a_failed_append_loses_nothing() {
             }
             assert!(index > 5, "{index} appends");
         }
-    }
-}
-
-#[test]
-fn a_journal_rejects_increments_after_a_gap() {
-    let folder = TempFolder::new("gap");
-    let journals: [&dyn Journal; 2] = [&MemoryJournal::new(), &FileJournal::new(&folder.0)];
-    for journal in journals {
-        let mut run = new_run();
-        run.push(question()).unwrap();
-        let increments = run.unsaved().to_vec();
-        let append = |increments: &[Increment]| {
-            let appended = journal.append("run-1", increments.to_vec());
-            appended.now_or_never().unwrap()
-        };
-        let is_conflict =
-            |appended: Result<(), JournalError>| matches!(appended, Err(JournalError::Conflict));
-        assert!(is_conflict(append(&increments[1..])));
-        append(&increments[..1]).unwrap();
-        assert!(is_conflict(append(&increments[2..])));
-        assert!(is_conflict(append(&increments)));
-        append(&increments[1..]).unwrap();
-        assert_eq!(load(journal, "run-1").len(), increments.len());
-    }
-}
-
-/// Each step of an append fails in turn: the journal has nothing of it then, and takes it once the step succeeds.
-#[test]
-fn a_folder_that_can_not_be_written_loses_nothing() {
-    let folder = TempFolder::new("unwritable");
-    let journal = FileJournal::new(&folder.0);
-    let run = new_run();
-    let append = || {
-        let appended = journal.append("run-1", run.unsaved().to_vec());
-        appended.now_or_never().unwrap()
-    };
-    let fails_at = |path: &Path| {
-        let error = append().unwrap_err();
-        assert!(matches!(error, JournalError::Failed(_)), "{error}");
-        let name = path.file_name().unwrap().to_str().unwrap();
-        assert!(error.to_string().contains(name), "{error}");
-    };
-    // The folder is a file.
-    fs::create_dir_all(&folder.0).unwrap();
-    let of_run = folder.0.join("run-run-1");
-    fs::write(&of_run, "").unwrap();
-    fails_at(&of_run);
-    fs::remove_file(&of_run).unwrap();
-    // The file can't be written: the names of the next ones are taken.
-    fs::create_dir(&of_run).unwrap();
-    for number in 0..1000 {
-        let name = format!("{}-{number}.unfinished", std::process::id());
-        fs::create_dir(of_run.join(name)).unwrap();
-    }
-    fails_at(&of_run);
-    assert!(load(&journal, "run-1").is_empty());
-    fs::remove_dir_all(&of_run).unwrap();
-    append().unwrap();
-    assert_eq!(load(&journal, "run-1").len(), run.unsaved().len());
-    assert_eq!(fs::read_dir(&of_run).unwrap().count(), 1);
-    // A file that the disk has lost in part is named.
-    let saved = of_run.join(format!("{:020}.json", 1));
-    let json = fs::read(&saved).unwrap();
-    for length in [0, json.len() / 2, json.len() - 1] {
-        fs::write(&saved, &json[..length]).unwrap();
-        let error = journal.load("run-1").now_or_never().unwrap().unwrap_err();
-        assert!(error.to_string().contains("00001.json"), "{error}");
     }
 }

@@ -1,26 +1,33 @@
 //! [`FileJournal`]: runs in a folder.
 
+mod earlier_form;
+mod lock;
+mod record;
+
 use std::ffi::OsStr;
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::fs::{self, File};
 use std::future::ready;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use sha2::{Digest, Sha256};
+
+use self::record::{Record, Tail};
 use super::journal::check_next;
-use super::{Increment, Journal, JournalError};
+use super::{Increment, Journal, JournalError, Page, RunHead};
 use tool_core::runtime::BoxFuture;
 
-/// A [`Journal`] in a folder, for programs without a database. Each run is a folder in it, and each
-/// append a file, which is complete or absent after a crash.
+/// A [`Journal`] in a folder, for programs without a database. Each run is a file in it, and each append a line at its
+/// end, which is complete or absent after a crash.
 ///
-/// Files whose names it does not write are ignored.
+/// Files whose names it does not write are ignored. Folders of an earlier form, with a file for each append, are read.
 ///
-/// Several programs may use one folder: if two continue a run, one of them gets
-/// [`JournalError::Conflict`]. The file system needs hard links. Reads and writes block the thread, each for
-/// the time of one small file.
+/// Several programs may use one folder: appends to a file are made under an advisory lock, and if two programs continue
+/// a run, one of them gets [`JournalError::Conflict`]. A folder on a network may not have such locks. Reads and
+/// writes block the thread, each for the time of one small file; [`waiting`](Journal::waiting), [`runs`](Journal::runs) and
+/// [`remove_before`](Journal::remove_before) read the end of every file. With many runs, `SqliteJournal` (feature
+/// `sqlite`) is faster. Files can be read by the user of the program alone, where the system has such rights.
 ///
 /// ```
 /// use tool_core::Registry;
@@ -50,6 +57,12 @@ pub struct FileJournal {
     folder: PathBuf,
 }
 
+/// How the names of files end.
+const EXTENSION: &str = ".jsonl";
+
+/// The longest name that is an id alone. File systems have a limit of 255 bytes.
+const LONGEST_NAME: usize = 160;
+
 impl FileJournal {
     /// Creates a journal in a folder. The first append creates the folder.
     pub fn new(folder: impl Into<PathBuf>) -> FileJournal {
@@ -58,66 +71,200 @@ impl FileJournal {
         }
     }
 
-    /// Returns the folder of a run. Its name is the id, with characters that some file system rejects or
-    /// does not distinguish in hexadecimal.
-    fn folder_of(&self, run: &str) -> PathBuf {
-        let mut name = String::from("run-");
-        for byte in run.bytes() {
-            if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' {
-                name.push(char::from(byte));
-            } else {
-                name.push_str(&format!("_{byte:02x}"));
+    /// Returns the file of a run, and the folder of its earlier form.
+    fn paths(&self, run: &str) -> Paths {
+        let name = name_of(run);
+        Paths {
+            file: self.folder.join(format!("{name}{EXTENSION}")),
+            earlier: self.folder.join(name),
+        }
+    }
+
+    fn heads(&self) -> Result<Vec<RunHead>, JournalError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(&self.folder, error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| failed(&self.folder, error))?;
+            names.extend(run_name(&entry.file_name()).map(str::to_owned));
+        }
+        names.sort();
+        // A run may have both.
+        names.dedup();
+        let mut heads = Vec::new();
+        for name in names {
+            let paths = Paths {
+                file: self.folder.join(format!("{name}{EXTENSION}")),
+                earlier: self.folder.join(name),
+            };
+            heads.extend(paths.head()?);
+        }
+        Ok(heads)
+    }
+
+    fn remove_older(&self, saved_ms: u64) -> Result<usize, JournalError> {
+        let mut removed = 0;
+        for head in self.heads()? {
+            let is_older = |head: &RunHead| head.saved_ms < saved_ms;
+            if is_older(&head) && self.paths(&head.id).remove_if(is_older)? {
+                removed += 1;
             }
         }
-        self.folder.join(name)
+        Ok(removed)
     }
 }
 
 impl Journal for FileJournal {
-    fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
-        Box::pin(ready(append(&self.folder_of(run), &increments)))
+    fn append(
+        &self,
+        head: RunHead,
+        increments: Vec<Increment>,
+    ) -> BoxFuture<Result<(), JournalError>> {
+        Box::pin(ready(self.paths(&head.id).append(head, increments)))
     }
 
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
-        Box::pin(ready(load(&self.folder_of(run))))
+        Box::pin(ready(self.paths(run).load()))
+    }
+
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        Box::pin(ready(self.heads().map(|heads| page.of_waiting(heads))))
+    }
+
+    fn runs(
+        &self,
+        owner: Option<&str>,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        Box::pin(ready(self.heads().map(|heads| page.of_owner(owner, heads))))
+    }
+
+    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
+        let removed = self.paths(run).remove_if(|_| true);
+        Box::pin(ready(removed.map(|_| ())))
+    }
+
+    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
+        Box::pin(ready(self.remove_older(saved_ms)))
     }
 }
 
-/// Writes increments to a file that is named by the first number. Of two programs that append at the same time,
-/// the second finds that its file exists.
-fn append(folder: &Path, increments: &[Increment]) -> Result<(), JournalError> {
-    static WRITTEN: AtomicU64 = AtomicU64::new(0);
-    let Some(first) = increments.first() else {
-        return Ok(());
-    };
-    let last = match files(folder)?.last() {
-        Some(path) => read(path)?.last().map_or(0, Increment::number),
-        None => 0,
-    };
-    check_next(last, increments)?;
-    let json = serde_json::to_vec(increments).map_err(JournalError::failed)?;
-    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-    let unfinished = folder.join(format!("{}-{number}.unfinished", process::id()));
-    let finished = folder.join(format!("{:020}.json", first.number()));
-    let written = write(&unfinished, &json)
-        // Unlike a rename, a link does not replace a file.
-        .and_then(|()| fs::hard_link(&unfinished, &finished))
-        .and_then(|()| {
-            // A file that may be lost must not stay, or the next attempt would be a conflict.
-            sync_folder(folder).inspect_err(|_| drop(fs::remove_file(&finished)))
-        });
-    let _ = fs::remove_file(&unfinished);
-    written.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => JournalError::Conflict,
-        _ => failed(folder, error),
-    })
+/// Where a run is.
+struct Paths {
+    file: PathBuf,
+    /// The folder of the earlier form.
+    earlier: PathBuf,
 }
 
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+impl Paths {
+    fn append(&self, head: RunHead, increments: Vec<Increment>) -> Result<(), JournalError> {
+        let Some(last) = increments.last().map(Increment::number) else {
+            return Ok(());
+        };
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        let failed = |error: io::Error| failed(&self.file, error);
+        // Checked before a file is created, and again under the lock.
+        if increments[0].number() != 1 && !self.file.exists() {
+            check_next(earlier_form::last_number(&self.earlier)?, &increments)?;
+        }
+        fs::create_dir_all(folder).map_err(failed)?;
+        let mut file = lock::open_exclusive(&self.file).map_err(failed)?;
+        let tail = Tail::read(&mut file, &self.file)?;
+        let saved = match tail.last {
+            0 => earlier_form::last_number(&self.earlier)?,
+            last => last,
+        };
+        if let Err(conflict) = check_next(saved, &increments) {
+            return Err(conflict);
+        }
+        let line = Record::line(last, head, increments)?;
+        let appended = append_line(&mut file, &tail, &line).and_then(|()| match tail.end {
+            // The name of a new file must survive, too.
+            0 => sync_folder(folder),
+            _ => Ok(()),
+        });
+        // What may be lost must not stay, or the next attempt would be a conflict.
+        appended.map_err(|error| {
+            let _ = file.set_len(tail.end);
+            failed(error)
+        })
+    }
+
+    fn load(&self) -> Result<Vec<Increment>, JournalError> {
+        let mut increments = earlier_form::load(&self.earlier)?;
+        if let Some(mut file) = self.open()? {
+            for record in record::read_all(&mut file, &self.file)? {
+                increments.extend(record.increments);
+            }
+        }
+        Ok(increments)
+    }
+
+    /// Opens the file to read, if there is one.
+    fn open(&self) -> Result<Option<File>, JournalError> {
+        match lock::open_shared(&self.file) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&self.file, error)),
+        }
+    }
+
+    fn head(&self) -> Result<Option<RunHead>, JournalError> {
+        let head = match self.open()? {
+            Some(mut file) => Tail::read(&mut file, &self.file)?.head,
+            None => None,
+        };
+        match head {
+            Some(head) => Ok(Some(head)),
+            None => earlier_form::head(&self.earlier),
+        }
+    }
+
+    /// Removes the run if its head is as expected. A run without a head is removed.
+    fn remove_if(&self, is_expected: impl Fn(&RunHead) -> bool) -> Result<bool, JournalError> {
+        let failed_at = |path: &Path, error: io::Error| match error.kind() {
+            ErrorKind::NotFound => Ok(()),
+            _ => Err(failed(path, error)),
+        };
+        // Locked, so that no append is lost unseen.
+        let mut locked = match lock::open_existing(&self.file) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                failed_at(&self.file, error)?;
+                None
+            }
+        };
+        let head = match &mut locked {
+            Some(file) => Tail::read(file, &self.file)?.head,
+            None => None,
+        };
+        let head = match head {
+            Some(head) => Some(head),
+            None => earlier_form::head(&self.earlier)?,
+        };
+        if head.as_ref().is_some_and(|head| !is_expected(head)) {
+            return Ok(false);
+        }
+        fs::remove_dir_all(&self.earlier).or_else(|error| failed_at(&self.earlier, error))?;
+        fs::remove_file(&self.file).or_else(|error| failed_at(&self.file, error))?;
+        if let (Some(folder), Some(_)) = (self.file.parent(), &head) {
+            sync_folder(folder).map_err(|error| failed(folder, error))?;
+        }
+        Ok(head.is_some())
+    }
+}
+
+/// Writes a line after the last complete one.
+fn append_line(file: &mut File, tail: &Tail, line: &[u8]) -> io::Result<()> {
+    if tail.is_torn {
+        file.set_len(tail.end)?;
+    }
+    file.seek(SeekFrom::Start(tail.end))?;
+    file.write_all(line)?;
+    file.sync_data()
 }
 
 /// Makes the names of new files survive a crash of the system.
@@ -128,41 +275,35 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn load(folder: &Path) -> Result<Vec<Increment>, JournalError> {
-    let mut increments = Vec::new();
-    for path in files(folder)? {
-        increments.extend(read(&path)?);
-    }
-    Ok(increments)
-}
-
-/// Returns the files of a run, in order; none if there is no such run.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, JournalError> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(folder, error)),
-    };
-    let mut paths = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|error| failed(folder, error))?;
-        if is_name(&entry.file_name()) {
-            paths.push(entry.path());
+/// Returns the name of a run: its id, with characters that some file system rejects or does not distinguish in
+/// hexadecimal.
+fn name_of(run: &str) -> String {
+    let mut name = String::from("run-");
+    for byte in run.bytes() {
+        if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' {
+            name.push(char::from(byte));
+        } else {
+            let _ = write!(name, "_{byte:02x}");
         }
     }
-    paths.sort();
-    Ok(paths)
+    if name.len() > LONGEST_NAME {
+        name.truncate(LONGEST_NAME / 2);
+        // No other name has this.
+        name.push_str("_x");
+        for byte in Sha256::digest(run) {
+            let _ = write!(name, "{byte:02x}");
+        }
+    }
+    name
 }
 
-/// Returns `true` for a name that [`append`] writes.
-fn is_name(name: &OsStr) -> bool {
-    let number = name.to_str().and_then(|name| name.strip_suffix(".json"));
-    number.is_some_and(|number| number.len() == 20 && number.bytes().all(|b| b.is_ascii_digit()))
-}
-
-fn read(path: &Path) -> Result<Vec<Increment>, JournalError> {
-    let json = fs::read(path).map_err(|error| failed(path, error))?;
-    serde_json::from_slice(&json).map_err(|error| failed(path, error))
+/// Returns the name of the run whose file or folder this is.
+fn run_name(name: &OsStr) -> Option<&str> {
+    let name = name.to_str()?;
+    let name = name.strip_suffix(EXTENSION).unwrap_or(name);
+    let is_ours =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    (name.starts_with("run-") && name.bytes().all(is_ours)).then_some(name)
 }
 
 /// Returns an error that names a file or folder.

@@ -3,17 +3,19 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
+use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Increment;
+use super::{Increment, Page, RunHead};
 use tool_core::runtime::BoxFuture;
 
-/// A store of runs: a list of increments for each.
+/// A store of runs: a list of increments and a [head](RunHead) for each.
 ///
-/// A table with the columns run, number and increment (JSON), whose key is the first two, is enough.
+/// Two tables are enough: one with the columns run, number and increment (JSON), whose key is the first two, and one with
+/// the latest head of each run. [`testing::assert_journal`](crate::testing::assert_journal) checks an implementation.
 pub trait Journal: Send + Sync {
-    /// Appends increments to a run's, all or none. They must survive a crash of the program
-    /// when the future completes.
+    /// Appends increments to those of the run `head.id`, all or none, and replaces its head. Both must survive a crash
+    /// of the program when the future completes.
     ///
     /// # Errors
     ///
@@ -21,7 +23,11 @@ pub trait Journal: Send + Sync {
     /// one (1 for a new run): another program continued the run. Other errors are
     /// [`JournalError::Failed`]. After an error the journal has all of the increments or none, and the caller
     /// may append them again: if it has them, that is a conflict.
-    fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>>;
+    fn append(
+        &self,
+        head: RunHead,
+        increments: Vec<Increment>,
+    ) -> BoxFuture<Result<(), JournalError>>;
 
     /// Returns all increments of a run, by number; none if there is no such run.
     ///
@@ -29,6 +35,50 @@ pub trait Journal: Send + Sync {
     ///
     /// Returns an error if they can't be read.
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>>;
+
+    /// Returns the heads of runs in which calls wait for decisions, the earliest first: an inbox. Whoever shows it says who
+    /// may see what.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if they can't be read.
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>>;
+
+    /// Returns the heads of the runs with an owner, the latest first. `None` stands for runs without an owner.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if they can't be read.
+    fn runs(
+        &self,
+        owner: Option<&str>,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>>;
+
+    /// Removes a run. Does nothing if there is no such run.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run may still be there.
+    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>>;
+
+    /// Removes the runs that were last [saved](RunHead::saved_ms) before a time, also those that wait. Returns how many.
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime, UNIX_EPOCH};
+    /// use tool_agent::run::{Journal, JournalError};
+    ///
+    /// async fn forget(journal: &dyn Journal, age: Duration) -> Result<usize, JournalError> {
+    ///     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    ///     let before = now.saturating_sub(age).as_millis();
+    ///     journal.remove_before(before.try_into().unwrap_or(0)).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if some of them may still be there.
+    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>>;
 }
 
 /// The error of a [`Journal`].
@@ -83,33 +133,90 @@ pub(super) fn check_next(last: u64, increments: &[Increment]) -> Result<(), Jour
 
 /// A [`Journal`] in memory, for tests and for runs that need not outlive the process.
 #[derive(Clone, Debug, Default)]
-pub struct MemoryJournal(Arc<Mutex<HashMap<String, Vec<Increment>>>>);
+pub struct MemoryJournal(Arc<Mutex<HashMap<String, Saved>>>);
+
+#[derive(Debug)]
+struct Saved {
+    head: RunHead,
+    increments: Vec<Increment>,
+}
 
 impl MemoryJournal {
     /// Creates an empty journal.
     pub fn new() -> MemoryJournal {
         MemoryJournal::default()
     }
+
+    /// Answers with what a function does to the runs.
+    fn with<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&mut HashMap<String, Saved>) -> Result<T, JournalError>,
+    ) -> BoxFuture<Result<T, JournalError>> {
+        let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Box::pin(ready(run(&mut runs)))
+    }
+
+    fn heads(runs: &HashMap<String, Saved>) -> Vec<RunHead> {
+        runs.values().map(|saved| saved.head.clone()).collect()
+    }
 }
 
 impl Journal for MemoryJournal {
-    fn append(&self, run: &str, increments: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
-        let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let saved = match runs.get_mut(run) {
-            Some(saved) => saved,
-            None => runs.entry(run.into()).or_default(),
-        };
-        let last = saved.last().map_or(0, Increment::number);
-        let appended = check_next(last, &increments);
-        if appended.is_ok() {
-            saved.extend(increments);
-        }
-        Box::pin(std::future::ready(appended))
+    fn append(
+        &self,
+        head: RunHead,
+        increments: Vec<Increment>,
+    ) -> BoxFuture<Result<(), JournalError>> {
+        self.with(|runs| {
+            let saved = runs.get(&head.id).map(|saved| &saved.increments);
+            let last = saved
+                .and_then(|saved| saved.last())
+                .map_or(0, Increment::number);
+            check_next(last, &increments)?;
+            if increments.is_empty() {
+                return Ok(());
+            }
+            let saved = runs.entry(head.id.clone()).or_insert_with(|| Saved {
+                head: head.clone(),
+                increments: Vec::new(),
+            });
+            saved.head = head;
+            saved.increments.extend(increments);
+            Ok(())
+        })
     }
 
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
-        let runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let saved = runs.get(run).cloned().unwrap_or_default();
-        Box::pin(std::future::ready(Ok(saved)))
+        self.with(|runs| {
+            let saved = runs.get(run).map(|saved| saved.increments.clone());
+            Ok(saved.unwrap_or_default())
+        })
+    }
+
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.with(|runs| Ok(page.of_waiting(MemoryJournal::heads(runs))))
+    }
+
+    fn runs(
+        &self,
+        owner: Option<&str>,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.with(|runs| Ok(page.of_owner(owner, MemoryJournal::heads(runs))))
+    }
+
+    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
+        self.with(|runs| {
+            runs.remove(run);
+            Ok(())
+        })
+    }
+
+    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
+        self.with(|runs| {
+            let before = runs.len();
+            runs.retain(|_, saved| saved.head.saved_ms >= saved_ms);
+            Ok(before - runs.len())
+        })
     }
 }

@@ -417,7 +417,10 @@ impl ToolError {
         )
     }
 
-    pub(crate) fn held(hold: Hold) -> ToolError {
+    /// Creates the error of a call that waits for a decision. A tool that makes another call returns it to let its own call
+    /// wait for the same decision, which [`CallContext::decisions`](crate::CallContext::decisions) has when the tool runs
+    /// again.
+    pub fn held(hold: Hold) -> ToolError {
         let mut error = ToolError::new(
             ToolErrorKind::Held,
             [hold.tool(), " was not run"],

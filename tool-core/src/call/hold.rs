@@ -212,6 +212,7 @@ impl Decided {
         let mut decisions = self.0.iter();
         decisions.any(|(hold, decision, _)| {
             hold.is_confirmation == needed.is_confirmation
+                && hold.tool == needed.tool
                 && match decision {
                     Decision::Allow => {
                         hold.number == needed.number && hold.arguments == needed.arguments

@@ -488,6 +488,7 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         ("parallel", tool.parallel),
         ("strict", tool.strict),
         ("eager_input", tool.eager_input),
+        ("ends_run", tool.ends_run),
     ];
     let flags = flags.into_iter().filter_map(|(field, flag)| {
         let field = format_ident!("{field}", span = site());

@@ -58,6 +58,8 @@ pub(crate) struct Tool {
     pub(crate) strict: Option<bool>,
     /// `eager_input`, with its value.
     pub(crate) eager_input: Option<bool>,
+    /// `ends_run`, with its value.
+    pub(crate) ends_run: Option<bool>,
     /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
@@ -234,8 +236,9 @@ impl Tool {
         let unlinked = keys.flag("unlinked", errors);
         let handler = handler(&mut keys, function, errors);
         let has_page = keys.flag("doc", errors).is_none_or(|(flag, _)| flag);
-        let [parallel, strict, eager_input] = ["parallel", "strict", "eager_input"]
-            .map(|flag| keys.flag(flag, errors).map(|(flag, _)| flag));
+        let [parallel, strict, eager_input, ends_run] =
+            ["parallel", "strict", "eager_input", "ends_run"]
+                .map(|flag| keys.flag(flag, errors).map(|(flag, _)| flag));
         let is_deferred = keys.flag("defer", errors).is_some_and(|(flag, _)| flag);
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
@@ -293,6 +296,7 @@ impl Tool {
             is_deferred,
             strict,
             eager_input,
+            ends_run,
             is_blocking,
             timeout,
             freeform,

@@ -1,0 +1,130 @@
+//! [`RunHead`]: what a journal knows of a run without its increments.
+
+use std::cmp::Reverse;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Pending, Run, Step};
+
+/// What a [`Journal`](super::Journal) lists of a run: whose it is, when it was saved, and what waits for a decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct RunHead {
+    /// The id of the run.
+    pub id: String,
+    /// The [owner](super::RunBuilder::owner) of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The time at which the run was saved, in milliseconds since the start of 1970 (UTC). 0 on platforms without a
+    /// clock.
+    pub saved_ms: u64,
+    /// The calls that wait for decisions. Empty while the run has anything else to do, because somebody else
+    /// continues it then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<Pending>,
+}
+
+impl Run {
+    /// Returns what a [`Journal`](super::Journal) lists of the run, as it is now.
+    pub fn head(&self) -> RunHead {
+        RunHead {
+            id: self.id().to_owned(),
+            owner: self.info().owner().map(str::to_owned),
+            saved_ms: now_ms(),
+            waiting: match self.next() {
+                Step::Wait(waiting) => waiting,
+                _ => Vec::new(),
+            },
+        }
+    }
+}
+
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+fn now_ms() -> u64 {
+    use std::time::{SystemTime, UNIX_EPOCH};
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
+/// There is no clock.
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+fn now_ms() -> u64 {
+    0
+}
+
+/// A part of a list of [heads](RunHead). The next page starts after the last head of this one, so that runs which
+/// are saved in the meantime move nothing.
+///
+/// ```
+/// use tool_agent::run::{Journal, JournalError, Page, RunHead};
+///
+/// async fn inbox(journal: &dyn Journal) -> Result<Vec<RunHead>, JournalError> {
+///     let mut all = Vec::new();
+///     let mut page = Page::new(100);
+///     loop {
+///         let heads = journal.waiting(page).await?;
+///         let Some(last) = heads.last() else {
+///             return Ok(all);
+///         };
+///         page = Page::new(100).after(last);
+///         all.extend(heads);
+///     }
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Page {
+    /// The most heads of the page.
+    pub limit: usize,
+    /// The time and the id of the head before the first one.
+    pub after: Option<(u64, String)>,
+}
+
+impl Page {
+    /// Creates the first page, of at most this many heads.
+    pub fn new(limit: usize) -> Page {
+        Page { limit, after: None }
+    }
+
+    /// Starts the page after a head.
+    pub fn after(mut self, head: &RunHead) -> Page {
+        self.after = Some((head.saved_ms, head.id.clone()));
+        self
+    }
+
+    /// Returns the heads of this page in which calls wait, the earliest first: the answer of
+    /// [`Journal::waiting`](super::Journal::waiting) for a store without queries.
+    pub fn of_waiting(&self, mut heads: Vec<RunHead>) -> Vec<RunHead> {
+        heads.retain(|head| !head.waiting.is_empty() && self.is_before(key(head)));
+        heads.sort_by(|a, b| key(a).cmp(&key(b)));
+        heads.truncate(self.limit);
+        heads
+    }
+
+    /// Returns the heads of this page with an owner, the latest first: the answer of
+    /// [`Journal::runs`](super::Journal::runs) for a store without queries.
+    pub fn of_owner(&self, owner: Option<&str>, mut heads: Vec<RunHead>) -> Vec<RunHead> {
+        let after = |head: &RunHead| match &self.after {
+            Some((time, id)) => key(head) < (*time, id),
+            None => true,
+        };
+        heads.retain(|head| head.owner.as_deref() == owner && after(head));
+        heads.sort_by(|a, b| Reverse(key(a)).cmp(&Reverse(key(b))));
+        heads.truncate(self.limit);
+        heads
+    }
+
+    fn is_before(&self, key: (u64, &str)) -> bool {
+        match &self.after {
+            Some((time, id)) => (*time, &**id) < key,
+            None => true,
+        }
+    }
+}
+
+/// What heads are ordered by.
+fn key(head: &RunHead) -> (u64, &str) {
+    (head.saved_ms, &head.id)
+}

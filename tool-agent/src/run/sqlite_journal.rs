@@ -1,0 +1,284 @@
+//! [`SqliteJournal`]: runs in an SQLite database.
+
+use std::fmt;
+use std::future::ready;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use super::journal::check_next;
+use super::{Increment, Journal, JournalError, Page, RunHead};
+use tool_core::runtime::BoxFuture;
+
+/// A [`Journal`] in an SQLite database of its own, which is built into the program: the one to use on one machine.
+///
+/// Several programs may use one database. It is in WAL mode, and an append is complete or absent after a crash of the
+/// program or of the system. Reads and writes block the thread for the time of one transaction. Clones share one connection.
+///
+/// ```
+/// use tool_agent::Agent;
+/// use tool_agent::run::{Run, SqliteJournal};
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// # let folder = std::env::temp_dir().join(format!("tool-core-sqlite-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let journal = SqliteJournal::open(folder.join("runs.sqlite"))?;
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
+///     .journal(journal);
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let mut run = Run::new("conversation-1");
+/// agent.save(&mut run).await?;
+/// assert!(agent.load("conversation-1").await?.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct SqliteJournal {
+    connection: Arc<Mutex<Connection>>,
+    path: PathBuf,
+}
+
+/// The version of the tables, in the database's `user_version`.
+const VERSION: i64 = 1;
+
+/// An increment is a row, as JSON. `waiting` has the runs in which something waits.
+const TABLES: &str = "
+    CREATE TABLE run (
+        id TEXT PRIMARY KEY,
+        owner TEXT,
+        saved_ms INTEGER NOT NULL,
+        is_waiting INTEGER NOT NULL,
+        head TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX run_of_owner ON run (owner, saved_ms, id);
+    CREATE INDEX run_by_age ON run (saved_ms);
+    CREATE INDEX waiting ON run (saved_ms, id) WHERE is_waiting;
+    CREATE TABLE increment (
+        run TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        increment TEXT NOT NULL,
+        PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID;
+";
+
+impl SqliteJournal {
+    /// Opens a database, and creates it if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it can't be opened, if it is the database of another program, or if a newer version of this
+    /// crate has written it.
+    pub fn open(path: impl AsRef<Path>) -> Result<SqliteJournal, JournalError> {
+        let path = path.as_ref();
+        let opened = connect(path).map_err(|error| failed(path, error))?;
+        let connection = opened.map_err(|version| {
+            let problem = format!(
+                "{}: the tables have version {version}, and this program reads version {VERSION}",
+                path.display()
+            );
+            JournalError::failed(problem)
+        })?;
+        Ok(SqliteJournal {
+            connection: Arc::new(Mutex::new(connection)),
+            path: path.to_owned(),
+        })
+    }
+
+    /// Answers with what a transaction returns.
+    fn with<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>,
+    ) -> BoxFuture<Result<T, JournalError>> {
+        let mut connection = self
+            .connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        // A transaction that reads first and then writes can't wait for another writer.
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let done = transaction.map_err(Failure::from).and_then(|transaction| {
+            let value = run(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        });
+        Box::pin(ready(done.map_err(|failure| match failure {
+            Failure::Journal(error) => error,
+            Failure::Sqlite(error) => failed(&self.path, error),
+        })))
+    }
+
+    /// Returns the heads that a query selects by the time and the id of the head before, and a limit.
+    fn heads(
+        &self,
+        sql: &str,
+        owner: Option<&str>,
+        page: &Page,
+        first: (i64, &str),
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        let (time, id) = match &page.after {
+            Some((time, id)) => (clamped(*time), &**id),
+            None => first,
+        };
+        self.with(|runs| {
+            let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
+            let mut statement = runs.prepare(sql)?;
+            let rows = statement.query_map(params![time, id, limit, owner], |row| {
+                row.get::<_, String>(0)
+            })?;
+            let mut heads = Vec::new();
+            for json in rows {
+                heads.push(serde_json::from_str(&json?).map_err(JournalError::failed)?);
+            }
+            Ok(heads)
+        })
+    }
+}
+
+/// Opens a database, or returns the version of its tables if it is another one.
+fn connect(path: &Path) -> rusqlite::Result<Result<Connection, i64>> {
+    let mut connection = Connection::open(path)?;
+    connection.busy_timeout(Duration::from_secs(10))?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    // In WAL mode, `normal` may lose the last appends when the power fails.
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let is_empty = transaction.query_row(tables, [], |row| row.get::<_, i64>(0))? == 0;
+    match version {
+        VERSION => {}
+        0 if is_empty => {
+            transaction.execute_batch(TABLES)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
+        other => return Ok(Err(other)),
+    }
+    transaction.commit()?;
+    Ok(Ok(connection))
+}
+
+impl Journal for SqliteJournal {
+    fn append(
+        &self,
+        head: RunHead,
+        increments: Vec<Increment>,
+    ) -> BoxFuture<Result<(), JournalError>> {
+        self.with(|runs| {
+            let last = "SELECT max(number) FROM increment WHERE run = ?1";
+            let mut last = runs.prepare(last)?;
+            let last: Option<i64> = last.query_row([&head.id], |row| row.get(0))?;
+            let last = last.and_then(|last| u64::try_from(last).ok());
+            check_next(last.unwrap_or(0), &increments)?;
+            if increments.is_empty() {
+                return Ok(());
+            }
+            let json = serde_json::to_string(&head).map_err(JournalError::failed)?;
+            let sql = "INSERT INTO run VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO UPDATE SET \
+                owner = excluded.owner, saved_ms = excluded.saved_ms, \
+                is_waiting = excluded.is_waiting, head = excluded.head";
+            runs.prepare(sql)?.execute(params![
+                head.id,
+                head.owner,
+                clamped(head.saved_ms),
+                !head.waiting.is_empty(),
+                json
+            ])?;
+            let mut insert = runs.prepare("INSERT INTO increment VALUES (?1, ?2, ?3)")?;
+            for increment in &increments {
+                let json = serde_json::to_string(increment).map_err(JournalError::failed)?;
+                insert.execute(params![head.id, clamped(increment.number()), json])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
+        self.with(|runs| {
+            let sql = "SELECT increment FROM increment WHERE run = ?1 ORDER BY number";
+            let mut statement = runs.prepare(sql)?;
+            let rows = statement.query_map([run], |row| row.get::<_, String>(0))?;
+            let mut increments = Vec::new();
+            for json in rows {
+                let increment = serde_json::from_str(&json?).map_err(|error| {
+                    JournalError::failed(format!("an increment of the run {run:?}: {error}"))
+                })?;
+                increments.push(increment);
+            }
+            Ok(increments)
+        })
+    }
+
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        let sql = "SELECT head FROM run WHERE is_waiting AND (saved_ms, id) > (?1, ?2) \
+            AND ?4 IS NULL ORDER BY saved_ms, id LIMIT ?3";
+        self.heads(sql, None, &page, (-1, ""))
+    }
+
+    fn runs(
+        &self,
+        owner: Option<&str>,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        let sql = "SELECT head FROM run WHERE owner IS ?4 AND (saved_ms < ?1 OR (saved_ms = ?1 AND \
+            id < ?2)) ORDER BY saved_ms DESC, id DESC LIMIT ?3";
+        // Later than every time; see `clamped`.
+        self.heads(sql, owner, &page, (i64::MAX, ""))
+    }
+
+    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
+        self.with(|runs| {
+            runs.execute("DELETE FROM run WHERE id = ?1", [run])?;
+            Ok(())
+        })
+    }
+
+    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
+        self.with(|runs| {
+            let sql = "DELETE FROM run WHERE saved_ms < ?1";
+            Ok(runs.execute(sql, [clamped(saved_ms)])?)
+        })
+    }
+}
+
+impl fmt::Debug for SqliteJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteJournal")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns a number as SQLite stores it, which has no unsigned ones.
+fn clamped(number: u64) -> i64 {
+    // No time is the latest number, so that the first page can start there.
+    i64::try_from(number).map_or(i64::MAX - 1, |number| number.min(i64::MAX - 1))
+}
+
+/// Why a transaction is rolled back.
+enum Failure {
+    Journal(JournalError),
+    Sqlite(rusqlite::Error),
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Failure {
+        Failure::Journal(error)
+    }
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Failure {
+        Failure::Sqlite(error)
+    }
+}
+
+/// Returns an error that names the database.
+fn failed(path: &Path, error: rusqlite::Error) -> JournalError {
+    JournalError::failed(format!("{}: {error}", path.display()))
+}
