@@ -194,7 +194,7 @@ impl View {
                 }
             }),
             Event::Response { .. } => page.rounds += 1,
-            Event::Call(call) => self.update_call(&mut page, call.position(), |shown, _| {
+            Event::Call { call, .. } => self.update_call(&mut page, call.position(), |shown, _| {
                 shown.name.clone_from(&call.name);
                 shown.arguments = text(&self.registry, &call.name, &call.arguments);
                 shown.state = State::Running;

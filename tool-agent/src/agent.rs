@@ -1,6 +1,10 @@
 //! [`Agent`]: drives runs.
 
+mod compaction;
 mod events;
+mod prices;
+#[cfg(feature = "dynamic")]
+mod tool;
 
 use std::error::Error;
 use std::fmt;
@@ -15,16 +19,17 @@ use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use serde::de::DeserializeOwned;
-use tool_core::call::CancellationToken;
+use serde_json::Value;
+use tool_core::call::{CallPosition, CancellationToken};
 use tool_core::dialect::{
     AnswerError, Dialect, RequestError, RequestOptions, ResponseError, StreamEvent, ToolChoice,
-    Turn, TypedAnswer,
+    Turn, TypedAnswer, Usage,
 };
 use tool_core::hooks::{Decision, DecisionPolicy, DecisionRequest, Hold};
 use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
 use tool_core::{Registry, ToolCall, ToolError, ToolResult, ToolType};
 
-use self::events::EventQueue;
+use self::events::{Caller, EventQueue, EventSink, Listener};
 use crate::model::{Model, ModelError, ModelErrorKind, Request, Response};
 #[cfg(feature = "tower")]
 use crate::model::{ModelService, Retry, ServiceModel};
@@ -33,7 +38,9 @@ use crate::run::{
     Step, position_of, random_id,
 };
 
+pub use self::compaction::Compaction;
 pub use self::events::{Event, Events, PartialArguments};
+pub use self::prices::Prices;
 
 /// A registry, a dialect and a model, which together drive [runs](Run).
 ///
@@ -51,6 +58,29 @@ pub struct Agent {
     cancellation: Option<CancellationToken>,
     max_duration: Option<Duration>,
     options: RequestOptions,
+    prices: Option<Prices>,
+    compaction: Option<Compaction>,
+    open_calls: OpenCalls,
+    listener: Option<Listener>,
+}
+
+/// What [`Agent::reply`] does with calls of the last response that have no result, such as after a crash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenCalls {
+    /// Runs them, or [resumes](Run::resume) what had started. If calls wait for decisions, it returns them.
+    #[default]
+    Finish,
+    /// Cancels them, also those that wait for decisions.
+    Cancel,
+}
+
+/// How far a run is driven.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    Answer,
+    /// The results of the calls of the last response.
+    Results,
 }
 
 /// A function that is applied to every call before it runs.
@@ -82,6 +112,10 @@ impl Agent {
             cancellation: None,
             max_duration: None,
             options: RequestOptions::new(),
+            prices: None,
+            compaction: None,
+            open_calls: OpenCalls::default(),
+            listener: None,
         }
     }
 
@@ -124,8 +158,8 @@ impl Agent {
     }
 
     /// Asks for answers of a type; see [`RequestOptions::answer`]. Read the text of an answer with
-    /// [`TypedAnswer::parse`].
-    pub fn answer<T: ToolType + ?Sized>(self) -> Self {
+    /// [`TypedAnswer::parse`]. [`Agent::answer`] does both.
+    pub fn answer_type<T: ToolType + ?Sized>(self) -> Self {
         self.change_request(RequestOptions::answer::<T>)
     }
 
@@ -136,6 +170,42 @@ impl Agent {
 
     fn change_request(mut self, change: impl FnOnce(RequestOptions) -> RequestOptions) -> Self {
         self.options = change(self.options);
+        self
+    }
+
+    /// Sets the prices of the model, for [`RunSettings::max_micros`](crate::run::RunSettings::max_micros).
+    pub fn prices(mut self, prices: Prices) -> Self {
+        self.prices = Some(prices);
+        self
+    }
+
+    /// Replaces old messages of a run by a summary when it gets long, before the next request. A call is never split from
+    /// its result, and a prompt of the system stays. The [journal](Agent::journal) keeps the messages.
+    ///
+    /// ```
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_agent::{Agent, Compaction};
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::Anthropic;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
+    ///     .compact(Compaction::at_tokens(100_000));
+    /// # let _ = agent;
+    /// ```
+    pub fn compact(mut self, policy: Compaction) -> Self {
+        self.compaction = Some(policy);
+        self
+    }
+
+    /// Sets what [`reply`](Agent::reply) does with calls that have no result.
+    pub fn open_calls(mut self, open_calls: OpenCalls) -> Self {
+        self.open_calls = open_calls;
+        self
+    }
+
+    /// Calls a function with each event of its runs, whichever method drives them. It should return quickly.
+    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Arc::new(listener));
         self
     }
 
@@ -162,7 +232,7 @@ impl Agent {
     /// use tool_agent::model::Request;
     /// use tool_core::dialect::Anthropic;
     /// use tool_agent::run::{Run, RunOutcome};
-    /// use tool_core::call::CancellationToken;
+    /// use tool_core::call::{CallPosition, CancellationToken};
     /// use tool_core::Registry;
     ///
     /// let silent = |_: Request| std::future::pending();
@@ -391,20 +461,134 @@ impl Agent {
     where
         T: ToolType + DeserializeOwned,
     {
-        let agent = self.clone().answer::<T>();
         let mut run = Run::new(random_id());
         run.push(self.dialect.user_message(question))?;
-        let answered = agent.run(&mut run).await;
-        let (first, mut run) = Unfinished::check(answered, run)?;
+        match self.answer(&mut run).await {
+            Ok(Typed::Answered(value)) => Ok(value),
+            Ok(Typed::Ended(outcome)) => {
+                Err(Unfinished::new(UnfinishedReason::Ended(outcome), run))
+            }
+            Err(error) => Err(Unfinished::of_error(error, run)),
+        }
+    }
+
+    /// Drives a run like [`run`](Agent::run), and returns its answer as a value of a type. If the answer does not match
+    /// the schema, the model gets the violations and one chance to correct it. Call it again after a
+    /// [decision](Agent::decide).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::run::Run;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_agent::{Agent, Typed};
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let saying = |text: &str| json!({"choices": [{"message": {"role": "assistant", "content": text}}]});
+    /// let model = ScriptedModel::new([saying(r#"{"answer":5}"#), saying(r#"{"answer":7}"#)]);
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+    /// let mut run = Run::new("conversation-1");
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// for (question, sum) in [("What is 2 + 3?", 5), ("And plus 2?", 7)] {
+    ///     run.push(agent.dialect().user_message(question))?;
+    ///     assert_eq!(agent.answer::<i64>(&mut run).await?, Typed::Answered(sum));
+    /// }
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`run`](Agent::run), and [`AgentError::Answer`] if the second answer does not match the schema
+    /// either.
+    pub async fn answer<T>(&self, run: &mut Run) -> Result<Typed<T>, AgentError>
+    where
+        T: ToolType + DeserializeOwned,
+    {
+        let agent = self.clone().answer_type::<T>();
+        let first = match agent.run(run).await? {
+            RunOutcome::Answered(text) => text,
+            outcome => return Ok(Typed::Ended(outcome)),
+        };
         let error = match TypedAnswer::parse(&first) {
-            Ok(answer) => return Ok(answer),
+            Ok(answer) => return Ok(Typed::Answered(answer)),
             Err(error) => error,
         };
         run.push(self.dialect.user_message(&error.to_string()))?;
-        let answered = agent.run(&mut run).await;
-        let (second, run) = Unfinished::check(answered, run)?;
-        let parsed = TypedAnswer::parse(&second).map_err(AgentError::Answer);
-        parsed.map_err(|error| Unfinished::of_error(error, run))
+        match agent.run(run).await? {
+            RunOutcome::Answered(text) => {
+                let answer = TypedAnswer::parse(&text).map_err(AgentError::Answer);
+                answer.map(Typed::Answered)
+            }
+            outcome => Ok(Typed::Ended(outcome)),
+        }
+    }
+
+    /// Adds a message of the user to a run, and drives it: what the handler of a chat calls, in any state of the run.
+    ///
+    /// Calls that an interruption has left without results come first, as [`open_calls`](Agent::open_calls) says. If some
+    /// of them wait for decisions, the outcome is [`RunOutcome::Waiting`], and the message is not added.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::Agent;
+    /// use tool_agent::run::{Run, RunOutcome};
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let model = ScriptedModel::new([
+    ///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
+    /// ]);
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let id = "conversation-1";
+    /// let mut run = agent.load(id).await?.unwrap_or_else(|| Run::new(id));
+    /// let outcome = agent.reply(&mut run, "Hello?").await?;
+    /// assert_eq!(outcome, RunOutcome::Answered("Hello!".into()));
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`run`](Agent::run).
+    pub async fn reply(&self, run: &mut Run, text: &str) -> Result<RunOutcome, AgentError> {
+        let message = self.dialect.user_message(text);
+        self.reply_with(run, message, None).await
+    }
+
+    /// Replies like [`reply`](Agent::reply), and returns what happens as a stream.
+    pub fn reply_events<'a>(&'a self, run: &'a mut Run, text: &str) -> Events<'a> {
+        let queue = EventQueue::default();
+        let message = self.dialect.user_message(text);
+        Events::new(queue.clone(), self.reply_with(run, message, Some(queue)))
+    }
+
+    async fn reply_with(
+        &self,
+        run: &mut Run,
+        message: Value,
+        queue: Option<EventQueue>,
+    ) -> Result<RunOutcome, AgentError> {
+        self.check(run)?;
+        match self.open_calls {
+            OpenCalls::Finish => {
+                let outcome = self.drive(run, queue.clone(), Goal::Results).await?;
+                if let Some(outcome) = outcome {
+                    return Ok(outcome);
+                }
+            }
+            OpenCalls::Cancel if run.open_round().is_some() => {
+                run.resume(self.dialect(), &self.registry)?;
+                run.cancel(self.dialect())?;
+            }
+            OpenCalls::Cancel => {}
+        }
+        run.push(message)?;
+        self.drive_to_end(run, queue).await
     }
 
     /// Runs [`ask`](Agent::ask) on this thread, for programs without an async runtime.
@@ -435,7 +619,7 @@ impl Agent {
     /// Returns an error if a request fails, if the dialect can't read the response, or if the run can't
     /// be saved. The run is then as after the last complete step and can go on.
     pub async fn run(&self, run: &mut Run) -> Result<RunOutcome, AgentError> {
-        self.drive(run, None).await
+        self.drive_to_end(run, None).await
     }
 
     /// Drives a run like [`run`](Agent::run), and returns what happens as a stream.
@@ -460,7 +644,7 @@ impl Agent {
     /// while let Some(event) = events.next().await {
     ///     match event? {
     ///         Event::Text(text) => print!("{text}"),
-    ///         Event::Call(call) => println!("calls {}", call.name),
+    ///         Event::Call { call, shown } => println!("calls {} with {shown}", call.name),
     ///         _ => {}
     ///     }
     /// }
@@ -470,7 +654,7 @@ impl Agent {
     /// ```
     pub fn events<'a>(&'a self, run: &'a mut Run) -> Events<'a> {
         let queue = EventQueue::default();
-        Events::new(queue.clone(), self.drive(run, Some(queue)))
+        Events::new(queue.clone(), self.drive_to_end(run, Some(queue)))
     }
 
     /// Decides on a [pending](Run::pending) call in the name of a user, and saves the run. The call starts when the run
@@ -554,8 +738,11 @@ impl Agent {
         Ok(prepared)
     }
 
-    /// Checks that the agent can run calls in the name of the owner.
-    fn check_owner(&self, run: &Run) -> Result<(), AgentError> {
+    /// Checks that the agent can run calls in the name of the owner, and count what they cost.
+    fn check(&self, run: &Run) -> Result<(), AgentError> {
+        if self.prices.is_none() && run.settings().max_micros != u64::MAX {
+            return Err(AgentError::NoPrices(run.id().into()));
+        }
         if run.info().owner().is_some() && self.contexts.is_none() {
             return Err(AgentError::NoContexts(run.id().into()));
         }
@@ -604,17 +791,28 @@ impl Agent {
         Ok(())
     }
 
+    async fn drive_to_end(
+        &self,
+        run: &mut Run,
+        queue: Option<EventQueue>,
+    ) -> Result<RunOutcome, AgentError> {
+        loop {
+            if let Some(outcome) = self.drive(run, queue.clone(), Goal::Answer).await? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// Drives a run. Returns `None` if the goal is reached before the run has an outcome.
     async fn drive(
         &self,
         run: &mut Run,
-        events: Option<EventQueue>,
-    ) -> Result<RunOutcome, AgentError> {
-        let emit = |event: Event| {
-            if let Some(events) = &events {
-                events.push(event);
-            }
-        };
-        self.check_owner(run)?;
+        queue: Option<EventQueue>,
+        goal: Goal,
+    ) -> Result<Option<RunOutcome>, AgentError> {
+        self.check(run)?;
+        let events = EventSink::new(queue, self.listener.clone());
+        let emit = |event: Event| events.push(event);
         let dialect = &*self.dialect;
         let token = self.cancellation.clone().unwrap_or_default();
         // Cancels the calls when the time is over, too.
@@ -629,11 +827,32 @@ impl Agent {
                 run.cancel(dialect)?;
             }
             self.save(run).await?;
+            if goal == Goal::Results && run.open_round().is_none() {
+                return Ok(None);
+            }
             match run.next() {
                 Step::Request(_) | Step::Call(_) if is_out_of_time && running.is_empty() => {
-                    return Ok(RunOutcome::OutOfTime);
+                    return Ok(Some(RunOutcome::OutOfTime));
                 }
                 Step::Request(messages) => {
+                    if let Some(old) = self.old_messages(run) {
+                        let summary = self.summarise(&messages[old.clone()]);
+                        let summary = until_cancelled(&token, summary);
+                        let summary = match select(pin!(summary), &mut out_of_time).await {
+                            Either::Left((Some(summary), _)) => summary?,
+                            Either::Left((None, _)) => continue,
+                            Either::Right((ended, _)) => {
+                                ended?;
+                                is_out_of_time = true;
+                                continue;
+                            }
+                        };
+                        if let Some(summary) = summary {
+                            let micros = self.micros(run, summary.usage);
+                            run.compact(old, summary.message, summary.usage, micros);
+                            continue;
+                        }
+                    }
                     let messages = Arc::clone(messages);
                     let mut options = self.options.clone();
                     if run.has_called() {
@@ -643,10 +862,10 @@ impl Agent {
                     let tools = tools.map_err(AgentError::Request)?;
                     let request = Request::of(messages, tools);
                     let mut request = request.continued(run.continuation().clone());
-                    request.prefers_stream = events.is_some();
+                    request.prefers_stream = events.is_read();
                     let asking = until_cancelled(
                         &token,
-                        self.response(request, run.rounds().len(), events.as_ref()),
+                        self.response(request, run.rounds().len(), &events),
                     );
                     let (mut turn, shows_text) = match select(pin!(asking), &mut out_of_time).await
                     {
@@ -661,7 +880,8 @@ impl Agent {
                     if self.options.has_answer() {
                         turn.accept_answer(|results| dialect.results(results));
                     }
-                    run.respond(dialect, &self.registry, turn)?;
+                    let micros = self.micros(run, turn.usage);
+                    run.respond_at(dialect, &self.registry, turn, micros)?;
                     emit_response(run, shows_text, &emit);
                 }
                 Step::Call(calls) if !is_out_of_time => {
@@ -694,7 +914,11 @@ impl Agent {
                     starting.calls.clear();
                     drop(starting);
                     for (call, prepared) in calls.into_iter().zip(prepared) {
-                        emit(Event::Call(call.clone()));
+                        let shown = self.registry.shown(&call);
+                        emit(Event::Call {
+                            call: call.clone(),
+                            shown,
+                        });
                         running.push(self.call(call, prepared, &stop, events.clone()));
                     }
                 }
@@ -719,9 +943,18 @@ impl Agent {
                         None => emit(Event::Result(result)),
                     }
                 }
-                Step::Wait(pending) => return Ok(RunOutcome::Waiting(pending)),
-                Step::Done(outcome) => return Ok(outcome),
+                Step::Wait(pending) => return Ok(Some(RunOutcome::Waiting(pending))),
+                Step::Done(outcome) => return Ok(Some(outcome)),
             }
+        }
+    }
+
+    /// Returns what a response cost. One of unknown usage reaches any limit.
+    fn micros(&self, run: &Run, usage: Option<Usage>) -> u64 {
+        match (self.prices, usage) {
+            (Some(prices), Some(usage)) => prices.micros(usage),
+            (Some(_), None) if run.settings().max_micros != u64::MAX => u64::MAX,
+            _ => 0,
         }
     }
 
@@ -730,7 +963,7 @@ impl Agent {
         &self,
         request: Request,
         round: usize,
-        events: Option<&EventQueue>,
+        events: &EventSink,
     ) -> Result<(Turn, bool), AgentError> {
         let mut stream = match self.model.ask(request).await.map_err(AgentError::Model)? {
             Response::Whole(response) => return Ok((self.dialect.read(&response)?, true)),
@@ -741,7 +974,7 @@ impl Agent {
         while let Some(event) = stream.next().await {
             let event = event.map_err(AgentError::Model)?;
             for event in reader.event(&event)? {
-                if let Some(events) = events
+                if events.is_read()
                     && let Some(event) = self.shown(event, round, &mut calls)
                 {
                     events.push(event);
@@ -822,7 +1055,7 @@ impl Agent {
         unprepared: ToolCall,
         prepared: Result<ToolCall, ToolError>,
         stop: &CancellationToken,
-        events: Option<EventQueue>,
+        events: EventSink,
     ) -> impl Future<Output = ToolResult> + Send + use<> {
         let registry = self.registry.clone();
         let service = self.call_service.clone();
@@ -832,8 +1065,11 @@ impl Agent {
                 Ok(call) => call,
                 Err(error) => return registry.fail(unprepared, error),
             };
-            if let Some(events) = events {
-                call = with_progress(call, events);
+            if events.is_read()
+                && let Some(position) = call.position().cloned()
+            {
+                call = with_progress(call, events.clone(), position.clone());
+                call = call.with(Caller { events, position });
             }
             let own = call.cancellation().cloned();
             let both = if own.is_some() { stop.child() } else { stop };
@@ -924,10 +1160,7 @@ fn emit_response(run: &Run, shows_text: bool, emit: &dyn Fn(Event)) {
 }
 
 /// Adds the progress of a call to the events.
-fn with_progress(call: ToolCall, events: EventQueue) -> ToolCall {
-    let Some(position) = call.position().cloned() else {
-        return call;
-    };
+fn with_progress(call: ToolCall, events: EventSink, position: CallPosition) -> ToolCall {
     call.on_progress(move |progress| {
         events.push(Event::Progress {
             position: position.clone(),
@@ -957,7 +1190,6 @@ impl fmt::Debug for Agent {
 }
 
 /// The error of a run.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum AgentError {
     /// The settings of the request don't fit the tools.
@@ -977,6 +1209,10 @@ pub enum AgentError {
     NoRuntime(NoRuntime),
     /// The answer does not match the schema of the type that [`Agent::ask_for`] asked for.
     Answer(AnswerError),
+    /// The closure of [`Compaction::summary_with`] failed.
+    Summary(Box<dyn Error + Send + Sync>),
+    /// The run with this id has a limit of money, and the agent has no [prices](Agent::prices).
+    NoPrices(String),
     /// The decision was not made.
     Decide(DecideError),
     /// The run with this id has an owner, and the agent has no [`contexts`](Agent::contexts).
@@ -992,6 +1228,16 @@ pub enum AgentError {
     },
     /// The run of [`Agent::ask`] or [`Agent::ask_for`] has no answer yet.
     Unfinished(Box<Unfinished>),
+}
+
+/// The answer of a run as a value; see [`Agent::answer`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Typed<T> {
+    /// The answer.
+    Answered(T),
+    /// The run ended or waits without an answer.
+    Ended(RunOutcome),
 }
 
 /// A run that has no answer yet; see [`AgentError::Unfinished`]. Drive it with [`Agent::run`], or save it.
@@ -1024,6 +1270,24 @@ impl Unfinished {
         }
     }
 
+    /// Says why a run that ended like this has no answer.
+    fn describe(outcome: &RunOutcome) -> String {
+        match outcome {
+            RunOutcome::Waiting(_) => "the run waits for a decision; drive it with `run`".into(),
+            RunOutcome::Cancelled => "the run was cancelled before the model answered".into(),
+            RunOutcome::Ended(result) => {
+                format!(
+                    "a call of {} ended the run before the model answered",
+                    result.name()
+                )
+            }
+            RunOutcome::OutOfFailures(tool) => {
+                format!("calls of {tool} failed too often before the model answered")
+            }
+            _ => "the run reached a limit before the model answered".into(),
+        }
+    }
+
     /// Adds the run to an error, unless nothing is lost with it.
     fn of_error(error: AgentError, run: Run) -> AgentError {
         if run.has_results() {
@@ -1053,6 +1317,11 @@ impl fmt::Display for AgentError {
             }
             AgentError::NoRuntime(error) => error.fmt(f),
             AgentError::Decide(error) => error.fmt(f),
+            AgentError::Summary(error) => write!(f, "old messages can't be summarised: {error}"),
+            AgentError::NoPrices(run) => write!(
+                f,
+                "the run {run:?} has a limit of money; set the prices of the model with `Agent::prices`"
+            ),
             AgentError::NoContexts(run) => {
                 write!(
                     f,
@@ -1066,18 +1335,17 @@ impl fmt::Display for AgentError {
                 )
             }
             AgentError::Unfinished(unfinished) => match &unfinished.reason {
-                UnfinishedReason::Ended(RunOutcome::Waiting(_)) => {
-                    f.write_str("the run waits for a decision; drive it with `run`")
-                }
-                UnfinishedReason::Ended(RunOutcome::Cancelled) => {
-                    f.write_str("the run was cancelled before the model answered")
-                }
-                UnfinishedReason::Ended(_) => {
-                    f.write_str("the run reached a limit before the model answered")
-                }
+                UnfinishedReason::Ended(outcome) => f.write_str(&Unfinished::describe(outcome)),
                 UnfinishedReason::Failed(error) => write!(f, "calls have run, and then {error}"),
             },
         }
+    }
+}
+
+/// The message and its sources, because `main` may return the error.
+impl fmt::Debug for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::error_text::write(self, f)
     }
 }
 
@@ -1089,7 +1357,7 @@ impl Error for AgentError {
             AgentError::Run(error) => error.source(),
             AgentError::Journal(error) => error.source(),
             AgentError::Decide(error) => error.source(),
-            AgentError::Context { error, .. } => error.source(),
+            AgentError::Context { error, .. } | AgentError::Summary(error) => error.source(),
             AgentError::Unfinished(unfinished) => match &unfinished.reason {
                 UnfinishedReason::Failed(error) => error.source(),
                 UnfinishedReason::Ended(_) => None,
@@ -1099,6 +1367,7 @@ impl Error for AgentError {
             | AgentError::Response(_)
             | AgentError::Replay(_)
             | AgentError::NoRuntime(_)
+            | AgentError::NoPrices(_)
             | AgentError::NoContexts(_) => None,
         }
     }

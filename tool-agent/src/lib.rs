@@ -22,8 +22,12 @@ compile_error!(
 );
 
 mod agent;
+mod error_text;
 pub mod model;
 pub mod run;
 pub mod testing;
 
-pub use agent::{Agent, AgentError, Event, Events, PartialArguments, Unfinished, UnfinishedReason};
+pub use agent::{
+    Agent, AgentError, Compaction, Event, Events, OpenCalls, PartialArguments, Prices, Typed,
+    Unfinished, UnfinishedReason,
+};

@@ -220,7 +220,6 @@ impl Request {
 }
 
 /// The error of a request to a model.
-#[derive(Debug)]
 pub struct ModelError {
     kind: ModelErrorKind,
     message: String,
@@ -298,6 +297,13 @@ impl ModelError {
                 | ModelErrorKind::TimedOut
                 | ModelErrorKind::Connection
         )
+    }
+}
+
+/// The message and its sources, because `main` may return the error.
+impl fmt::Debug for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::error_text::write(self, f)
     }
 }
 

@@ -106,10 +106,11 @@ mod pending;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 mod sqlite_journal;
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::ops::Add;
+use std::ops::{Add, Range};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -160,6 +161,16 @@ struct State {
     changes: u64,
     spent: Spent,
     is_cancelled: bool,
+    /// The calls that failed in a row, by tool, since the last message of the user.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    failures: BTreeMap<String, u32>,
+    /// The messages with which a part starts that can stand alone: a message of the user, or a response with the
+    /// results of its calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<usize>,
+    /// The number of rounds when old messages were last replaced by a summary.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    compacted_at: usize,
     /// The fields of the next request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     continuation: Map<String, Value>,
@@ -179,6 +190,14 @@ struct Spent {
     rounds: u32,
     calls: u32,
     tokens: u64,
+    #[serde(default)]
+    micros: u64,
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// The settings of a [`Run`]. The limits apply from one message of the user to the next.
@@ -193,6 +212,12 @@ pub struct RunSettings {
     /// The run ends before the next request once it used this many tokens, as the provider counts
     /// them.
     pub max_tokens: u64,
+    /// The run ends before the next request once it cost this much, in millionths of the currency of
+    /// [`Agent::prices`](crate::Agent::prices). Without prices, an agent refuses a run with this limit; a response of
+    /// unknown usage reaches it.
+    pub max_micros: u64,
+    /// The run ends when calls of one tool failed this often in a row.
+    pub max_failures: u32,
     /// `Some(true)` runs all calls of a response concurrently, `Some(false)` one after the other.
     pub parallel: Option<bool>,
 }
@@ -203,6 +228,8 @@ impl Default for RunSettings {
             max_rounds: 16,
             max_calls: u32::MAX,
             max_tokens: u64::MAX,
+            max_micros: u64::MAX,
+            max_failures: u32::MAX,
             parallel: None,
         }
     }
@@ -216,6 +243,8 @@ pub struct Round {
     usage: Option<Usage>,
     stop_reason: Option<String>,
     is_paused: bool,
+    #[serde(default)]
+    micros: u64,
     /// The messages that repeat it, kept until all calls have results.
     turn: Option<Vec<Arc<Value>>>,
 }
@@ -226,6 +255,9 @@ struct RunCall {
     /// Shared with the increment, as is what is below.
     call: Arc<ToolCall>,
     is_parallel: bool,
+    /// Set if a success ends the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ends_run: bool,
     decisions: Vec<Decided>,
     state: CallState,
 }
@@ -267,12 +299,19 @@ pub enum RunOutcome {
     /// The model called no more tools and answered with this text. The text may be empty or end
     /// mid-sentence if the provider filtered or truncated it; [`Round::stop_reason`] says so.
     Answered(String),
+    /// A call of a tool with [`#[tool(ends_run)]`](macro@tool_core::tool#keys-of-tool) succeeded, and the other calls of the
+    /// response have results. [`ToolResult::value`] returns its value. Of several, it is the first in the response.
+    Ended(Box<ToolResult>),
     /// The [limit](RunSettings::max_rounds) of rounds was reached while the model still called tools.
     OutOfRounds,
     /// The [limit](RunSettings::max_calls) of calls was reached.
     OutOfCalls,
     /// The [limit](RunSettings::max_tokens) of tokens was reached while the model still called tools.
     OutOfTokens,
+    /// The [limit](RunSettings::max_micros) of money was reached while the model still called tools.
+    OutOfMoney,
+    /// Calls of this tool [failed](RunSettings::max_failures) too often in a row.
+    OutOfFailures(String),
     /// The [limit](crate::Agent::max_duration) of time was reached.
     OutOfTime,
     /// The run was [cancelled](Run::cancel).
@@ -503,18 +542,30 @@ impl Run {
         }
         if let Some(round) = self.state.rounds.last()
             && self.state.spent.rounds > 0
+            && let Some(result) = round.ended()
+        {
+            return Step::Done(RunOutcome::Ended(Box::new(result.clone())));
+        }
+        if let Some(round) = self.state.rounds.last()
+            && self.state.spent.rounds > 0
             && round.calls.is_empty()
             && !round.is_paused
         {
             return Step::Done(RunOutcome::Answered(round.text.clone()));
         }
         let (spent, limits) = (self.state.spent, self.state.settings);
+        let mut failures = self.state.failures.iter();
+        if let Some((tool, _)) = failures.find(|(_, count)| **count >= limits.max_failures) {
+            return Step::Done(RunOutcome::OutOfFailures(tool.clone()));
+        }
         if spent.rounds >= limits.max_rounds {
             Step::Done(RunOutcome::OutOfRounds)
         } else if spent.calls >= limits.max_calls {
             Step::Done(RunOutcome::OutOfCalls)
         } else if spent.tokens >= limits.max_tokens {
             Step::Done(RunOutcome::OutOfTokens)
+        } else if spent.micros >= limits.max_micros {
+            Step::Done(RunOutcome::OutOfMoney)
         } else {
             Step::Request(&self.state.messages)
         }
@@ -602,6 +653,17 @@ impl Run {
         registry: &Registry,
         turn: Turn,
     ) -> Result<(), RunError> {
+        self.respond_at(dialect, registry, turn, 0)
+    }
+
+    /// Takes a response that cost this much.
+    pub(crate) fn respond_at(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+        registry: &Registry,
+        turn: Turn,
+        micros: u64,
+    ) -> Result<(), RunError> {
         self.bind(dialect)?;
         if !matches!(self.next(), Step::Request(_)) {
             return Err(RunError::NotRequested);
@@ -613,6 +675,13 @@ impl Run {
                 .or_else(|| registry.resolve(&mut call.clone()))
                 .is_none_or(|tool| tool.is_parallel()),
         };
+        let ends_run = |call: &ToolCall| {
+            let tool = registry.resolve(&mut call.clone());
+            tool.is_some_and(|tool| tool.ends_run())
+        };
+        let calls = turn.calls.iter().enumerate();
+        let ending = calls.filter(|(_, call)| ends_run(call));
+        let ending = ending.map(|(index, _)| index).collect();
         let calls: Vec<_> = turn
             .calls
             .into_iter()
@@ -626,6 +695,8 @@ impl Run {
         let excess: Vec<_> = (left as usize..calls.len()).collect();
         self.record(Change::Response(Box::new(ResponseChange {
             calls,
+            ending,
+            micros,
             text: turn.text,
             usage: turn.usage,
             stop_reason: turn.stop,
@@ -781,7 +852,8 @@ impl Run {
         by: String,
     ) -> Result<(), DecideError> {
         let decision = pending.hold().restored(decision);
-        if let Decision::Change(arguments) = &decision {
+        // The call of a tool in a call is validated by the tool.
+        if let (Decision::Change(arguments), None) = (&decision, pending.hold().key()) {
             let mut call = pending.call().clone();
             registry.resolve(&mut call);
             call.arguments = arguments.clone();
@@ -862,7 +934,9 @@ impl Run {
     /// Returns an error if the run has another dialect.
     pub fn cancel(&mut self, dialect: &(impl Dialect + ?Sized)) -> Result<(), RunError> {
         self.bind(dialect)?;
-        if let Step::Done(RunOutcome::Answered(_) | RunOutcome::Cancelled) = self.next() {
+        if let Step::Done(RunOutcome::Answered(_) | RunOutcome::Ended(_) | RunOutcome::Cancelled) =
+            self.next()
+        {
             return Ok(());
         }
         let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
@@ -910,8 +984,39 @@ impl Run {
         self.record(Change::Closed(messages.collect()));
     }
 
+    /// Returns the messages that a summary may replace, so that a number of parts is left: those after the prompt of the
+    /// system, up to the start of a part. `None` if that is too little, or if nothing came since the last summary.
+    pub(crate) fn old_messages(&self, kept_parts: usize) -> Option<Range<usize>> {
+        let is_prompt = |message: &Value| {
+            let role = message["role"].as_str().unwrap_or_default();
+            matches!(role, "system" | "developer")
+        };
+        let messages = self.state.messages.iter();
+        let start = messages.take_while(|message| is_prompt(message)).count();
+        let index = self.state.parts.len().checked_sub(kept_parts.max(1))?;
+        let end = *self.state.parts.get(index)?;
+        let has_news = self.state.rounds.len() > self.state.compacted_at;
+        (has_news && end >= start + 2).then_some(start..end)
+    }
+
+    /// Replaces old messages by a summary, which used and cost this much.
+    pub(crate) fn compact(
+        &mut self,
+        old: Range<usize>,
+        summary: Value,
+        usage: Option<Usage>,
+        micros: u64,
+    ) {
+        self.record(Change::Compacted {
+            old,
+            summary: Arc::new(summary),
+            usage,
+            micros,
+        });
+    }
+
     /// Returns the last round, if its results are not yet in the messages.
-    fn open_round(&self) -> Option<&Round> {
+    pub(crate) fn open_round(&self) -> Option<&Round> {
         self.state
             .rounds
             .last()
@@ -964,6 +1069,18 @@ impl Round {
         self.usage
     }
 
+    /// Returns what the response cost, in millionths of the currency of [`Agent::prices`](crate::Agent::prices).
+    pub fn micros(&self) -> u64 {
+        self.micros
+    }
+
+    /// Returns the result that ends the run.
+    fn ended(&self) -> Option<&ToolResult> {
+        let ending = self.calls.iter().filter(|call| call.ends_run);
+        let mut results = ending.filter_map(RunCall::result);
+        results.find(|result| !result.is_error())
+    }
+
     /// Returns why the model stopped, in the provider's words.
     pub fn stop_reason(&self) -> Option<&str> {
         self.stop_reason.as_deref()
@@ -991,7 +1108,6 @@ impl Serialize for Run {
 }
 
 /// The error of a step that does not fit the state of a [`Run`].
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError {
     /// A message was added while calls have no results.
@@ -1011,6 +1127,13 @@ pub enum RunError {
         /// The provider of the dialect that was given.
         given: String,
     },
+}
+
+/// The message and its sources, because `main` may return the error.
+impl fmt::Debug for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::error_text::write(self, f)
+    }
 }
 
 impl fmt::Display for RunError {

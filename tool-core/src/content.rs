@@ -95,6 +95,37 @@ impl Content {
         }
     }
 
+    /// Returns a line for a log or a page, in place of the bytes: "image/png, 12 kB". The line of a text is its text.
+    ///
+    /// ```
+    /// use tool_core::content::{Content, Image};
+    ///
+    /// let picture = Content::from(Image::png(vec![0; 12_345]));
+    /// assert_eq!(picture.line(), "image/png, 12 kB");
+    /// ```
+    pub fn line(&self) -> String {
+        let Some(media) = self.media() else {
+            return match self {
+                Content::Link(link) => link.as_line(),
+                other => other.as_text().unwrap_or_default().to_owned(),
+            };
+        };
+        let kind = match self {
+            Content::File(file) => format!("{:?}", file.name),
+            Content::Audio(_) => "audio".into(),
+            _ => "image".into(),
+        };
+        let kind = match (media.media_type(), self) {
+            (Some(media_type), Content::File(_)) => format!("{kind}, {media_type}"),
+            (Some(media_type), _) => media_type.to_owned(),
+            (None, _) => kind,
+        };
+        match &media.source {
+            Source::Bytes(bytes) => format!("{kind}, {}", size(bytes.len())),
+            Source::Url(_) => format!("{kind} at a URL"),
+        }
+    }
+
     /// Returns a short description for a note in its place: "image/png image, 1234 bytes".
     pub(crate) fn description(&self) -> String {
         let kind = match self {
@@ -115,6 +146,15 @@ impl Content {
             Source::Bytes(bytes) => format!("{kind}, {} bytes", bytes.len()),
             Source::Url(_) => format!("{kind} at a URL"),
         }
+    }
+}
+
+/// Returns a number of bytes in the largest unit of which there is one.
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
     }
 }
 

@@ -67,6 +67,7 @@ mod response;
 mod rule;
 pub(crate) mod rule_check;
 pub mod rules;
+mod server_sent;
 mod stream;
 mod subset;
 mod target;

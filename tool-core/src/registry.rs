@@ -740,6 +740,32 @@ impl Registry {
         }
     }
 
+    /// Returns the arguments of a call as JSON text for a person, with `"[secret]"` for each
+    /// [secret](macro@crate::tool#secrets). Those of an unknown tool are not shown, because no schema says which are
+    /// secret.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Signs in.
+    /// #[tool]
+    /// fn sign_in(user: &str, #[param(secret)] password: &str) -> usize {
+    ///     user.len() + password.len()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![sign_in]).build()?;
+    /// let call = ToolCall::new("call_1", "sign_in", r#"{"user":"ada","password":"hunter2"}"#);
+    /// assert_eq!(registry.shown(&call), r#"{"user":"ada","password":"[secret]"}"#);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn shown(&self, call: &ToolCall) -> String {
+        let mut resolved = call.clone();
+        match self.resolve(&mut resolved) {
+            Some(tool) => tool.shown_arguments(&resolved.arguments),
+            None => "[arguments of an unknown tool]".into(),
+        }
+    }
+
     /// Returns the tools of a request to a provider that can't search.
     #[cfg(feature = "docs")]
     pub(crate) fn listed(&self) -> Vec<ToolEntry> {

@@ -485,7 +485,7 @@ fn watch(agent: &Agent, run: &mut Run) -> (Vec<String>, Option<AgentError>) {
                     let stop = stop_reason.unwrap_or_default();
                     format!("response {} {stop}", usage.map_or(0, Usage::total))
                 }
-                Ok(Event::Call(call)) => format!("call {}", call.name),
+                Ok(Event::Call { call, .. }) => format!("call {}", call.name),
                 Ok(Event::Result(result)) => format!("result {}", result.is_error()),
                 Ok(Event::Done(outcome)) => format!("{outcome:?}"),
                 Ok(other) => format!("{other:?}"),
@@ -764,7 +764,7 @@ fn an_answer_that_is_a_call_ends_the_run() {
             function("3", "final_answer", answer)
         ])),
     ]);
-    let agent = Agent::new(registry(), Cohere::default(), model.clone()).answer::<Report>();
+    let agent = Agent::new(registry(), Cohere::default(), model.clone()).answer_type::<Report>();
     let mut run = Run::new("run");
     run.push(agent.dialect().user_message("How many?")).unwrap();
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Runs: steps, holds and decisions, saving, interruptions.
 
 mod authority;
+mod conversations;
 mod interruptions;
 mod journals;
 mod saving;
@@ -519,7 +520,7 @@ async fn events_tell_what_happens_in_order() {
     let told = events.into_iter().map(|event| match event.unwrap() {
         Event::Text(text) => text,
         Event::Response { usage, .. } => format!("used {:?}", usage.map(Usage::total)),
-        Event::Call(call) => format!("calls {}", call.name),
+        Event::Call { call, .. } => format!("calls {}", call.name),
         Event::Progress { progress, .. } => format!("progress {}", progress.done),
         Event::Result(result) => format!("returned {}", result.content()),
         Event::Done(outcome) => format!("{outcome:?}"),

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -14,7 +15,7 @@ use tool_core::call::{CallPosition, Progress};
 use tool_core::dialect::Usage;
 use tool_core::registry::ArgumentsReader;
 use tool_core::schema::Violation;
-use tool_core::{ToolCall, ToolResult};
+use tool_core::{ToolCall, ToolError, ToolResult};
 
 use super::AgentError;
 use crate::run::{Pending, RunOutcome};
@@ -22,6 +23,7 @@ use crate::run::{Pending, RunOutcome};
 /// Something that happened in a run; see [`Agent::events`](crate::Agent::events).
 ///
 /// `Debug` does not show the pieces of arguments, which may be [secret](macro@tool_core::tool#secrets).
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Event {
     /// The text of a response, or a piece of it if the response is streamed. If the stream fails, the
@@ -56,7 +58,12 @@ pub enum Event {
         stop_reason: Option<String>,
     },
     /// A call starts.
-    Call(ToolCall),
+    Call {
+        /// The call, which may have secrets.
+        call: ToolCall,
+        /// Its arguments for a person, without secrets; see [`Registry::shown`](tool_core::Registry::shown).
+        shown: String,
+    },
     /// A tool reported progress.
     Progress {
         /// The position of the call, which [`Event::Call`] and [`Event::Result`] repeat.
@@ -68,6 +75,13 @@ pub enum Event {
     Result(ToolResult),
     /// A call waits for a [decision](crate::run::Run::decide).
     Held(Pending),
+    /// Something happened in the run of an agent that [is a tool](crate::Agent::into_tool) and was called.
+    Inner {
+        /// The position of the call of the agent.
+        position: CallPosition,
+        /// What happened.
+        event: Box<Event>,
+    },
     /// The run ended. This is the last event.
     Done(RunOutcome),
 }
@@ -100,7 +114,16 @@ impl fmt::Debug for Event {
             Event::Text(text) => f.debug_tuple("Text").field(text).finish(),
             Event::Reasoning(text) => f.debug_tuple("Reasoning").field(text).finish(),
             Event::Usage(usage) => f.debug_tuple("Usage").field(usage).finish(),
-            Event::Call(call) => f.debug_tuple("Call").field(call).finish(),
+            Event::Call { call, shown } => f
+                .debug_struct("Call")
+                .field("call", call)
+                .field("shown", shown)
+                .finish(),
+            Event::Inner { position, event } => f
+                .debug_struct("Inner")
+                .field("position", position)
+                .field("event", event)
+                .finish(),
             Event::Result(result) => f.debug_tuple("Result").field(result).finish(),
             Event::Held(pending) => f.debug_tuple("Held").field(pending).finish(),
             Event::Done(outcome) => f.debug_tuple("Done").field(outcome).finish(),
@@ -170,6 +193,46 @@ pub struct Events<'a> {
 }
 
 type Running<'a> = Pin<Box<dyn Future<Output = Result<RunOutcome, AgentError>> + Send + 'a>>;
+
+/// Where the events of a run go.
+#[derive(Clone, Default)]
+pub(super) struct EventSink {
+    queue: Option<EventQueue>,
+    listener: Option<Listener>,
+}
+
+/// A function that sees every event.
+pub(super) type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
+
+/// Who made a call, for agents that are tools.
+#[derive(Clone)]
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
+pub(super) struct Caller {
+    pub(super) events: EventSink,
+    pub(super) position: CallPosition,
+}
+
+impl EventSink {
+    pub(super) fn new(queue: Option<EventQueue>, listener: Option<Listener>) -> EventSink {
+        EventSink { queue, listener }
+    }
+
+    /// Returns `true` if somebody sees the events.
+    pub(super) fn is_read(&self) -> bool {
+        self.queue.is_some() || self.listener.is_some()
+    }
+
+    pub(super) fn push(&self, event: Event) {
+        if let Some(listener) = &self.listener {
+            // A run goes on without its listener.
+            let told = catch_unwind(AssertUnwindSafe(|| listener(&event)));
+            let _ = told.map_err(|payload| ToolError::of_panic("", payload));
+        }
+        if let Some(queue) = &self.queue {
+            queue.push(event);
+        }
+    }
+}
 
 /// Events that have happened and are not yet in the stream.
 #[derive(Clone, Default)]

@@ -6,7 +6,7 @@ use std::env;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
@@ -83,7 +83,9 @@ use tool_core::runtime::BoxFuture;
 ///
 /// The first request of the process starts a thread with a tokio runtime for the connections. A model
 /// therefore works in every async runtime, in several, and in none
-/// ([`ask_blocking`](crate::Agent::ask_blocking)). A clone shares the connections.
+/// ([`ask_blocking`](crate::Agent::ask_blocking)). All models of the process with the same
+/// [`connect_timeout`](HttpModel::connect_timeout) and [`idle_timeout`](HttpModel::idle_timeout) share their
+/// connections, so that a model may be created for each request.
 #[derive(Clone)]
 pub struct HttpModel {
     api: Option<&'static HttpApi>,
@@ -99,8 +101,10 @@ pub struct HttpModel {
     idle_timeout: Duration,
     timeout: Duration,
     max_bytes: usize,
-    client: Arc<OnceLock<Client>>,
 }
+
+/// The most clients, one for each pair of timeouts, that keep connections for the next request.
+const MOST_CLIENTS: usize = 16;
 
 /// Longer times overflow in the HTTP client.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -135,7 +139,6 @@ impl HttpModel {
             idle_timeout: Duration::from_secs(5 * 60),
             timeout: Duration::from_secs(20 * 60),
             max_bytes: 64 << 20,
-            client: Arc::default(),
         }
     }
 
@@ -243,7 +246,6 @@ impl HttpModel {
     /// Limits the time to connect. 10 seconds by default.
     pub fn connect_timeout(mut self, time: Duration) -> Self {
         self.connect_timeout = time.min(LONGEST);
-        self.client = Arc::default();
         self
     }
 
@@ -251,7 +253,6 @@ impl HttpModel {
     /// the model has finished. 5 minutes by default.
     pub fn idle_timeout(mut self, time: Duration) -> Self {
         self.idle_timeout = time.min(LONGEST);
-        self.client = Arc::default();
         self
     }
 
@@ -315,9 +316,19 @@ impl HttpModel {
         }
     }
 
-    fn client(&self) -> Result<&Client, ModelError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
+    /// Returns the client of the process for these timeouts, which has the connections.
+    fn client(&self) -> Result<Client, ModelError> {
+        static CLIENTS: Mutex<Vec<(Duration, Duration, Client)>> = Mutex::new(Vec::new());
+        let (connect, idle) = (self.connect_timeout, self.idle_timeout);
+        let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = clients
+            .iter()
+            .position(|client| (client.0, client.1) == (connect, idle));
+        if let Some(index) = found {
+            // The last one is the latest.
+            let client = clients.remove(index);
+            clients.push(client.clone());
+            return Ok(client.2);
         }
         let client = Client::builder()
             .user_agent(concat!("tool-core/", env!("CARGO_PKG_VERSION")))
@@ -328,7 +339,11 @@ impl HttpModel {
             .read_timeout(self.idle_timeout)
             .build()
             .map_err(transport)?;
-        Ok(self.client.get_or_init(|| client))
+        if clients.len() == MOST_CLIENTS {
+            clients.remove(0);
+        }
+        clients.push((connect, idle, client.clone()));
+        Ok(client)
     }
 
     fn url(&self, api: &HttpApi, is_streamed: bool) -> Result<Url, ModelError> {

@@ -2,17 +2,19 @@
 
 use std::error::Error;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    CallState, Decided, FIRST_VERSION, Round, Run, RunCall, RunInfo, RunSettings, VERSION,
+    CallState, Decided, FIRST_VERSION, Round, Run, RunCall, RunInfo, RunSettings, Spent, State,
+    VERSION,
 };
 use tool_core::dialect::Usage;
 use tool_core::hooks::{Decision, Hold};
-use tool_core::{ToolCall, ToolResult};
+use tool_core::{ToolCall, ToolError, ToolErrorKind, ToolResult};
 
 /// One change of a [`Run`], to be saved in a [`Journal`](super::Journal).
 ///
@@ -67,6 +69,13 @@ pub(super) enum Change {
     Revoked(usize, usize),
     Ended(usize, Arc<ToolResult>),
     Closed(Vec<Arc<Value>>),
+    /// A summary takes the place of old messages in requests.
+    Compacted {
+        old: Range<usize>,
+        summary: Arc<Value>,
+        usage: Option<Usage>,
+        micros: u64,
+    },
     Cancelled,
 }
 
@@ -74,6 +83,11 @@ pub(super) enum Change {
 pub(super) struct ResponseChange {
     /// With `true` if the call may run concurrently with its neighbours.
     pub(super) calls: Vec<(Arc<ToolCall>, bool)>,
+    /// The calls whose success ends the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) ending: Vec<usize>,
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub(super) micros: u64,
     pub(super) text: String,
     pub(super) usage: Option<Usage>,
     pub(super) stop_reason: Option<String>,
@@ -83,6 +97,12 @@ pub(super) struct ResponseChange {
     /// The fields of the next request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) continuation: Map<String, Value>,
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_free(micros: &u64) -> bool {
+    *micros == 0
 }
 
 impl Run {
@@ -128,14 +148,18 @@ impl Run {
             Change::Dialect(dialect) => self.state.info.set_dialect(&dialect),
             Change::Settings(settings) => self.state.settings = settings,
             Change::Message(message) => {
+                self.state.parts.push(self.state.messages.len());
                 Arc::make_mut(&mut self.state.messages).push(message);
-                self.state.spent = super::Spent::default();
+                self.state.failures.clear();
+                self.state.spent = Spent::default();
                 self.state.continuation.clear();
                 self.state.is_cancelled = false;
             }
             Change::Response(change) => {
                 let ResponseChange {
                     calls,
+                    ending,
+                    micros,
                     text,
                     usage,
                     stop_reason,
@@ -147,15 +171,17 @@ impl Run {
                 self.state.spent.rounds = self.state.spent.rounds.saturating_add(1);
                 let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
                 self.state.spent.calls = self.state.spent.calls.saturating_add(count);
-                let tokens = usage.map_or(0, Usage::total);
-                self.state.spent.tokens = self.state.spent.tokens.saturating_add(tokens);
+                self.state.spent.add(usage, micros);
                 let mut turn = Some(turn);
                 if calls.is_empty() {
+                    self.state.parts.push(self.state.messages.len());
                     Arc::make_mut(&mut self.state.messages).extend(turn.take().unwrap_or_default());
                 }
-                let calls = calls.into_iter().map(|(call, is_parallel)| RunCall {
+                let calls = calls.into_iter().enumerate();
+                let calls = calls.map(|(index, (call, is_parallel))| RunCall {
                     call,
                     is_parallel,
+                    ends_run: ending.contains(&index),
                     decisions: Vec::new(),
                     state: CallState::Ready,
                 });
@@ -165,6 +191,7 @@ impl Run {
                     usage,
                     stop_reason,
                     is_paused,
+                    micros,
                     turn,
                 });
             }
@@ -188,6 +215,7 @@ impl Run {
                 call.state = CallState::Held(first.hold);
             }
             Change::Ended(index, result) => {
+                self.state.count_failure(&result);
                 self.call_mut(index)?.state = CallState::Ended(result);
             }
             Change::Closed(messages) => {
@@ -197,7 +225,26 @@ impl Run {
                     .last_mut()
                     .ok_or("there is no response yet")?;
                 let turn = round.turn.take().unwrap_or_default();
+                self.state.parts.push(self.state.messages.len());
                 Arc::make_mut(&mut self.state.messages).extend(turn.into_iter().chain(messages));
+            }
+            Change::Compacted {
+                old,
+                summary,
+                usage,
+                micros,
+            } => {
+                let messages = Arc::make_mut(&mut self.state.messages);
+                if old.start >= old.end || old.end > messages.len() {
+                    return Err(format!("there are no messages {old:?}"));
+                }
+                messages.splice(old.clone(), [summary]);
+                let shift = old.len() - 1;
+                self.state.parts.retain(|part| *part >= old.end);
+                self.state.parts.iter_mut().for_each(|part| *part -= shift);
+                self.state.parts.insert(0, old.start);
+                self.state.compacted_at = self.state.rounds.len();
+                self.state.spent.add(usage, micros);
             }
             Change::Cancelled => self.state.is_cancelled = true,
         }
@@ -219,6 +266,31 @@ impl Run {
     }
 }
 
+impl State {
+    /// Counts the calls of a tool that failed in a row.
+    fn count_failure(&mut self, result: &ToolResult) {
+        match result.error().map(ToolError::kind) {
+            None => {
+                self.failures.remove(result.name());
+            }
+            // Says nothing about the tool.
+            Some(ToolErrorKind::Cancelled) => {}
+            Some(_) => {
+                let failures = self.failures.entry(result.name().to_owned()).or_default();
+                *failures = failures.saturating_add(1);
+            }
+        }
+    }
+}
+
+impl Spent {
+    fn add(&mut self, usage: Option<Usage>, micros: u64) {
+        let tokens = usage.map_or(0, Usage::total);
+        self.tokens = self.tokens.saturating_add(tokens);
+        self.micros = self.micros.saturating_add(micros);
+    }
+}
+
 /// Returns an error for a version that this crate can't read.
 pub(super) fn check_version(version: u32) -> Result<(), String> {
     if (FIRST_VERSION..=VERSION).contains(&version) {
@@ -231,7 +303,7 @@ pub(super) fn check_version(version: u32) -> Result<(), String> {
 }
 
 /// The increments do not make a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ReplayError {
     message: String,
 }
@@ -241,6 +313,13 @@ impl ReplayError {
         ReplayError {
             message: message.into(),
         }
+    }
+}
+
+/// The message, because `main` may return the error.
+impl fmt::Debug for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -82,7 +82,6 @@ pub trait Journal: Send + Sync {
 }
 
 /// The error of a [`Journal`].
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum JournalError {
     /// Another program continued the run.
@@ -95,6 +94,13 @@ impl JournalError {
     /// Wraps an error of the store.
     pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> JournalError {
         JournalError::Failed(error.into())
+    }
+}
+
+/// The message and its sources, because `main` may return the error.
+impl fmt::Debug for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::error_text::write(self, f)
     }
 }
 

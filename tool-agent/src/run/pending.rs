@@ -39,6 +39,7 @@ impl Pending {
             hold.tool(),
             hold.arguments(),
             hold.reason(),
+            hold.key().unwrap_or_default(),
         ] {
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(text);
@@ -96,7 +97,6 @@ impl Pending {
 }
 
 /// The error of a decision.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum DecideError {
     /// No call with this fingerprint waits for a decision: it is decided already, or it was never
@@ -108,6 +108,13 @@ pub enum DecideError {
     Owned,
     /// The user may not decide on this call.
     Denied(DecisionDenied),
+}
+
+/// The message and its sources, because `main` may return the error.
+impl fmt::Debug for DecideError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::error_text::write(self, f)
+    }
 }
 
 impl fmt::Display for DecideError {

@@ -1,5 +1,6 @@
 //! [`Arguments`]: the arguments of a call.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use serde::de::IgnoredAny;
@@ -64,6 +65,23 @@ impl Arguments {
                 Ok(_) => Err(NOT_AN_OBJECT.into()),
                 Err(error) => Err(error.to_string()),
             },
+        }
+    }
+
+    /// Returns the arguments as JSON text, like [`into_text`](Arguments::into_text). They may have secrets;
+    /// [`Registry::shown`](crate::Registry::shown) returns what a person may see.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::call::Arguments;
+    ///
+    /// assert_eq!(Arguments::from(json!({"id": 7})).text(), r#"{"id":7}"#);
+    /// assert_eq!(Arguments::from("").text(), "{}");
+    /// ```
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Arguments::Text(text) | Arguments::Freeform(text) if !self.is_nothing() => text.into(),
+            other => other.clone().into_text().into(),
         }
     }
 

@@ -323,6 +323,9 @@ impl ToolError {
 
     pub(crate) fn failed(tool: &str, message: &str, source: Option<Source>) -> ToolError {
         let source = match source.map(Source::downcast::<ToolError>) {
+            Some(Ok(error)) if error.hold().is_some_and(|hold| hold.key().is_some()) => {
+                return *error;
+            }
             // The tool passed the call on to another registry.
             Some(Ok(error)) if Nested::parse(tool, error.original_message()).is_some() => {
                 return *error;
@@ -417,10 +420,15 @@ impl ToolError {
         )
     }
 
-    /// Creates the error of a call that waits for a decision. A tool that makes another call returns it to let its own call
-    /// wait for the same decision, which [`CallContext::decisions`](crate::CallContext::decisions) has when the tool runs
-    /// again.
-    pub fn held(hold: Hold) -> ToolError {
+    /// Creates the error of a tool that waits for the decision on a call that it made. Its own call becomes
+    /// [`Held`](ToolErrorKind::Held) then. Once somebody has decided, the tool runs again, and
+    /// [`CallContext::decisions`](crate::CallContext::decisions) has the decision, with a hold whose [`key`](Hold::key)
+    /// tells which call it was.
+    pub fn held(hold: Hold, key: impl Into<String>) -> ToolError {
+        ToolError::of_hold(hold.with_key(key.into()))
+    }
+
+    pub(crate) fn of_hold(hold: Hold) -> ToolError {
         let mut error = ToolError::new(
             ToolErrorKind::Held,
             [hold.tool(), " was not run"],

@@ -31,6 +31,12 @@ pub struct Hold {
         serde(default, skip_serializing_if = "std::ops::Not::not")
     )]
     is_confirmation: bool,
+    /// Set if a tool waits for the decision on a call that it made: tells the tool which.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    key: Option<String>,
 }
 
 impl Hold {
@@ -49,7 +55,19 @@ impl Hold {
             reason,
             number,
             is_confirmation,
+            key: None,
         }
+    }
+
+    pub(crate) fn with_key(mut self, key: String) -> Hold {
+        self.key = Some(key);
+        self
+    }
+
+    /// Returns the key that a tool gave to [`ToolError::held`](crate::ToolError::held) with the hold of a call that it
+    /// made; `None` for a hold of the call itself.
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
     }
 
     /// Returns the number of holds of this call so far, starting at 1.
@@ -199,9 +217,16 @@ impl Decided {
         decisions.map(|(hold, decision, by)| (hold, decision, &**by))
     }
 
+    /// Returns the decisions on the call itself. The others are for its tool.
+    fn own(&self) -> impl DoubleEndedIterator<Item = (&Hold, &Decision)> {
+        let decisions = self.0.iter();
+        let own = decisions.filter(|(hold, _, _)| hold.key.is_none());
+        own.map(|(hold, decision, _)| (hold, decision))
+    }
+
     /// Returns the last decision that does not just allow the call.
     pub(crate) fn other_than_allow(&self) -> Option<&Decision> {
-        let mut decisions = self.0.iter().rev().map(|(_, decision, _)| decision);
+        let mut decisions = self.own().rev().map(|(_, decision)| decision);
         decisions.find(|decision| **decision != Decision::Allow)
     }
 
@@ -209,8 +234,7 @@ impl Decided {
     /// [`Decision::Change`], as the tool gets them.
     pub(crate) fn allows(&self, needed: &Hold, changed: Option<&str>) -> bool {
         // Who may confirm a call may not decide on a hold, and the other way around.
-        let mut decisions = self.0.iter();
-        decisions.any(|(hold, decision, _)| {
+        self.own().any(|(hold, decision)| {
             hold.is_confirmation == needed.is_confirmation
                 && hold.tool == needed.tool
                 && match decision {

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
+use serde::de::{DeserializeOwned, Error as _, IntoDeserializer};
 use serde_json::Value;
 
 use crate::call::ToolCall;
@@ -214,6 +215,53 @@ impl ToolResult {
         }
     }
 
+    /// Returns the output as a value of a type: a string is a string, everything else what its JSON text says.
+    ///
+    /// ```
+    /// use tool_core::{ToolCall, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "roll_die", "");
+    /// assert_eq!(ToolResult::new(&call, 4).value::<u8>()?, 4);
+    /// assert_eq!(ToolResult::new(&call, "four").value::<String>()?, "four");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the output is not a `T`, or if the call failed.
+    pub fn value<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        match self.error() {
+            Some(error) => Err(serde_json::Error::custom(error.message())),
+            None if self.is_json => serde_json::from_str(&self.content),
+            None => T::deserialize(self.content().into_deserializer()),
+        }
+    }
+
+    /// Returns what the model gets as a line for a log or a page, with [a line](Content::line) for each picture or file
+    /// in place of its bytes. Secrets are left out.
+    ///
+    /// ```
+    /// use tool_core::content::Image;
+    /// use tool_core::{ToolCall, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "take_picture", "");
+    /// let result = ToolResult::new(&call, Image::png(vec![0; 12_345]));
+    /// assert_eq!(result.line(), "image/png, 12 kB");
+    /// ```
+    pub fn line(&self) -> String {
+        if self.extra.as_ref().is_some_and(|extra| extra.is_secret) {
+            return HIDDEN.into();
+        }
+        let text = match self.parts() {
+            [] => self.content().to_owned(),
+            parts => {
+                let lines: Vec<_> = parts.iter().map(Content::line).collect();
+                lines.join("; ")
+            }
+        };
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// Returns the values that a lenient registry converted to make the arguments valid; see
     /// [`RegistryBuilder::lenient`](crate::RegistryBuilder::lenient).
     pub fn coercions(&self) -> &[Coercion] {
@@ -323,6 +371,18 @@ impl ToolResult {
 
     pub(crate) fn error_mut(&mut self) -> Option<&mut ToolError> {
         self.error.as_deref_mut()
+    }
+}
+
+/// Compares what the model gets, and for which call.
+impl PartialEq for ToolResult {
+    fn eq(&self, other: &ToolResult) -> bool {
+        self.call_id == other.call_id
+            && self.name == other.name
+            && self.content() == other.content()
+            && self.is_json == other.is_json
+            && self.is_error() == other.is_error()
+            && self.parts() == other.parts()
     }
 }
 

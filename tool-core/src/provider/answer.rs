@@ -261,7 +261,7 @@ fn without_fence(text: &str) -> &str {
 }
 
 /// The error of an answer that can't be read.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AnswerError {
     message: String,
     violations: Vec<Violation>,
@@ -298,6 +298,13 @@ impl AnswerError {
 }
 
 /// The text can be sent to the model, so that it corrects the answer.
+/// The message, because `main` may return the error.
+impl fmt::Debug for AnswerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for AnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

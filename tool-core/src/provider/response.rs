@@ -12,7 +12,7 @@ use crate::provider::turn::Turn;
 use crate::schema::messages::shorten;
 
 /// The JSON is not the expected response, so that no calls can be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ResponseError {
     message: String,
     is_incomplete: bool,
@@ -46,6 +46,13 @@ impl ResponseError {
     /// ```
     pub fn is_incomplete(&self) -> bool {
         self.is_incomplete
+    }
+}
+
+/// The message, because `main` may return the error.
+impl fmt::Debug for ResponseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

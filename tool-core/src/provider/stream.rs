@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::call::{Arguments, ToolCall};
 use crate::provider::response::{CallIds, ResponseError, ResponseFormat};
+use crate::provider::server_sent::ServerSent;
 use crate::provider::turn::Turn;
 use crate::provider::usage::Usage;
 
@@ -60,6 +61,38 @@ pub trait StreamReader: Send {
     /// Returns an error if the provider reports one, or if the event does not belong to a stream of
     /// this provider. The stream has failed then, and every later method returns the same error.
     fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError>;
+
+    /// Reads the next bytes of a body of server-sent events, in pieces of any size, and returns what they add to the
+    /// response.
+    ///
+    /// ```
+    /// use tool_core::dialect::{Dialect, OpenAiChat, StreamEvent};
+    ///
+    /// let mut reader = OpenAiChat::default().stream();
+    /// let body = b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"},\
+    ///     \"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    /// let mut text = String::new();
+    /// for chunk in body.chunks(10) {
+    ///     for event in reader.bytes(chunk)? {
+    ///         if let StreamEvent::Text(piece) = event {
+    ///             text.push_str(&piece);
+    ///         }
+    ///     }
+    /// }
+    /// assert_eq!(text, "Hi");
+    /// assert_eq!(reader.finish()?.0.text, "Hi");
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`event`](StreamReader::event), and an error if an event is not JSON. A reader that does
+    /// not implement this returns an error.
+    fn bytes(&mut self, _chunk: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
+        Err(ResponseError::new(
+            "this reader takes events; implement `StreamReader::bytes`",
+        ))
+    }
 
     /// Returns what the response says, and the response as if it had not been streamed, with its
     /// signatures, encrypted reasoning and usage.
@@ -171,6 +204,7 @@ pub(crate) fn reader(
             ids: CallIds::of(format),
             ..Output::default()
         },
+        server_sent: ServerSent::default(),
         error: None,
     })
 }
@@ -181,7 +215,25 @@ struct Reader<S> {
     format: &'static ResponseFormat,
     outline: fn(&Value) -> Turn,
     out: Output,
+    server_sent: ServerSent,
     error: Option<ResponseError>,
+}
+
+impl<S: StreamFormat> Reader<S> {
+    fn read_bytes(&mut self, chunk: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
+        let mut read = Vec::new();
+        for data in self.server_sent.push(chunk).map_err(ResponseError::new)? {
+            // The last one ends some streams.
+            if matches!(data.trim(), "" | "[DONE]") {
+                continue;
+            }
+            let event = serde_json::from_str(&data).map_err(|error| {
+                ResponseError::new(format!("an event of the stream is not JSON: {error}"))
+            })?;
+            read.extend(self.event(&event)?);
+        }
+        Ok(read)
+    }
 }
 
 impl<S: StreamFormat> StreamReader for Reader<S> {
@@ -198,7 +250,22 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
         }
     }
 
+    fn bytes(&mut self, chunk: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
+        if let Some(error) = &self.error {
+            return Err(error.clone());
+        }
+        let read = self.read_bytes(chunk);
+        if let Err(error) = &read {
+            self.error = Some(error.clone());
+        }
+        read
+    }
+
     fn finish(mut self: Box<Self>) -> Result<(Turn, Value), ResponseError> {
+        // Some servers leave out the empty line after the last event.
+        if self.error.is_none() {
+            self.bytes(b"\n\n")?;
+        }
         if let Some(error) = self.error {
             return Err(error);
         }

@@ -232,7 +232,7 @@ fn find<'r>(
 /// assert_eq!(error.to_string(), "the request has no tool ad; did you mean add?");
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct RequestError {
     message: String,
 }
@@ -242,6 +242,13 @@ impl RequestError {
         RequestError {
             message: message.into(),
         }
+    }
+}
+
+/// The message, because `main` may return the error.
+impl fmt::Debug for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

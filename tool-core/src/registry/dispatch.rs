@@ -331,7 +331,7 @@ fn to_error(tool: &str, failure: CallFailure, entry: Option<&ToolEntry>) -> Box<
         }) => ToolError::timed_out(tool, after, may_retry, may_continue),
         CallFailure::Cancelled => ToolError::cancelled(tool),
         CallFailure::Denied(reason) => ToolError::denied(tool, &reason),
-        CallFailure::Held(hold) => ToolError::held(hold),
+        CallFailure::Held(hold) => ToolError::of_hold(hold),
         CallFailure::Unavailable(detail) => ToolError::unavailable(tool, detail),
     })
 }

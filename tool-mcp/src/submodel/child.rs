@@ -227,7 +227,7 @@ async fn answer(
         let mut outcome = None;
         while let Some(event) = events.next().await {
             match event.map_err(|error| error.to_string())? {
-                Event::Call(made) => {
+                Event::Call { call: made, .. } => {
                     calls += 1.0;
                     call.report(&Progress::new(calls).message(format!("calls {}", made.name)));
                 }

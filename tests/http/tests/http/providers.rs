@@ -281,7 +281,7 @@ fn an_agent_shows_a_streamed_conversation() {
                 Event::Text(text) => text,
                 Event::CallStarted { name, .. } => format!("starts {name}"),
                 Event::Arguments { piece, .. } => piece,
-                Event::Call(call) => format!("calls {}", call.name),
+                Event::Call { call, .. } => format!("calls {}", call.name),
                 Event::Result(result) => format!("gets {}", result.content()),
                 Event::Done(outcome) => {
                     assert_eq!(outcome, RunOutcome::Answered("It is 5.".into()));

@@ -1,0 +1,149 @@
+//! [`Compaction`]: summaries in place of old messages.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tool_core::dialect::{RequestOptions, ToolChoice, Usage};
+use tool_core::runtime::BoxFuture;
+
+use super::{Agent, AgentError, ContextError, EventSink};
+use crate::model::Request;
+use crate::run::Run;
+
+/// When and how the old messages of a long run are replaced by a summary; see [`Agent::compact`].
+#[derive(Clone)]
+pub struct Compaction {
+    tokens: u64,
+    kept_parts: usize,
+    summary: Summary,
+}
+
+#[derive(Clone)]
+enum Summary {
+    /// The model writes it, by these instructions.
+    Model(String),
+    Application(Summarise),
+}
+
+/// Writes the summary of messages.
+type Summarise =
+    Arc<dyn Fn(Vec<Arc<Value>>) -> BoxFuture<Result<String, ContextError>> + Send + Sync>;
+
+const INSTRUCTIONS: &str = "Summarise the conversation so far. The summary replaces the messages above, so \
+    keep what is needed to go on: what the user wants, what was done and found, with names and numbers, what \
+    was decided, and what is left to do. Answer with the summary alone.";
+
+/// Stands before the summary.
+const HEADING: &str = "Summary of the conversation so far:\n";
+
+impl Compaction {
+    /// Replaces old messages once a response used this many tokens, with its request. The last four parts of the
+    /// conversation stay, and the model writes the summary.
+    pub fn at_tokens(tokens: u64) -> Compaction {
+        Compaction {
+            tokens,
+            kept_parts: 4,
+            summary: Summary::Model(INSTRUCTIONS.into()),
+        }
+    }
+
+    /// Sets how many parts of the conversation stay, at least one. A part is a message of the user, or a response with
+    /// the results of its calls.
+    pub fn keep(mut self, parts: usize) -> Self {
+        self.kept_parts = parts.max(1);
+        self
+    }
+
+    /// Sets the instructions by which the model writes the summary.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.summary = Summary::Model(instructions.into());
+        self
+    }
+
+    /// Lets the application write the summary of these messages, which are in the provider's format. An error ends the run
+    /// with [`AgentError::Summary`].
+    ///
+    /// ```
+    /// use tool_agent::Compaction;
+    ///
+    /// let policy = Compaction::at_tokens(100_000).summary_with(async |messages| {
+    ///     Ok(format!("{} messages are left out", messages.len()))
+    /// });
+    /// # let _ = policy;
+    /// ```
+    pub fn summary_with<F>(
+        mut self,
+        summarise: impl Fn(Vec<Arc<Value>>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send + 'static,
+    {
+        let summarise: Summarise = Arc::new(move |messages| Box::pin(summarise(messages)));
+        self.summary = Summary::Application(summarise);
+        self
+    }
+}
+
+impl fmt::Debug for Compaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compaction")
+            .field("tokens", &self.tokens)
+            .field("kept_parts", &self.kept_parts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A summary, and what it used.
+pub(super) struct Summarised {
+    pub(super) message: Value,
+    pub(super) usage: Option<Usage>,
+}
+
+impl Agent {
+    /// Returns the messages that have to be replaced before the next request.
+    pub(super) fn old_messages(&self, run: &Run) -> Option<std::ops::Range<usize>> {
+        let compaction = self.compaction.as_ref()?;
+        let used = run.rounds().last()?.usage()?.total();
+        let is_long = used >= compaction.tokens;
+        is_long.then(|| run.old_messages(compaction.kept_parts))?
+    }
+
+    /// Writes a summary of messages. Returns `None` if the model writes none.
+    pub(super) async fn summarise(
+        &self,
+        old: &[Arc<Value>],
+    ) -> Result<Option<Summarised>, AgentError> {
+        let Some(compaction) = &self.compaction else {
+            return Ok(None);
+        };
+        let (text, usage) = match &compaction.summary {
+            Summary::Application(summarise) => {
+                let text = summarise(old.to_vec()).await;
+                (text.map_err(AgentError::Summary)?, None)
+            }
+            Summary::Model(instructions) => {
+                let mut messages = old.to_vec();
+                messages.push(Arc::new(self.dialect.user_message(instructions)));
+                // The messages have calls, which some providers reject in a request without tools.
+                let options = RequestOptions::new().choice(ToolChoice::None);
+                let tools = self
+                    .registry
+                    .request(&*self.dialect)
+                    .options(options)
+                    .build();
+                let tools = tools.map_err(AgentError::Request)?;
+                let request = Request::of(Arc::new(messages), tools);
+                let (turn, _) = self.response(request, 0, &EventSink::default()).await?;
+                (turn.text, turn.usage)
+            }
+        };
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        let message = self.dialect.user_message(&format!("{HEADING}{text}"));
+        Ok(Some(Summarised { message, usage }))
+    }
+}

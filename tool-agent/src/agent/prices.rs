@@ -1,0 +1,57 @@
+//! [`Prices`]: what tokens cost.
+
+use tool_core::dialect::Usage;
+
+/// The prices of a model, for the limit [`RunSettings::max_micros`](crate::run::RunSettings::max_micros) and for
+/// [`Round::micros`](crate::run::Round::micros): millionths of a currency for a million tokens, so that a price of 3 dollars
+/// for a million tokens is 3,000,000.
+///
+/// ```
+/// use tool_agent::Prices;
+///
+/// let prices = Prices::new(3_000_000, 15_000_000).cached_input(300_000);
+/// # let _ = prices;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prices {
+    input: u64,
+    cached_input: u64,
+    output: u64,
+}
+
+impl Prices {
+    /// Creates the prices of a million tokens of requests and of responses. Cached tokens cost as much as others.
+    pub fn new(input: u64, output: u64) -> Prices {
+        Prices {
+            input,
+            cached_input: input,
+            output,
+        }
+    }
+
+    /// Sets the price of a million tokens of requests that were read from a cache.
+    pub fn cached_input(mut self, price: u64) -> Prices {
+        self.cached_input = price;
+        self
+    }
+
+    /// Returns what a response cost, rounded up to a millionth.
+    ///
+    /// ```
+    /// use tool_agent::Prices;
+    /// use tool_core::dialect::Usage;
+    ///
+    /// let mut usage = Usage::default();
+    /// (usage.input, usage.cached_input, usage.output) = (1000, 600, 10);
+    /// let prices = Prices::new(3_000_000, 15_000_000).cached_input(300_000);
+    /// assert_eq!(prices.micros(usage), 1200 + 180 + 150);
+    /// ```
+    pub fn micros(&self, usage: Usage) -> u64 {
+        let cached = usage.cached_input.min(usage.input);
+        let cost = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
+        let sum = cost(usage.input - cached, self.input)
+            .saturating_add(cost(cached, self.cached_input))
+            .saturating_add(cost(usage.output, self.output));
+        u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    }
+}

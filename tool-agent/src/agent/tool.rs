@@ -1,0 +1,159 @@
+//! An agent as a tool of another one.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tool_core::dynamic::{DynamicTool, DynamicToolError};
+use tool_core::{CallContext, ToolError};
+
+use super::events::{Caller, Listener};
+use super::{Agent, AgentError, Event, Unfinished};
+use crate::run::{DecideError, Journal, MemoryJournal, Run, RunInfo, RunOutcome, random_id};
+
+/// Why there is no answer. A [`ToolError`] stays what it is.
+type Failure = Box<dyn Error + Send + Sync>;
+
+impl Agent {
+    /// Makes the agent a tool with one parameter, `question`, whose result is its answer.
+    ///
+    /// Each call has a run of its own, with the owner and the data of the run that calls, and an id that starts with
+    /// the id of that run. It is saved in the [journal](Agent::journal) of this agent, or in memory until it ends. Its
+    /// events are [passed on](Event::Inner). A cancelled call cancels its run.
+    ///
+    /// If a call in it waits for a decision, the call of the agent waits for the same
+    /// [`Hold`](tool_core::hooks::Hold). The policies of both agents are asked, and a decision that the policy of this
+    /// agent forbids leaves the call waiting. Outside of a run there is nothing to come back to: the call fails as
+    /// [`Held`](tool_core::ToolErrorKind::Held).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let saying = |text: &str| json!({"choices": [{"message": {"role": "assistant", "content": text}}]});
+    /// let billing = ScriptedModel::new([saying("It was paid on Monday.")]);
+    /// let billing = Agent::new(Registry::new(), OpenAiChat::default(), billing);
+    /// let tool = billing.into_tool("ask_billing", "Asks the department that knows about invoices.")?;
+    ///
+    /// let call = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+    ///     {"id": "call_1", "type": "function",
+    ///      "function": {"name": "ask_billing", "arguments": "{\"question\":\"Is 17 paid?\"}"}},
+    /// ]}}]});
+    /// let model = ScriptedModel::new([call, saying("Yes, on Monday.")]);
+    /// let registry = Registry::builder().tool(tool).build()?;
+    /// let agent = Agent::new(registry, OpenAiChat::default(), model);
+    /// assert_eq!(agent.ask_blocking("Is invoice 17 paid?")?, "Yes, on Monday.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the name is not valid.
+    pub fn into_tool(
+        mut self,
+        name: impl Into<String>,
+        description: impl Into<String>,
+    ) -> Result<DynamicTool, DynamicToolError> {
+        let is_saved = self.journal.is_some();
+        // A call that waits is made again, and finds its run here.
+        let memory = (!is_saved).then(MemoryJournal::new);
+        if let Some(memory) = &memory {
+            self = self.journal(memory.clone());
+        }
+        let builder = DynamicTool::builder(name).description(description);
+        // A call that is made again continues its run.
+        let builder = builder.idempotent(is_saved).parameters(json!({
+            "type": "object",
+            "properties": {
+                "question": {"type": "string", "description": "A question that can be understood alone."},
+            },
+            "required": ["question"],
+            "additionalProperties": false,
+        }));
+        builder.build(move |arguments: Value, call: CallContext| {
+            let (agent, memory) = (self.clone(), memory.clone());
+            async move {
+                let mut run = agent.run_of_call(&arguments, &call).await?;
+                let answer = agent.answer_call(&mut run, &call).await;
+                if let Some(memory) = memory.filter(|_| run.pending().is_empty()) {
+                    memory.remove(run.id()).await?;
+                }
+                answer
+            }
+        })
+    }
+
+    /// Drives the run of a call.
+    async fn answer_call(&self, run: &mut Run, call: &CallContext) -> Result<String, Failure> {
+        let mut agent = self.clone().cancel_with(call.cancellation());
+        agent.listener = listener(call, self.listener.clone());
+        let decisions = call.decisions().filter_map(|(hold, decision, by)| {
+            Some((hold.key()?.to_owned(), decision.clone(), by.to_owned()))
+        });
+        let decisions: Vec<_> = decisions.collect();
+        for (fingerprint, decision, by) in decisions {
+            match agent.decide(run, &fingerprint, decision, by).await {
+                // It was made when the call ran before, or this agent's policy forbids it: the call waits.
+                Ok(())
+                | Err(AgentError::Decide(DecideError::NotPending | DecideError::Denied(_))) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let outcome = agent.run(run).await?;
+        match outcome {
+            RunOutcome::Answered(answer) => Ok(answer),
+            RunOutcome::Ended(result) => Ok(result.content().to_owned()),
+            RunOutcome::Waiting(mut pending) if !pending.is_empty() => {
+                let first = pending.swap_remove(0);
+                let hold = first.hold().clone();
+                Err(ToolError::held(hold, first.fingerprint()).into())
+            }
+            RunOutcome::Cancelled => Err(ToolError::cancelled(call.tool_name()).into()),
+            outcome => Err(Unfinished::describe(&outcome).into()),
+        }
+    }
+
+    /// Loads the run of a call, or starts it.
+    async fn run_of_call(&self, arguments: &Value, call: &CallContext) -> Result<Run, AgentError> {
+        let outer = call.get::<RunInfo>();
+        let id = match (call.idempotency_key(), outer) {
+            (Some(key), _) => format!("{key}/{}", call.tool_name()),
+            // A call that a tool makes. Nothing tells it from the next one.
+            (None, Some(outer)) => format!("{}/{}", outer.id(), random_id()),
+            (None, None) => random_id(),
+        };
+        if let Some(run) = self.load(&id).await? {
+            return Ok(run);
+        }
+        let mut builder = Run::builder(id);
+        if let Some(outer) = outer {
+            builder = builder.meta(outer.meta().clone());
+            if let Some(owner) = outer.owner() {
+                builder = builder.owner(owner);
+            }
+        }
+        let mut run = builder.build();
+        let question = arguments["question"].as_str().unwrap_or_default();
+        run.push(self.dialect.user_message(question))?;
+        Ok(run)
+    }
+}
+
+/// Returns a listener that passes events on to the run that calls, besides the agent's own.
+fn listener(call: &CallContext, own: Option<Listener>) -> Option<Listener> {
+    let Some(outer) = call.get::<Caller>().cloned() else {
+        return own;
+    };
+    Some(Arc::new(move |event: &Event| {
+        if let Some(own) = &own {
+            own(event);
+        }
+        outer.events.push(Event::Inner {
+            position: outer.position.clone(),
+            event: Box::new(event.clone()),
+        });
+    }))
+}
