@@ -3,6 +3,7 @@
 mod compaction;
 mod events;
 mod prices;
+mod telemetry;
 #[cfg(feature = "dynamic")]
 mod tool;
 
@@ -30,6 +31,7 @@ use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
 use tool_core::{Registry, ToolCall, ToolError, ToolResult, ToolType};
 
 use self::events::{Caller, EventQueue, EventSink, Listener};
+use self::telemetry::Chat;
 use crate::model::{Model, ModelError, ModelErrorKind, Request, Response};
 #[cfg(feature = "tower")]
 use crate::model::{ModelService, Retry, ServiceModel};
@@ -466,7 +468,7 @@ impl Agent {
         match self.answer(&mut run).await {
             Ok(Typed::Answered(value)) => Ok(value),
             Ok(Typed::Ended(outcome)) => {
-                Err(Unfinished::new(UnfinishedReason::Ended(outcome), run))
+                Err(Unfinished::error(UnfinishedReason::Ended(outcome), run))
             }
             Err(error) => Err(Unfinished::of_error(error, run)),
         }
@@ -573,6 +575,17 @@ impl Agent {
         message: Value,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
+        let info = run.info().clone();
+        let driving = self.reply_untraced(run, message, queue);
+        telemetry::in_agent(info, self.dialect.provider(), driving).await
+    }
+
+    async fn reply_untraced(
+        &self,
+        run: &mut Run,
+        message: Value,
+        queue: Option<EventQueue>,
+    ) -> Result<RunOutcome, AgentError> {
         self.check(run)?;
         match self.open_calls {
             OpenCalls::Finish => {
@@ -588,7 +601,7 @@ impl Agent {
             OpenCalls::Cancel => {}
         }
         run.push(message)?;
-        self.drive_to_end(run, queue).await
+        self.drive_untraced(run, queue).await
     }
 
     /// Runs [`ask`](Agent::ask) on this thread, for programs without an async runtime.
@@ -796,6 +809,16 @@ impl Agent {
         run: &mut Run,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
+        let info = run.info().clone();
+        let driving = self.drive_untraced(run, queue);
+        telemetry::in_agent(info, self.dialect.provider(), driving).await
+    }
+
+    async fn drive_untraced(
+        &self,
+        run: &mut Run,
+        queue: Option<EventQueue>,
+    ) -> Result<RunOutcome, AgentError> {
         loop {
             if let Some(outcome) = self.drive(run, queue.clone(), Goal::Answer).await? {
                 return Ok(outcome);
@@ -836,7 +859,7 @@ impl Agent {
                 }
                 Step::Request(messages) => {
                     if let Some(old) = self.old_messages(run) {
-                        let summary = self.summarise(&messages[old.clone()]);
+                        let summary = self.summarise(run, &messages[old.clone()]);
                         let summary = until_cancelled(&token, summary);
                         let summary = match select(pin!(summary), &mut out_of_time).await {
                             Either::Left((Some(summary), _)) => summary?,
@@ -863,10 +886,7 @@ impl Agent {
                     let request = Request::of(messages, tools);
                     let mut request = request.continued(run.continuation().clone());
                     request.prefers_stream = events.is_read();
-                    let asking = until_cancelled(
-                        &token,
-                        self.response(request, run.rounds().len(), &events),
-                    );
+                    let asking = until_cancelled(&token, self.response(request, run, &events));
                     let (mut turn, shows_text) = match select(pin!(asking), &mut out_of_time).await
                     {
                         Either::Left((Some(response), _)) => response?,
@@ -962,17 +982,37 @@ impl Agent {
     async fn response(
         &self,
         request: Request,
-        round: usize,
+        run: &Run,
         events: &EventSink,
     ) -> Result<(Turn, bool), AgentError> {
+        let chat = Chat::new(self.dialect.provider(), run.id());
+        chat.run(self.read_response(request, run.rounds().len(), events, &chat))
+            .await
+    }
+
+    async fn read_response(
+        &self,
+        request: Request,
+        round: usize,
+        events: &EventSink,
+        chat: &Chat,
+    ) -> Result<(Turn, bool), AgentError> {
         let mut stream = match self.model.ask(request).await.map_err(AgentError::Model)? {
-            Response::Whole(response) => return Ok((self.dialect.read(&response)?, true)),
+            Response::Whole(response) => {
+                let turn = self.dialect.read(&response)?;
+                chat.finish(&turn, &response);
+                return Ok((turn, true));
+            }
             Response::Stream(stream) => stream,
         };
+        let mut is_first = true;
         let mut reader = self.dialect.stream();
         let mut calls = Vec::new();
         while let Some(event) = stream.next().await {
             let event = event.map_err(AgentError::Model)?;
+            if std::mem::take(&mut is_first) {
+                chat.first_chunk();
+            }
             for event in reader.event(&event)? {
                 if events.is_read()
                     && let Some(event) = self.shown(event, round, &mut calls)
@@ -982,7 +1022,10 @@ impl Agent {
             }
         }
         match reader.finish() {
-            Ok((turn, _)) => Ok((turn, false)),
+            Ok((turn, response)) => {
+                chat.finish(&turn, &response);
+                Ok((turn, false))
+            }
             // The end of a connection may look like the end of the response.
             Err(error) if error.is_incomplete() => {
                 let error = ModelError::new(ModelErrorKind::Connection, error.to_string());
@@ -1265,7 +1308,7 @@ impl Unfinished {
     fn check(ended: Result<RunOutcome, AgentError>, run: Run) -> Result<(String, Run), AgentError> {
         match ended {
             Ok(RunOutcome::Answered(text)) => Ok((text, run)),
-            Ok(outcome) => Err(Unfinished::new(UnfinishedReason::Ended(outcome), run)),
+            Ok(outcome) => Err(Unfinished::error(UnfinishedReason::Ended(outcome), run)),
             Err(error) => Err(Unfinished::of_error(error, run)),
         }
     }
@@ -1291,12 +1334,12 @@ impl Unfinished {
     /// Adds the run to an error, unless nothing is lost with it.
     fn of_error(error: AgentError, run: Run) -> AgentError {
         if run.has_results() {
-            return Unfinished::new(UnfinishedReason::Failed(error), run);
+            return Unfinished::error(UnfinishedReason::Failed(error), run);
         }
         error
     }
 
-    fn new(reason: UnfinishedReason, run: Run) -> AgentError {
+    fn error(reason: UnfinishedReason, run: Run) -> AgentError {
         AgentError::Unfinished(Box::new(Unfinished { run, reason }))
     }
 }

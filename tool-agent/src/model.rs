@@ -249,6 +249,22 @@ pub enum ModelErrorKind {
     Other,
 }
 
+impl ModelErrorKind {
+    /// Returns the name of the kind, for logs and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ModelErrorKind::RateLimited => "rate_limited",
+            ModelErrorKind::Overloaded => "overloaded",
+            ModelErrorKind::Unauthorized => "unauthorized",
+            ModelErrorKind::Rejected => "rejected",
+            ModelErrorKind::TimedOut => "timed_out",
+            ModelErrorKind::Connection => "connection",
+            ModelErrorKind::Response => "invalid_response",
+            ModelErrorKind::Other => "_OTHER",
+        }
+    }
+}
+
 impl ModelError {
     /// Creates an error.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {

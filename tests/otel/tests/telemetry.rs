@@ -22,7 +22,11 @@ use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use serde_json::json;
+use tool_agent::Agent;
+use tool_agent::run::Run;
+use tool_agent::testing::ScriptedModel;
 use tool_core::call::TraceContext;
+use tool_core::dialect::OpenAiChat;
 use tool_core::{CallContext, Registry, RegistryBuilder, ToolCall, tool, tools};
 use tracing::Span;
 use tracing::subscriber::with_default;
@@ -311,6 +315,58 @@ fn durations_are_a_histogram_with_the_boundaries_of_the_conventions() {
             .eq(expected),
         "{counts:?}"
     );
+}
+
+#[test]
+fn a_conversation_is_one_trace() {
+    let call = json!({"model": "m-1", "choices": [{"finish_reason": "tool_calls", "message": {
+        "role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": {
+            "name": "get_weather", "arguments": json!({"city": "Lisbon", "api_key": KEY}).to_string(),
+        }}],
+    }}], "usage": {"prompt_tokens": 10, "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 4}}});
+    let answer = json!({"model": "m-1", "choices": [
+        {"finish_reason": "stop", "message": {"role": "assistant", "content": "Sunny."}},
+    ]});
+    let model = ScriptedModel::new([call, answer]);
+    let agent = Agent::new(builder().build().unwrap(), OpenAiChat::default(), model);
+    let spans = exported(|| {
+        let mut run = Run::new("conversation-1");
+        block_on(agent.reply(&mut run, "Lisbon?")).unwrap();
+        // There is no third response.
+        block_on(agent.reply(&mut run, "And now?")).unwrap_err();
+    });
+    let names: Vec<_> = spans.iter().map(|span| &*span.name).collect();
+    let first = ["chat", "execute_tool get_weather", "chat", "invoke_agent"];
+    assert_eq!(names[..4], first);
+    assert_eq!(names[4..], ["chat", "invoke_agent"]);
+    let root = &spans[3];
+    assert_eq!(root.parent_span_id, SpanId::INVALID);
+    for span in &spans[..3] {
+        assert_eq!(span.parent_span_id, root.span_context.span_id());
+        assert_eq!(span.span_context.trace_id(), root.span_context.trace_id());
+    }
+    let expected = [
+        ("gen_ai.conversation.id", "conversation-1"),
+        ("gen_ai.operation.name", "chat"),
+        ("gen_ai.provider.name", "chat completions"),
+        ("gen_ai.response.finish_reasons", "tool_calls"),
+        ("gen_ai.response.model", "m-1"),
+        ("gen_ai.usage.cache_read.input_tokens", "4"),
+        ("gen_ai.usage.input_tokens", "10"),
+        ("gen_ai.usage.output_tokens", "5"),
+    ];
+    let found = attributes(&spans[0]);
+    let found: Vec<_> = found
+        .iter()
+        .map(|(name, value)| (*name, &**value))
+        .collect();
+    assert_eq!(found, expected);
+    assert_eq!(spans[0].span_kind, SpanKind::Client);
+    // The failed request has its cause.
+    assert!(matches!(spans[4].status, Status::Error { .. }));
+    assert!(format!("{:?}", spans[4].events).contains("no response for request"));
+    assert!(!format!("{spans:?}").contains(KEY));
 }
 
 proptest::proptest! {

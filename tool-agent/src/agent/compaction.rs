@@ -114,6 +114,7 @@ impl Agent {
     /// Writes a summary of messages. Returns `None` if the model writes none.
     pub(super) async fn summarise(
         &self,
+        run: &Run,
         old: &[Arc<Value>],
     ) -> Result<Option<Summarised>, AgentError> {
         let Some(compaction) = &self.compaction else {
@@ -136,7 +137,7 @@ impl Agent {
                     .build();
                 let tools = tools.map_err(AgentError::Request)?;
                 let request = Request::of(Arc::new(messages), tools);
-                let (turn, _) = self.response(request, 0, &EventSink::default()).await?;
+                let (turn, _) = self.response(request, run, &EventSink::default()).await?;
                 (turn.text, turn.usage)
             }
         };

@@ -177,9 +177,7 @@ impl Paths {
             0 => earlier_form::last_number(&self.earlier)?,
             last => last,
         };
-        if let Err(conflict) = check_next(saved, &increments) {
-            return Err(conflict);
-        }
+        check_next(saved, &increments)?;
         let line = Record::line(last, head, increments)?;
         let appended = append_line(&mut file, &tail, &line).and_then(|()| match tail.end {
             // The name of a new file must survive, too.

@@ -37,7 +37,9 @@ pub fn assert_journal<J: Journal>(open: impl Fn() -> J + Sync) {
 
 /// Pays, once somebody allows it.
 #[tool(unlinked)]
-fn pay() {}
+fn pay(euros: u32) -> u32 {
+    euros
+}
 
 /// Returns a run of an owner, with a message.
 fn run(id: &str, owner: Option<&str>) -> Run {
@@ -63,7 +65,7 @@ fn hold(run: &mut Run) {
     let registry = registry.build().expect("there is one tool");
     let dialect = OpenAiChat::default();
     let response = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-        {"id": "call_1", "type": "function", "function": {"name": "pay", "arguments": "{}"}},
+        {"id": "call_1", "type": "function", "function": {"name": "pay", "arguments": "{\"euros\":5}"}},
     ]}}]});
     let turn = dialect.read(&response).expect("a response with one call");
     run.respond(&dialect, &registry, turn)
@@ -209,10 +211,10 @@ fn pages(
     loop {
         let heads = checked(list(page));
         assert!(heads.len() <= limit);
-        let Some(last) = heads.last() else {
+        let Some(end) = heads.last() else {
             return pages;
         };
-        page = Page::new(limit).after(last);
+        page = Page::new(limit).after(end);
         pages.push(heads.into_iter().map(|head| head.id).collect());
     }
 }

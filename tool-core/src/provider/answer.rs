@@ -297,7 +297,6 @@ impl AnswerError {
     }
 }
 
-/// The text can be sent to the model, so that it corrects the answer.
 /// The message, because `main` may return the error.
 impl fmt::Debug for AnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -305,6 +304,7 @@ impl fmt::Debug for AnswerError {
     }
 }
 
+/// The text can be sent to the model, so that it corrects the answer.
 impl fmt::Display for AnswerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

@@ -39,7 +39,7 @@ enum CallFailure {
     TimedOut(Timeout),
     Cancelled,
     Denied(String),
-    Held(Hold),
+    Held(Box<Hold>),
     Unavailable(String),
 }
 
@@ -331,7 +331,7 @@ fn to_error(tool: &str, failure: CallFailure, entry: Option<&ToolEntry>) -> Box<
         }) => ToolError::timed_out(tool, after, may_retry, may_continue),
         CallFailure::Cancelled => ToolError::cancelled(tool),
         CallFailure::Denied(reason) => ToolError::denied(tool, &reason),
-        CallFailure::Held(hold) => ToolError::of_hold(hold),
+        CallFailure::Held(hold) => ToolError::of_hold(*hold),
         CallFailure::Unavailable(detail) => ToolError::unavailable(tool, detail),
     })
 }
@@ -516,7 +516,7 @@ async fn run_before_hooks(
         if decided.allows(&hold, changed.as_deref()) {
             return Ok(());
         }
-        Err(Err(CallFailure::Held(hold)))
+        Err(Err(CallFailure::Held(Box::new(hold))))
     };
     for hook in &policy.before {
         match run_hook(|| hook(hook_call.clone())).await {

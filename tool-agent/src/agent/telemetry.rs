@@ -1,0 +1,161 @@
+//! `tracing` spans around runs and requests, by OpenTelemetry's conventions for generative AI: `invoke_agent` has the spans
+//! `chat`, and `execute_tool` of `tool-core`, in it. No span has a message, an argument or a result.
+//!
+//! Without the feature `tracing`, all of this does nothing.
+
+#[cfg(feature = "tracing")]
+use std::time::Instant;
+
+#[cfg(feature = "tracing")]
+use tracing::{Instrument, Span, field::Empty};
+
+use serde_json::Value;
+use tool_core::dialect::Turn;
+
+use super::AgentError;
+use crate::run::{RunInfo, RunOutcome};
+
+/// Drives a run inside a span.
+pub(super) async fn in_agent(
+    run: RunInfo,
+    provider: &str,
+    driving: impl Future<Output = Result<RunOutcome, AgentError>>,
+) -> Result<RunOutcome, AgentError> {
+    #[cfg(not(feature = "tracing"))]
+    {
+        let _ = (run, provider);
+        driving.await
+    }
+    #[cfg(feature = "tracing")]
+    {
+        let span = tracing::info_span!(
+            target: "tool_agent",
+            "invoke_agent",
+            "otel.status_code" = Empty,
+            "gen_ai.operation.name" = "invoke_agent",
+            "gen_ai.provider.name" = provider,
+            "gen_ai.conversation.id" = run.id(),
+            "error.type" = Empty,
+        );
+        let ended = driving.instrument(span.clone()).await;
+        if let Err(error) = &ended {
+            let kind = match error {
+                AgentError::Model(error) => error.kind().as_str(),
+                _ => "_OTHER",
+            };
+            failed(&span, kind);
+        }
+        ended
+    }
+}
+
+#[cfg(feature = "tracing")]
+fn failed(span: &Span, kind: &str) {
+    span.record("error.type", kind);
+    span.record("otel.status_code", "ERROR");
+}
+
+/// The span of one request to the model.
+pub(super) struct Chat {
+    #[cfg(feature = "tracing")]
+    span: Span,
+    #[cfg(feature = "tracing")]
+    start: Option<Instant>,
+}
+
+impl Chat {
+    pub(super) fn new(provider: &str, run: &str) -> Chat {
+        #[cfg(not(feature = "tracing"))]
+        {
+            let _ = (provider, run);
+            Chat {}
+        }
+        #[cfg(feature = "tracing")]
+        {
+            let span = tracing::info_span!(
+                target: "tool_agent",
+                "chat",
+                "otel.kind" = "client",
+                "otel.status_code" = Empty,
+                "gen_ai.operation.name" = "chat",
+                "gen_ai.provider.name" = provider,
+                "gen_ai.conversation.id" = run,
+                "gen_ai.response.model" = Empty,
+                "gen_ai.response.finish_reasons" = Empty,
+                "gen_ai.response.time_to_first_chunk" = Empty,
+                "gen_ai.usage.input_tokens" = Empty,
+                "gen_ai.usage.cache_read.input_tokens" = Empty,
+                "gen_ai.usage.output_tokens" = Empty,
+                "error.type" = Empty,
+            );
+            let has_clock = !cfg!(all(target_family = "wasm", target_os = "unknown"));
+            let start = (has_clock && !span.is_disabled()).then(Instant::now);
+            Chat { span, start }
+        }
+    }
+
+    /// Asks inside the span.
+    pub(super) async fn run<T>(
+        &self,
+        asking: impl Future<Output = Result<T, AgentError>>,
+    ) -> Result<T, AgentError> {
+        #[cfg(not(feature = "tracing"))]
+        return asking.await;
+        #[cfg(feature = "tracing")]
+        {
+            let asked = asking.instrument(self.span.clone()).await;
+            if let Err(error) = &asked {
+                let kind = match error {
+                    AgentError::Model(error) => error.kind().as_str(),
+                    AgentError::Response(_) => "unreadable_response",
+                    _ => "_OTHER",
+                };
+                failed(&self.span, kind);
+                let cause = format!("{error:?}");
+                self.span.in_scope(|| {
+                    tracing::event!(
+                        name: "exception",
+                        target: "tool_agent",
+                        tracing::Level::WARN,
+                        { exception.message = %cause.escape_debug(), },
+                        "the request to the model failed"
+                    );
+                });
+            }
+            asked
+        }
+    }
+
+    /// Records when a stream starts.
+    pub(super) fn first_chunk(&self) {
+        #[cfg(feature = "tracing")]
+        if let Some(start) = self.start {
+            let seconds = start.elapsed().as_secs_f64();
+            self.span
+                .record("gen_ai.response.time_to_first_chunk", seconds);
+        }
+    }
+
+    /// Records what a response says of itself.
+    pub(super) fn finish(&self, turn: &Turn, response: &Value) {
+        #[cfg(not(feature = "tracing"))]
+        let _ = (turn, response);
+        #[cfg(feature = "tracing")]
+        {
+            let model = response["model"].as_str();
+            if let Some(model) = model.or_else(|| response["modelVersion"].as_str()) {
+                self.span.record("gen_ai.response.model", model);
+            }
+            if let Some(stop) = &turn.stop {
+                self.span
+                    .record("gen_ai.response.finish_reasons", stop.as_str());
+            }
+            if let Some(usage) = turn.usage {
+                self.span.record("gen_ai.usage.input_tokens", usage.input);
+                self.span
+                    .record("gen_ai.usage.cache_read.input_tokens", usage.cached_input);
+                self.span.record("gen_ai.usage.output_tokens", usage.output);
+            }
+        }
+    }
+}
