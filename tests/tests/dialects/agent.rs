@@ -593,6 +593,10 @@ fn a_stream_that_breaks_off_leaves_the_run_as_it_was() {
         model.push_stream(streamed_text("Done."));
         let agent = Agent::new(registry.clone(), OpenAiChat::default(), model);
         let mut run = question();
+        // The run takes the agent's dialect, and is otherwise as it was.
+        tool_core::runtime::block_on(agent.save(&mut run))
+            .unwrap()
+            .unwrap();
         let before = serde_json::to_string(&run).unwrap();
         let (shown, failed) = watch(&agent, &mut run);
         assert!(matches!(failed, Some(AgentError::Model(_))), "{failed:?}");

@@ -384,7 +384,8 @@ fn an_agent_is_a_tool_whose_holds_are_passed_up() {
     let (billing, billing_model) = agent(
         billing_registry,
         [
-            calling(&[("refund", r#"{"order":17}"#)]),
+            // Two calls that look the same, and are two decisions.
+            calling(&[("refund", r#"{"order":17}"#); 2]),
             saying("17 is refunded."),
         ],
     );
@@ -416,6 +417,12 @@ fn an_agent_is_a_tool_whose_holds_are_passed_up() {
     let fingerprint = pending[0].fingerprint();
     now(front.decide(&mut run, fingerprint, Decision::Allow, "bob")).unwrap_err();
     now(front.decide(&mut run, fingerprint, Decision::Allow, "lea")).unwrap();
+    let RunOutcome::Waiting(second) = now(front.run(&mut run)).unwrap() else {
+        panic!("{run:?}");
+    };
+    let again = now(front.decide(&mut run, fingerprint, Decision::Allow, "lea"));
+    assert!(again.is_err(), "the first decision is for the first call");
+    now(front.decide(&mut run, second[0].fingerprint(), Decision::Allow, "lea")).unwrap();
     let outcome = now(front.run(&mut run)).unwrap();
     assert_eq!(outcome, RunOutcome::Answered("It is refunded.".into()));
     let (_, result) = run.rounds()[0].calls().next().unwrap();
