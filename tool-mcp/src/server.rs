@@ -81,7 +81,12 @@ pub use self::tasks::{TaskLimits, TaskPolicy};
 /// that is a request to the client, within the session; a client without a session can't be asked, which is
 /// an error at once. Since 2026-07-28, the call ends with the question and the client makes it again with the
 /// answer: the tool [runs again](tool_core::call::elicit#a-tool-may-run-again). A call that a hook
-/// [holds](tool_core::hooks::Gate::hold) asks in the same way whether to run it.
+/// wants [confirmed](tool_core::hooks::Gate::confirm) asks in the same way whether to run it, and the answer is recorded
+/// with the [`UserId`] of the call. Without one nobody is asked and the call does not run, except over a stream without
+/// [`identity`](Server::identity), where the user is `local`.
+///
+/// A call that a hook [holds](tool_core::hooks::Gate::hold) waits for somebody else, so its client is never asked: the
+/// call does not run, and its result says that it is held.
 ///
 /// What the server must know when a call is made again goes through the client, signed and bound to the tool,
 /// its arguments and the [user](UserId). It expires, and is accepted once by one process. It is not encrypted.

@@ -111,7 +111,7 @@ fn server() -> (Server, Arc<Runs>) {
         .tools(tools![book, ask_twice, book_for_friend, delete_note])
         .context(runs.clone())
         .before(async |hook| match hook.tool.annotations.destructive {
-            Some(true) => Gate::hold("it deletes something"),
+            Some(true) => Gate::confirm("it deletes something"),
             _ => Gate::Allow,
         })
         .build()
@@ -392,6 +392,66 @@ async fn a_state_belongs_to_a_user_and_expires() {
     tokio::time::sleep(Duration::from_millis(20)).await;
     let text = answer(&short, "delete_note", arguments, &state, yes).await;
     assert!(text.contains(REJECTED), "{text}");
+}
+
+/// Returns who decided on its call.
+#[tool]
+fn who_decided(call: &CallContext) -> String {
+    let names: Vec<_> = call.decisions().map(|(_, _, by)| by).collect();
+    names.join(", ")
+}
+
+fn gated(gate: fn(&str) -> Gate) -> Server {
+    let registry = Registry::builder()
+        .tools(tools![who_decided])
+        .before(move |_| async move { gate("others will see it") })
+        .build()
+        .unwrap();
+    Server::new(registry)
+}
+
+#[tokio::test]
+async fn a_confirmation_is_recorded_with_the_name_of_the_user() {
+    for lifecycle in BOTH {
+        let gate = |reason: &str| Gate::confirm(reason);
+        let named = gated(gate).identity(|_, call| Ok(call.with(UserId::new("ada"))));
+        for (server, name) in [(named, "ada"), (gated(gate), "local")] {
+            let handler = TestClient::answering([accept(json!({}))]);
+            let client = connect(server, lifecycle, handler.clone()).await;
+            assert_eq!(text(&client, "who_decided", json!({})).await, name);
+            assert_eq!(handler.questions().len(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_makes_a_call_is_not_asked_about_its_hold() {
+    for lifecycle in BOTH {
+        let gate = |reason: &str| Gate::hold(reason);
+        let named = gated(gate).identity(|_, call| Ok(call.with(UserId::new("ada"))));
+        for server in [named, gated(gate)] {
+            assert_not_asked(server, lifecycle).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_without_a_name_confirms_nothing() {
+    for lifecycle in BOTH {
+        let gate = |reason: &str| Gate::confirm(reason);
+        assert_not_asked(gated(gate).identity(|_, call| Ok(call)), lifecycle).await;
+    }
+}
+
+/// Asserts that a call does not run, though its client would allow it.
+async fn assert_not_asked(server: Server, lifecycle: Lifecycle) {
+    let handler = TestClient::answering([accept(json!({}))]);
+    let client = connect(server, lifecycle, handler.clone()).await;
+    let result = call(&client, "who_decided", json!({})).await;
+    assert_eq!(result["isError"], true);
+    let text = result.to_string();
+    assert!(text.contains("waits for approval"), "{text}");
+    assert!(handler.questions().is_empty());
 }
 
 #[tokio::test]

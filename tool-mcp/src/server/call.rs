@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tool_core::call::{Arguments, Progress, TraceContext};
 use tool_core::dialect::{Dialect, Mcp};
+use tool_core::hooks::Hold;
 use tool_core::{ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
 use super::Core;
@@ -106,8 +107,16 @@ impl Core {
             Some(trace) => call.with(trace),
             None => call,
         };
-        let call = self.identify(&Request::new(&context), call)?;
+        let seen = Request::new(&context);
+        let call = self.identify(&seen, call)?;
         let user = call.get::<UserId>().cloned();
+        // Only calls with hooks are held; others don't pay for the name.
+        let is_local = self.options.identity.is_none() && !seen.is_http() && user.is_none();
+        let call = if is_local && self.registry.has_before_hooks() {
+            call.with(UserId::new(LOCAL))
+        } else {
+            call
+        };
         if self.is_task(&tool, &context)? {
             let capabilities = context.client_capabilities();
             return self.tasks.start(self.clone(), call, user, capabilities);
@@ -263,7 +272,11 @@ fn trace_context(meta: &RequestMetaObject) -> Option<TraceContext> {
     Some(trace)
 }
 
-/// Runs a call to its end. Asks whether to run it if a hook holds it.
+/// The name of the user on the other end of a stream, where the application does not name one.
+const LOCAL: &str = "local";
+
+/// Runs a call to its end. Asks its user whether to run it if a hook wants that confirmed. Whoever makes a call
+/// never decides on a hold, and nobody without a name decides on anything.
 pub(super) async fn run_call(core: &Core, call: ToolCall, asker: &Arc<Asker>) -> Finished {
     let mut call = call.elicit_with(Arc::new(ToolElicitor(asker.clone())));
     loop {
@@ -271,11 +284,14 @@ pub(super) async fn run_call(core: &Core, call: ToolCall, asker: &Arc<Asker>) ->
         let again = core.registry.has_before_hooks().then(|| call.clone());
         let result = core.registry.call(call).await;
         let hold = result.error().and_then(|error| error.hold()).cloned();
-        let (Some(again), Some(hold)) = (again, hold) else {
+        let (Some(again), Some(hold)) = (again, hold.filter(Hold::is_confirmation)) else {
+            return finished(result, Some(asker));
+        };
+        let Some(user) = again.get::<UserId>().cloned() else {
             return finished(result, Some(asker));
         };
         match asker.decide(&hold).await {
-            Ok(decision) => call = again.decided(hold, decision),
+            Ok(decision) => call = again.decided_by(hold, decision, user.as_str()),
             // The result says that the call waits for approval.
             Err(_) => return finished(result, Some(asker)),
         }
