@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 /// What was logged since [`Log::start`].
 #[derive(Clone, Default)]
-pub struct Log(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     /// Collects what this thread logs up to a level, until the guard is dropped.
-    pub fn start(level: tracing::Level) -> (Log, tracing::subscriber::DefaultGuard) {
+    pub(crate) fn start(level: tracing::Level) -> (Log, tracing::subscriber::DefaultGuard) {
         let log = Log::default();
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -21,7 +21,7 @@ impl Log {
     }
 
     /// Returns what was logged.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 }
