@@ -17,13 +17,13 @@ pub(crate) struct Screen {
 impl Screen {
     pub(crate) fn new() -> Screen {
         let size = tcgetwinsize(rustix::stdio::stdout()).ok();
-        let side = |length: Option<u16>, least| {
+        let at_least = |length: Option<u16>, least| {
             let length = length.map(usize::from).filter(|&length| length >= least);
             length.unwrap_or(usize::MAX)
         };
         Screen {
-            width: side(size.map(|size| size.ws_col), 20),
-            height: side(size.map(|size| size.ws_row), 5),
+            width: at_least(size.map(|size| size.ws_col), 20),
+            height: at_least(size.map(|size| size.ws_row), 5),
             column: 0,
         }
     }

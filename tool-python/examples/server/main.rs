@@ -21,5 +21,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .tool(python_sandbox(&sandbox).build()?)
         .build()?;
     let server = Server::new(registry).name("python", env!("CARGO_PKG_VERSION"));
-    Ok(server.stdio().await?)
+    Ok(Box::pin(server.stdio()).await?)
 }

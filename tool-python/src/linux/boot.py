@@ -420,9 +420,7 @@ class Started:
         return self._coroutine.send(value)
 
     def throw(self, *error):
-        # Cancelled by the code before it began, it isn't forgotten.
-        if not _is_leaving():
-            _idle.pop(id(self), None)
+        _idle.pop(id(self), None)
         return self._coroutine.throw(*error)
 
     def close(self):
