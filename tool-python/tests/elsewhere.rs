@@ -19,7 +19,7 @@ fn the_guide_quotes_the_messages_that_lead_to_it() {
         Error::Unsupported("macos"),
         Error::Capabilities(vec!["CAP_SYS_PTRACE"]),
         Error::Root,
-        missing.err().expect("it is rejected"),
+        missing.expect_err("it is rejected"),
     ];
     // Lines of the guide are broken anywhere, and end a message with `…`.
     let guide = GUIDE.split_whitespace().collect::<Vec<_>>().join(" ");
