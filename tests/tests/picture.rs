@@ -36,8 +36,9 @@ fn get_forecast(
         Unit::Celsius => 21.5,
         Unit::Fahrenheit => 70.7,
     };
+    let days = f64::from(days.unwrap_or(0));
     Forecast {
-        high: high + f64::from(days.unwrap_or(0)) + city.len() as f64,
+        high: if city.is_empty() { 0.0 } else { high + days },
     }
 }
 
