@@ -283,7 +283,8 @@ impl<H: ServerHandler> Server<H> {
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Result<(), ServeError> {
         let transport = LineTransport::new(input, output);
-        match serve_server(self.into_handler(), transport).await {
+        // Boxed, because it is large: callers would hold it in their own futures.
+        match Box::pin(serve_server(self.into_handler(), transport)).await {
             Ok(running) => match running.waiting().await {
                 Ok(_) => Ok(()),
                 Err(error) => Err(ServeError(error.to_string())),

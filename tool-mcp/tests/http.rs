@@ -92,7 +92,9 @@ async fn connect(
 fn one_sync_tool_on_a_runtime_with_one_thread_is_warned_about() {
     /// Returns at once.
     #[tool(unlinked)]
-    async fn quick() {}
+    async fn quick() {
+        tokio::task::yield_now().await;
+    }
     /// Has threads of its own.
     #[tool(unlinked, blocking)]
     fn slow() {}

@@ -21,5 +21,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .tool(python_sandbox(&sandbox).build()?)
         .build()?;
     let server = Server::new(registry).name("python", env!("CARGO_PKG_VERSION"));
-    Ok(Box::pin(server.stdio()).await?)
+    Ok(server.stdio().await?)
 }
