@@ -13,8 +13,8 @@ use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
 use tool_core::lock::{Class, compare};
 use tool_core::{
-    Registry, Tool, ToolCall, ToolEntry, ToolErrorKind, ToolType, docs, testing, tool, tools,
-    toolset,
+    DecodeOwned, Registry, Tool, ToolCall, ToolEntry, ToolErrorKind, ToolType, docs, testing, tool,
+    tools, toolset,
 };
 
 /// Weather in a city.
@@ -77,9 +77,7 @@ fn examples_keep_their_order_and_spelling() {
 struct Home<T>(T);
 
 #[toolset]
-impl<T: ToolType + Serialize + serde::de::DeserializeOwned + Clone + Send + Sync + 'static>
-    Home<T>
-{
+impl<T: ToolType + Serialize + DecodeOwned + Clone + Send + Sync + 'static> Home<T> {
     /// Sets the light.
     #[tool(example = r#"{"on": true}"#)]
     fn light(&self, on: T) -> T {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
-use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, ToolType, toolset};
+use tool_core::{CallContext, DecodeOwned, Registry, ToolCall, ToolErrorKind, ToolType, toolset};
 
 /// A room.
 #[derive(Clone, Debug, Deserialize, Serialize, ToolType)]
@@ -320,7 +320,7 @@ fn methods_are_never_linked() {
 }
 
 trait Backend {
-    type Key: ToolType + serde::de::DeserializeOwned + Serialize + Copy + Send + Sync + 'static;
+    type Key: ToolType + DecodeOwned + Serialize + Copy + Send + Sync + 'static;
     const DOC: &'static str;
 
     fn get(&self, key: Self::Key) -> impl Future<Output = String> + Send;

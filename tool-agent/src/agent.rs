@@ -19,7 +19,6 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tool_core::call::{CallPosition, CancellationToken};
 use tool_core::dialect::{
@@ -28,7 +27,7 @@ use tool_core::dialect::{
 };
 use tool_core::hooks::{Decision, DecisionPolicy, DecisionRequest, Hold};
 use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
-use tool_core::{Registry, ToolCall, ToolError, ToolResult, ToolType};
+use tool_core::{DecodeOwned, Registry, ToolCall, ToolError, ToolResult, ToolType};
 
 use self::events::{Caller, EventQueue, EventSink, Listener};
 use self::telemetry::Chat;
@@ -461,7 +460,7 @@ impl Agent {
     /// not match the schema either.
     pub async fn ask_for<T>(&self, question: &str) -> Result<T, AgentError>
     where
-        T: ToolType + DeserializeOwned,
+        T: ToolType + DecodeOwned,
     {
         let mut run = Run::new(random_id());
         run.push(self.dialect.user_message(question))?;
@@ -506,7 +505,7 @@ impl Agent {
     /// either.
     pub async fn answer<T>(&self, run: &mut Run) -> Result<Typed<T>, AgentError>
     where
-        T: ToolType + DeserializeOwned,
+        T: ToolType + DecodeOwned,
     {
         let agent = self.clone().answer_type::<T>();
         let first = match agent.run(run).await? {

@@ -1,21 +1,16 @@
 //! Decodes the text of a model's arguments into the parameters of a function.
 //!
-//! The usual call is decoded in one pass: a loop that is not generic reads the keys, and each value
-//! is decoded in place by code that all tools share for its type. Anything unusual leaves the fast
+//! The usual call is decoded in one pass by [`decode`](crate::decode). Anything unusual leaves this fast
 //! path for [`Input::decode_slow`], which finds the cause: invalid JSON, violations, or a spelling
-//! that JSON Schema allows and serde rejects.
-
-mod decode;
-mod reader;
+//! that JSON Schema allows and decoding rejects.
 
 use std::any::{Any, TypeId, type_name};
 use std::sync::{Arc, OnceLock, Weak};
 
-pub use self::decode::Slot;
-use self::decode::{DecodeFailure, DecodeSlot, decode_strict, decode_trusted};
 use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, CancellationToken, Shared};
 use crate::call::{Arguments, CallHead};
+use crate::decode::{DecodeFailure, DecodeSlot, decode_strict, decode_trusted};
 use crate::schema::decode_check::rejection;
 use crate::schema::messages;
 use crate::schema::validate::{

@@ -8,6 +8,7 @@
 // Modules, from the bottom up. A module imports only from those above it.
 //
 // schema      the schema of arguments and results: tree, JSON text, validation
+// decode      from JSON text to values: `Decode`, the reader, structs and enums
 // types       `ToolType` for the types of std and of other crates
 // content     the parts of results: text, images, audio, files, links
 // call        calls, their arguments, context, errors and results; questions to the user
@@ -48,6 +49,7 @@ pub mod spec;
 pub mod testing;
 
 mod args;
+mod decode;
 #[cfg(feature = "docs")]
 mod generated_file;
 #[cfg(any(feature = "docs", feature = "dynamic"))]
@@ -68,6 +70,7 @@ pub use call::ToolCall;
 pub use call::context::CallContext;
 pub use call::error::{ToolError, ToolErrorKind};
 pub use call::result::ToolResult;
+pub use decode::{Decode, DecodeOwned};
 pub use output::{AnyOutput, IntoOutput, Returned};
 pub use provider::{dialect, rules};
 #[doc(inline)]

@@ -1,16 +1,21 @@
 //! Items that generated code refers to. They are not part of the public interface and change with the
 //! macros.
 
-pub use core::{option::Option, option::Option::*, result::Result::*};
+pub use core::{option::Option, option::Option::*, result::Result, result::Result::*};
 
 pub use core::time::Duration;
+pub use serde::Deserialize;
 pub use std::borrow::Cow;
 
-pub use crate::args::{ArgumentError, Input, Slot};
+pub use crate::args::{ArgumentError, Input};
 pub use crate::call::context::Need;
+pub use crate::decode::check::{DecodeCheck, NoDecodeCheck};
+pub use crate::decode::{
+    Absent, Both, BySerde, Decode, HasDefault, ReadError, Reader, Slot, Tag, Variant, Wrapper,
+};
 pub use crate::output::{Outcome, Output, ReturnValue};
 pub use crate::registry::linked::{LinkedTool, link_section};
-pub use crate::schema::decode_check::{DecodeCheck, NoDecodeCheck, with_decode_check};
+pub use crate::schema::decode_check::with_decode_check;
 pub use crate::schema::examples::Literal;
 pub use crate::schema::{Property, Schema, Text};
 pub use crate::spec::{Details, Freeform, Grammar, Location, Programmatic};
@@ -19,7 +24,7 @@ pub use crate::tool::{
     AsyncStart, Invoke, ListsBlock, StaticSpec, StaticTool, SyncResult, Tool,
     number_the_other_blocks_of_this_type__write_toolset_block_2,
 };
-pub use crate::types::borrow::BorrowArg;
+pub use crate::types::borrow::{BorrowArg, Str};
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType, WRITES_EXACTLY};
 
 // The constant functions that generated code calls.
@@ -325,7 +330,11 @@ pub const fn constant(
 
 /// Returns the property that contains the tag of a variant.
 pub const fn tag(name: Text, value: &'static Schema) -> Property {
-    Property::new(name, Text::EMPTY, value)
+    Property {
+        // Decoding has read it before.
+        exact: true,
+        ..Property::new(name, Text::EMPTY, value)
+    }
 }
 
 /// Returns the property that contains the fields of a variant. It is required even if it may be `null`.
@@ -333,12 +342,14 @@ pub const fn content(
     name: Text,
     schema: &'static Schema,
     aliases: &'static [&'static str],
+    exact: bool,
 ) -> Property {
     Property {
         schema,
         required: true,
         nullable: false,
         aliases,
+        exact,
         ..Property::new(name, Text::EMPTY, schema)
     }
 }
@@ -367,6 +378,7 @@ impl<T: ToolType + NamedType> ToolType for TypeReference<T> {
         name: T::NAME,
         target: target::<T>,
     }));
+    const EXACT: bool = T::EXACT;
     // As far as the type is, which contains this one.
     const WRITES: u8 = WRITES_EXACTLY;
 }

@@ -3,12 +3,13 @@
 /// Implements [`ToolType`] for types whose `Deserialize` may reject values that the schema allows.
 macro_rules! schemas {
     ($($(#[$cfg:meta])* $type:ty => $schema:expr;)*) => {$(
+        $crate::by_serde!($(#[$cfg])* $type);
         $(#[$cfg])*
         impl $crate::types::ToolType for $type {
             const SCHEMA: &'static $crate::schema::Schema = &{
                 #[allow(unused_imports, reason = "only types that can't be decoded need it")]
-                use $crate::schema::decode_check::NoDecodeCheck as _;
-                let check = $crate::schema::decode_check::RespellingDecodeCheck::<$type>::VALUE;
+                use $crate::decode::check::NoDecodeCheck as _;
+                let check = $crate::decode::check::RespellingDecodeCheck::<$type>::VALUE;
                 $crate::schema::decode_check::with_decode_check($schema, check)
             };
             const WRITES: u8 = $crate::types::WRITES_EXACTLY;
@@ -16,7 +17,7 @@ macro_rules! schemas {
     )*};
 }
 
-/// Implements [`ToolType`]: the schema, and the values of `EXACT` and `WRITES`.
+/// Implements [`ToolType`](crate::ToolType): the schema, and the values of `EXACT` and `WRITES`.
 macro_rules! impls {
     ($($(#[$cfg:meta])* [$($generics:tt)*] $type:ty => $schema:expr, $exact:expr, $writes:expr;)*) => {$(
         $(#[$cfg])*

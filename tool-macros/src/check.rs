@@ -400,10 +400,10 @@ fn names(shape: &Shape, errors: &mut Errors) {
                     && !variant.shape.is_unit()
                     && !variant.is_untagged;
                 if is_key {
-                    report(variant.span, key_error(&variant.name));
+                    report(variant.ident.span(), key_error(&variant.name));
                 }
                 let others = variants[..at].iter().map(|other| &*other.name);
-                report(variant.span, case_error(&variant.name, others));
+                report(variant.ident.span(), case_error(&variant.name, others));
             }
             for variant in variants {
                 names(&variant.shape, errors);

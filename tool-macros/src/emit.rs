@@ -3,6 +3,7 @@
 //! Emitters can't fail. Each starts with an example of its input and output.
 
 mod data;
+mod decode;
 mod description;
 mod invoke;
 mod page;

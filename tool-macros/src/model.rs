@@ -2,6 +2,7 @@
 
 pub(crate) mod constraints;
 pub(crate) mod data;
+pub(crate) mod decoding;
 pub(crate) mod description;
 mod doc_sections;
 pub(crate) mod freeform;

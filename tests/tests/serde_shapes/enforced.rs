@@ -114,6 +114,7 @@ fn values_that_only_serde_accepts_are_rejected_at_every_depth() {
 
 /// Its `Deserialize` accepts more than its schema shows.
 #[derive(Debug, ToolType)]
+#[param(serde)]
 struct Celsius {
     degrees: f64,
 }

@@ -58,9 +58,9 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::decode::{DecodeOwned, decode_text};
 use crate::runtime::BoxFuture;
 use crate::schema::validate::{Options, ValidateError, normalise};
 use crate::types::ToolType;
@@ -81,7 +81,7 @@ impl<T> Clone for Elicit<T> {
     }
 }
 
-impl<T: ToolType + DeserializeOwned> Elicit<T> {
+impl<T: ToolType + DecodeOwned> Elicit<T> {
     /// Asks for the fields of a struct. They should be strings, numbers, booleans, enums of strings or lists
     /// of such enums: clients show a form without nesting.
     pub fn form(message: impl Into<String>) -> Elicit<T> {
@@ -91,9 +91,7 @@ impl<T: ToolType + DeserializeOwned> Elicit<T> {
                 ..Options::default()
             };
             match normalise(T::SCHEMA, &answer.to_string(), options) {
-                Ok(normalised) => {
-                    serde_json::from_str(&normalised.text).map_err(ElicitError::invalid)
-                }
+                Ok(normalised) => decode_text(&normalised.text).map_err(ElicitError::invalid),
                 Err(ValidateError::NotJson(problem)) => Err(ElicitError::invalid(problem)),
                 Err(ValidateError::Invalid(violations)) => {
                     let (listed, _) = violations.into_parts();

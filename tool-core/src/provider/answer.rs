@@ -6,10 +6,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::call::ToolResult;
+use crate::decode::{DecodeOwned, ReadError, decode_text};
 use crate::provider::reshape;
 use crate::provider::rule_check;
 use crate::provider::subset::Subset;
@@ -150,7 +150,7 @@ impl<T: ToolType + ?Sized> Wrapped<T> {
 /// ```
 pub struct TypedAnswer<T>(PhantomData<T>);
 
-impl<T: ToolType + DeserializeOwned> TypedAnswer<T> {
+impl<T: ToolType + DecodeOwned> TypedAnswer<T> {
     /// Reads the answer in a response.
     ///
     /// # Errors
@@ -193,7 +193,7 @@ impl<T: ToolType + DeserializeOwned> TypedAnswer<T> {
         let decoded = if format.is_wrapped {
             unwrap(&normalised.text)
         } else {
-            serde_json::from_str(&normalised.text)
+            decode_text(&normalised.text)
         };
         decoded.map_err(|error| {
             let problem = rejection(&error.to_string(), None);
@@ -242,8 +242,8 @@ impl Turn {
 }
 
 /// Decodes the only member of an object. It is there, because normalising fills in `null`.
-fn unwrap<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
-    let mut members: BTreeMap<String, T> = serde_json::from_str(text)?;
+fn unwrap<T: DecodeOwned>(text: &str) -> Result<T, ReadError> {
+    let mut members: BTreeMap<String, T> = decode_text(text)?;
     let missing = || serde::de::Error::missing_field(NAME);
     members.remove(NAME).ok_or_else(missing)
 }

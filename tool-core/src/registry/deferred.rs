@@ -11,9 +11,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::snapshot::Snapshot;
-use crate::args::{ArgumentError, Input, Slot};
+use crate::args::{ArgumentError, Input};
 use crate::call::context::CallContext;
 use crate::call::{Arguments, CALL_TOOL, ToolCall};
+use crate::decode::{BySerde, Slot};
 use crate::provider::dialect::JsonWriter;
 use crate::provider::entry::write_head;
 use crate::schema::{Property, Schema, Text};
@@ -76,7 +77,7 @@ impl Tool for CallTool {
 /// Reports what is wrong with the arguments of `call_tool`.
 fn reject(input: &Input) -> SyncResult {
     let mut name = Slot::<String>::new();
-    let mut arguments = Slot::<IgnoredAny>::new();
+    let mut arguments = Slot::<BySerde<IgnoredAny>>::new();
     input.read(&mut [&mut name, &mut arguments])?;
     // A string that `inner` rejects is invalid by the schema, too.
     Err(ArgumentError::Malformed("`name` could not be read".into()))

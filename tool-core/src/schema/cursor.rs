@@ -7,7 +7,9 @@
 
 use std::borrow::Cow;
 
-#[derive(Clone)]
+use super::Text;
+
+#[derive(Clone, Copy)]
 pub(crate) struct Cursor<'t> {
     text: &'t str,
     at: usize,
@@ -407,6 +409,22 @@ impl<'t> Cursor<'t> {
             && is_same(&member[2..member.len() - 2], name.as_bytes());
         if found {
             self.at = end;
+        }
+        found
+    }
+
+    /// Skips the byte `before`, a member's key and the colon, if the key is spelled exactly like `name`.
+    #[inline]
+    pub(crate) fn eat_next(&mut self, before: u8, name: &Text) -> bool {
+        name.is_plain() && (self.eat_member(before, name.as_str()) || self.eat_spaced(before, name))
+    }
+
+    /// Skips the same with white space in it.
+    fn eat_spaced(&mut self, before: u8, name: &Text) -> bool {
+        let mut next = self.clone();
+        let found = next.eat(before) && next.peek() == b'"' && next.eat_key(name.as_str());
+        if found {
+            *self = next;
         }
         found
     }

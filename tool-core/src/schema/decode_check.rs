@@ -2,34 +2,12 @@
 //!
 //! Validation decodes such values, so that these errors are reported together with all others.
 
-use std::marker::PhantomData;
-
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use super::messages::{expected, integer_in_full, text};
 use super::{IntegerRange, Kind, Schema};
 
 /// Decodes a value and discards it. Returns the error, if there is one. Otherwise writes the value
 /// in the spelling of its type, if that is wanted and the type has one.
 pub(crate) type DecodeCheckFn = fn(&str, Option<&mut String>) -> Option<String>;
-
-/// Provides a type's decode check as an inherent constant. Falls back to the constant of [`NoDecodeCheck`]
-/// for a type that borrows from the text or is never decoded.
-pub struct DecodeCheck<T: ?Sized>(PhantomData<T>);
-
-impl<T: DeserializeOwned> DecodeCheck<T> {
-    /// The check, which uses serde.
-    pub const VALUE: Option<DecodeCheckFn> = Some(decode_error::<T>);
-}
-
-/// The fallback for types that can't be checked.
-pub trait NoDecodeCheck {
-    /// `None`.
-    const VALUE: Option<DecodeCheckFn> = None;
-}
-
-impl<T: ?Sized> NoDecodeCheck for DecodeCheck<T> {}
 
 /// Adds a decode check to a schema, if there is one.
 pub const fn with_decode_check(schema: Schema, check: Option<DecodeCheckFn>) -> Schema {
@@ -39,37 +17,6 @@ pub const fn with_decode_check(schema: Schema, check: Option<DecodeCheckFn>) -> 
             ..schema
         },
         None => schema,
-    }
-}
-
-fn decode_error<T: DeserializeOwned>(json: &str, _: Option<&mut String>) -> Option<String> {
-    let decoded = serde_json::from_str::<T>(json);
-    decoded.err().map(|error| error.to_string())
-}
-
-/// Provides the decode check of a type that serializes in one spelling. Falls back to
-/// [`NoDecodeCheck`].
-pub(crate) struct RespellingDecodeCheck<T: ?Sized>(PhantomData<T>);
-
-impl<T: DeserializeOwned + Serialize> RespellingDecodeCheck<T> {
-    /// The check, which uses serde.
-    pub(crate) const VALUE: Option<DecodeCheckFn> = Some(respell::<T>);
-}
-
-impl<T: ?Sized> NoDecodeCheck for RespellingDecodeCheck<T> {}
-
-fn respell<T: DeserializeOwned + Serialize>(
-    json: &str,
-    spelling: Option<&mut String>,
-) -> Option<String> {
-    match serde_json::from_str::<T>(json) {
-        Ok(value) => {
-            if let Some(spelling) = spelling {
-                *spelling = serde_json::to_string(&value).unwrap_or_default();
-            }
-            None
-        }
-        Err(error) => Some(error.to_string()),
     }
 }
 

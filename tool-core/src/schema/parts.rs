@@ -441,6 +441,26 @@ impl Strings {
             || self.aliases.iter().any(|(alias, _)| *alias == text)
     }
 
+    /// Returns the number of variants that the strings stand for.
+    pub(crate) fn variants(self) -> usize {
+        let other = self.aliases.iter().map(|(_, number)| number + 1).max();
+        self.values.len().max(other.unwrap_or(0))
+    }
+
+    /// Returns the number of the variant that `text` is decoded to, if it is spelled exactly. The variant for
+    /// any other string is the last.
+    pub(crate) fn number_of(self, text: &str) -> Option<usize> {
+        if let Some(number) = self.values.iter().position(|value| value.as_str() == text) {
+            return Some(number);
+        }
+        if let Some((_, number)) = self.aliases.iter().find(|(alias, _)| *alias == text) {
+            return Some(*number);
+        }
+        let is_other =
+            self.is_open && !self.is_excluded(text) && self.match_ignoring_case(text).is_none();
+        is_other.then(|| self.variants() - 1)
+    }
+
     /// Returns the value that `text` is decoded to, by a name that all its spellings share. Returns
     /// `None` if it is not accepted.
     pub(crate) fn value_of(self, text: &str) -> Option<&'static str> {

@@ -47,12 +47,25 @@ pub(crate) const DEPTH: usize = 127;
 ///
 /// The text need not be JSON; then the result is meaningless, but still quick.
 pub(crate) fn conforms(schema: &Schema, text: &str) -> Option<usize> {
+    conforms_within(&mut budget(text), schema, text)
+}
+
+/// Returns the same, given the number of bytes that unions may validate again. It is reduced by those
+/// that they do, so that many values in one text take no more time than one.
+pub(crate) fn conforms_within(budget: &mut usize, schema: &Schema, text: &str) -> Option<usize> {
     let mut validator = Validator::new(text, false);
+    (validator.budget, validator.decode_budget) = (*budget, *budget);
     validator.value(schema, &Path::ROOT, 0);
+    *budget = validator.budget.min(validator.decode_budget);
     validator
         .violations
         .is_empty()
         .then(|| validator.cursor.position())
+}
+
+/// Returns the number of bytes of a text that unions may validate again.
+pub(crate) fn budget(text: &str) -> usize {
+    text.len().saturating_mul(512).saturating_add(1 << 16)
 }
 
 /// Arguments in the form that serde accepts.
@@ -158,10 +171,10 @@ impl<'t> Validator<'t> {
             respells: rewrites,
             coercions: Vec::new(),
             wrapped_at: None,
-            budget: text.len().saturating_mul(512).saturating_add(1 << 16),
+            budget: budget(text),
             explanations: text.len().saturating_mul(32),
             explains: rewrites,
-            decode_budget: text.len().saturating_mul(512).saturating_add(1 << 16),
+            decode_budget: budget(text),
             unions: 0,
             deepest_union: 0,
             is_exhausted: false,

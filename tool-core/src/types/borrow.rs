@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
+use crate::by_serde;
+use crate::decode::Wrapper;
+
 /// A type that a parameter can borrow.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot borrow a `{Self}`",
@@ -56,6 +59,16 @@ impl BorrowArg for str {
 ///
 /// The `Deserialize` of `Cow<str>` would always copy.
 pub struct Str<'de>(Cow<'de, str>);
+
+by_serde!(Str<'de>);
+
+impl<'de> Wrapper for Str<'de> {
+    type Inner = Cow<'de, str>;
+
+    fn inner(self) -> Cow<'de, str> {
+        self.0
+    }
+}
 
 impl<'de> Deserialize<'de> for Str<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Month, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Weekday};
 
+use crate::by_serde;
 use crate::schema::{IntegerRange, Kind, Schema, Text};
 use crate::types::{MONTHS, ToolType, WRITES_EXACTLY, described_string};
 
@@ -9,6 +10,8 @@ impl<Z: TimeZone> ToolType for DateTime<Z> {
     const SCHEMA: &'static Schema = &Schema::format("date-time");
     const WRITES: u8 = WRITES_EXACTLY;
 }
+
+by_serde!(DateTime<Z> [Z: TimeZone]);
 
 // The format `time` of JSON Schema requires an offset, which these types don't have.
 schemas! {

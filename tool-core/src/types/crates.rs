@@ -3,7 +3,10 @@
 #![allow(unused_imports, reason = "each feature uses some of them")]
 
 use super::{ToolType, WRITES_EXACTLY, described_string};
-use crate::schema::decode_check::{DecodeCheck, with_decode_check};
+use crate::by_serde;
+use crate::decode::check::DecodeCheck;
+use crate::decode::{Decode, ReadError, Reader};
+use crate::schema::decode_check::with_decode_check;
 use crate::schema::{Property, Schema, Text};
 use crate::types::borrow::BorrowArg;
 
@@ -59,16 +62,37 @@ impls! {
     #[cfg(feature = "either1")]
     [L: ToolType, R: ToolType] either::Either<L, R> => &Schema::any_of(const {
         &[
-            &Schema::object(const { &[side("Left", L::SCHEMA)] }),
-            &Schema::object(const { &[side("Right", R::SCHEMA)] }),
+            &Schema::object(const { &[side("Left", L::SCHEMA, L::EXACT)] }),
+            &Schema::object(const { &[side("Right", R::SCHEMA, R::EXACT)] }),
         ]
-    }), false, L::WRITES & R::WRITES;
-    // Maps are not exact, because serde lets a later duplicate key replace an earlier one.
+    }), true, L::WRITES & R::WRITES;
     #[cfg(feature = "indexmap2")]
     [K: ToolType, V: ToolType, S] indexmap::IndexMap<K, V, S>
-        => &Schema::map_of(K::SCHEMA, V::SCHEMA), false, K::WRITES & V::WRITES;
+        => &Schema::map_of(K::SCHEMA, V::SCHEMA), K::EXACT && V::EXACT, K::WRITES & V::WRITES;
     #[cfg(feature = "indexmap2")]
     [T: ToolType, S] indexmap::IndexSet<T, S> => &Schema::set(T::SCHEMA), T::EXACT, T::WRITES;
+}
+
+#[cfg(feature = "camino1")]
+by_serde!(camino::Utf8PathBuf, Box<camino::Utf8Path>);
+#[cfg(feature = "smol_str03")]
+by_serde!(smol_str::SmolStr);
+#[cfg(feature = "rust_decimal1")]
+by_serde!(rust_decimal::Decimal);
+
+#[cfg(feature = "either1")]
+impl<'de, L, R> Decode<'de> for either::Either<L, R>
+where
+    L: Decode<'de> + ToolType,
+    R: Decode<'de> + ToolType,
+{
+    fn decode(reader: &mut Reader<'de>) -> Result<Self, ReadError> {
+        let variant = reader.external(Self::SCHEMA)?;
+        match variant.number {
+            0 => reader.content(variant, either::Either::Left),
+            _ => reader.content(variant, either::Either::Right),
+        }
+    }
 }
 
 #[cfg(feature = "camino1")]
@@ -82,11 +106,12 @@ impl BorrowArg for camino::Utf8Path {
 
 /// The value of a side, which is required even if it may be `null`.
 #[cfg(feature = "either1")]
-const fn side(name: &'static str, schema: &'static Schema) -> Property {
+const fn side(name: &'static str, schema: &'static Schema, exact: bool) -> Property {
     Property {
         schema,
         required: true,
         nullable: false,
+        exact,
         ..Property::new(Text::new(name), Text::EMPTY, schema)
     }
 }

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use crate::decode::{Decode, ReadError, Reader};
 use crate::schema::{IntegerRange, Kind, Lengths, NumberRange, Property, Schema, Text};
 use crate::types::{MapKey, ToolType, WRITES_EXACTLY, WRITES_NULLS, described_string};
 
@@ -22,6 +23,7 @@ impls! {
     [] Box<str> => &Schema::STRING, true, WRITES_EXACTLY;
     [] &'static str => &Schema::STRING, true, WRITES_EXACTLY;
     [] Cow<'_, str> => &Schema::STRING, true, WRITES_EXACTLY;
+    [] Path => &Schema::STRING, false, WRITES_EXACTLY;
     [] () => &Schema::NULL, true, WRITES_EXACTLY;
 }
 
@@ -81,7 +83,6 @@ integers! {
 
 // Strings that the type parses; decoding rejects others with the message of the type.
 schemas! {
-    Path => Schema::STRING;
     PathBuf => Schema::STRING;
     Box<Path> => Schema::STRING;
     Ipv4Addr => Schema::format("ipv4");
@@ -100,8 +101,6 @@ const GREATEST_F32: f64 = f64::from_bits(ABOVE_F32.to_bits() - 1);
 
 // serde reads a number that is too big for an `f32` as infinity. Numbers that round to `f32::MAX` are
 // fine: it is itself written as 3.4028235e38, which is slightly greater.
-//
-// Maps are not exact, because serde lets a later duplicate key replace an earlier one.
 impls! {
     [] f64 => &Schema::NUMBER, true, WRITES_NULLS;
     [] f32 => &Schema::of(Kind::Number(NumberRange::up_to(GREATEST_F32))), false, WRITES_NULLS;
@@ -129,9 +128,9 @@ impls! {
     [T: ToolType] BTreeSet<T> => &Schema::set(T::SCHEMA), T::EXACT, 0;
     [T: ToolType, S] HashSet<T, S> => &Schema::set(T::SCHEMA), T::EXACT, 0;
     [K: MapKey, V: ToolType] BTreeMap<K, V>
-        => &Schema::map_of(K::SCHEMA, V::SCHEMA), false, K::WRITES & V::WRITES;
+        => &Schema::map_of(K::SCHEMA, V::SCHEMA), K::EXACT && V::EXACT, K::WRITES & V::WRITES;
     [K: MapKey, V: ToolType, S] HashMap<K, V, S>
-        => &Schema::map_of(K::SCHEMA, V::SCHEMA), false, K::WRITES & V::WRITES;
+        => &Schema::map_of(K::SCHEMA, V::SCHEMA), K::EXACT && V::EXACT, K::WRITES & V::WRITES;
     [] Duration => &Schema::object(&[
         member("secs", "Whole seconds.", u64::SCHEMA),
         // serde carries over nanoseconds beyond a second, which may overflow.
@@ -173,19 +172,29 @@ const fn member(
 }
 
 macro_rules! ranges {
-    ($($range:ident: $($member:literal $description:literal),*;)*) => {$(
+    ($($range:ident($($name:ident $member:literal $description:literal),*) => $make:expr;)*) => {$(
         impl<T: ToolType> ToolType for $range<T> {
             const SCHEMA: &'static Schema = &Schema::object(const {
-                &[$(member($member, $description, T::SCHEMA)),*]
+                &[$(Property {
+                    exact: T::EXACT,
+                    ..member($member, $description, T::SCHEMA)
+                }),*]
             });
+            const EXACT: bool = true;
             const WRITES: u8 = T::WRITES;
+        }
+
+        impl<'de, T: Decode<'de> + ToolType> Decode<'de> for $range<T> {
+            fn decode(reader: &mut Reader<'de>) -> Result<Self, ReadError> {
+                reader.structure(Self::SCHEMA, |($($name,)*)| $make)
+            }
         }
     )*};
 }
 
 ranges! {
-    Range: "start" "First of the range.", "end" "End of the range, not part of it.";
-    RangeInclusive: "start" "First of the range.", "end" "Last of the range.";
-    RangeFrom: "start" "First of the range.";
-    RangeTo: "end" "End of the range, not part of it.";
+    Range(start "start" "First of the range.", end "end" "End of the range, not part of it.") => start..end;
+    RangeInclusive(start "start" "First of the range.", end "end" "Last of the range.") => start..=end;
+    RangeFrom(start "start" "First of the range.") => start..;
+    RangeTo(end "end" "End of the range, not part of it.") => ..end;
 }

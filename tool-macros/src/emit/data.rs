@@ -8,9 +8,11 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::{Type, parse_quote_spanned};
 
+use super::decode::{decode, decode_nothing, is_exact};
 use super::property::{Member, describe};
 use super::{block, description};
 use crate::model::data::{Data, Field, Results, Shape, Tagging, Variant};
+use crate::model::decoding::Conversion;
 use crate::model::description::{Description, Part};
 use crate::model::types::ends;
 use crate::util::names::plain;
@@ -29,7 +31,7 @@ pub(crate) fn data(data: &Data) -> TokenStream {
     };
     let schema = schema(&emitter);
     let flattened = emitter.flattened.into_inner();
-    implementation(data, &schema, &exact(data), &writes(data), &flattened)
+    implementation(data, &schema, &writes(data), &flattened, decode(data))
 }
 
 /// The type, and what its schema needs beside itself.
@@ -51,15 +53,15 @@ impl Deref for Emitter<'_> {
 /// error.
 pub(crate) fn fallback(data: &Data) -> TokenStream {
     let schema = code!(__tool_core::Schema::ANY);
-    implementation(data, &schema, &code!(false), &code!(0), &[])
+    implementation(data, &schema, &code!(0), &[], decode_nothing(data))
 }
 
 fn implementation(
     data: &Data,
     schema: &TokenStream,
-    exact: &TokenStream,
     writes: &TokenStream,
     flattened: &[TokenStream],
+    decode: TokenStream,
 ) -> TokenStream {
     let Data { krate, ident, .. } = data;
     let name = string(&plain(ident));
@@ -69,6 +71,7 @@ fn implementation(
     let (_, _, bounds) = generics.split_for_impl();
     let constants = constants(data);
     let key = map_key(data);
+    let is_own = respanned(data.decoding.by_serde.is_none());
     let flattened = flattened.iter().map(|one| {
         let (arguments_and_items, ident) = (one.clone().into_iter(), ident);
         let body: Vec<_> = arguments_and_items.collect();
@@ -83,7 +86,7 @@ fn implementation(
         #[automatically_derived]
         impl #parameters __tool_core::ToolType for #ident #arguments #bounds {
             const SCHEMA: &'static __tool_core::Schema = &const { #schema };
-            const EXACT: ::core::primitive::bool = #exact;
+            const EXACT: ::core::primitive::bool = #is_own;
             const WRITES: ::core::primitive::u8 = #writes;
         }
 
@@ -92,6 +95,7 @@ fn implementation(
             const NAME: &'static ::core::primitive::str = #name;
         }
 
+        #decode
         #key
         #(#flattened)*
         #constants
@@ -125,24 +129,6 @@ fn map_key(data: &Data) -> Option<TokenStream> {
             })
         }
         _ => None,
-    }
-}
-
-// Input:  struct Place { name: String, latitude: f64, longitude: f64 }
-// Output: { use NotExact as _; Exactness::<String>::VALUE && Exactness::<f64>::VALUE }
-//
-// If serde's derived code accepts just what the schema describes, it depends on the fields.
-fn exact(data: &Data) -> TokenStream {
-    if !is_read_by_type(&data.shape) {
-        return code!(false);
-    }
-    match &types(&data.shape)[..] {
-        [] => code!(true),
-        types => code!({
-            #[allow(unused_imports)]
-            use __tool_core::NotExact as _;
-            #(__tool_core::Exactness::<#types>::VALUE)&&*
-        }),
     }
 }
 
@@ -197,34 +183,19 @@ fn is_written_by_type(shape: &Shape) -> bool {
 }
 
 /// Returns `true` if a field is written as its type is.
-fn is_written_so(field: &Field) -> bool {
+pub(super) fn is_written_so(field: &Field) -> bool {
     field.constraints.schema_override.is_none() && field.constraints.narrowings.is_empty()
 }
 
-/// Returns `true` if serde reads each member by its type and nothing else.
-fn is_read_by_type(shape: &Shape) -> bool {
-    match shape {
-        Shape::Object(fields) | Shape::Tuple(fields) => fields
-            .iter()
-            .all(|field| has_schema_of_type(field) && !field.is_flat),
-        Shape::Transparent(field) => has_schema_of_type(field),
-        Shape::Unit => true,
-        Shape::Enum(Tagging::External, variants) => variants.iter().all(|variant| {
-            !variant.is_untagged && !variant.is_other && is_read_by_type(&variant.shape)
-        }),
-        Shape::Enum(..) => false,
-    }
-}
-
 /// Returns `true` if the schema of a field is its type's.
-fn has_schema_of_type(field: &Field) -> bool {
+pub(super) fn has_schema_of_type(field: &Field) -> bool {
     field.constraints.schema_override.is_none()
         && field.constraints.narrowings.is_empty()
         && !field.constraints.is_recursive
 }
 
 /// Adds a bound for each field whose type depends on a type parameter.
-fn add_bounds(data: &Data, generics: &mut syn::Generics) {
+pub(super) fn add_bounds(data: &Data, generics: &mut syn::Generics) {
     let names: Vec<_> = data.generics.type_params().map(|one| &one.ident).collect();
     if names.is_empty() {
         return;
@@ -285,7 +256,7 @@ fn schema(data: &Emitter<'_>) -> TokenStream {
             })
         }
     };
-    if data.is_try_from {
+    if let Some(Conversion::TryFrom) = data.decoding.conversion {
         code!({
             #[allow(unused_imports)]
             use __tool_core::NoDecodeCheck as _;
@@ -508,8 +479,9 @@ fn content_property(
     let key = text(key);
     let inner = shape(data, &variant.shape);
     let aliases = aliases.iter().map(|alias| string(alias));
+    let is_exact = is_exact(&variant.shape, |field| &field.ty);
     code! {
-        __tool_core::content(#key, const { &#inner }, const { &[#(#aliases),*] })
+        __tool_core::content(#key, const { &#inner }, const { &[#(#aliases),*] }, #is_exact)
     }
 }
 

@@ -146,11 +146,17 @@ fn argument(at: usize, parameter: &Parameter) -> Trees {
     // With this span, "has no default" underlines the type.
     let span = parameter.ends.0;
     let slot = slot(at, parameter, span);
-    let value = if let WhenAbsent::OfType = parameter.when_absent {
+    let is_optional = matches!(parameter.passing, Passing::OptionallyBorrowed(_));
+    let value = if is_optional || matches!(parameter.when_absent, WhenAbsent::OfType) {
         let ty = slot_type(parameter);
         trees_at!(span=> __tool_core::Slot::<#ty>::take_or_default(#slot))
     } else {
         trees!(#slot.take())
+    };
+    let value = if is_by_serde(parameter) {
+        trees!(__tool_core::Wrapper::inner(#value))
+    } else {
+        value
     };
     match parameter.passing {
         Passing::Owned(_) => value,
@@ -167,15 +173,25 @@ fn context_local(at: usize, parameter: &ContextParameter) -> Ident {
     format_ident!("__tool_context_{at}", span = span)
 }
 
+/// Returns `true` if serde decodes a parameter: another type describes it, so its own need not be a `ToolType`.
+fn is_by_serde(parameter: &Parameter) -> bool {
+    parameter.constraints.schema_override.is_some()
+}
+
 /// The type that is decoded for a parameter.
 fn slot_type(parameter: &Parameter) -> Trees {
     let (ty, span) = (&parameter.erased, parameter.ends.0);
-    match parameter.passing {
+    let ty = match parameter.passing {
         Passing::Owned(_) => ty.clone(),
         Passing::Borrowed(_) => trees_at!(span=> __tool_core::OwnedArg<'_, #ty>),
         Passing::OptionallyBorrowed(_) => trees_at! {span=>
             __tool_core::Option<__tool_core::OwnedArg<'_, #ty>>
         },
+    };
+    if is_by_serde(parameter) {
+        trees_at!(span=> __tool_core::BySerde<#ty>)
+    } else {
+        ty
     }
 }
 

@@ -13,9 +13,12 @@ use serde_derive_internals::attr::TagType;
 use serde_derive_internals::name::{MultiName, Name};
 use serde_derive_internals::{Ctxt, Derive};
 use syn::spanned::Spanned;
-use syn::{DeriveInput, GenericArgument, Generics, PathArguments, Type, parse_quote_spanned};
+use syn::{
+    DeriveInput, GenericArgument, Generics, Member, PathArguments, Type, parse_quote_spanned,
+};
 
 use super::constraints::Constraints;
+use super::decoding::{Decoding, Fallback, Unread, is_borrow};
 use super::description::Description;
 use super::{Krate, krate};
 use crate::attr::Keys;
@@ -34,8 +37,7 @@ pub(crate) struct Data {
     pub(crate) denies_unknown: bool,
     /// The form that serde writes.
     pub(crate) results: Results,
-    /// Set by `#[serde(try_from = …)]`, which may reject values that match the schema.
-    pub(crate) is_try_from: bool,
+    pub(crate) decoding: Decoding,
 }
 
 /// The form that serde writes.
@@ -77,11 +79,13 @@ pub(crate) enum Tagging {
 
 /// A variant of an enum.
 pub(crate) struct Variant {
-    pub(crate) span: Span,
+    pub(crate) ident: Ident,
     pub(crate) name: String,
     pub(crate) aliases: Vec<String>,
     pub(crate) description: Option<Description>,
     pub(crate) shape: Shape,
+    /// The fields that are not read.
+    pub(crate) unread: Vec<Unread>,
     /// Set by `#[serde(other)]`: it accepts all other tags.
     pub(crate) is_other: bool,
     /// Set by `#[serde(untagged)]` on the variant.
@@ -99,13 +103,20 @@ pub(crate) struct Field {
     pub(crate) number: usize,
     /// The field in Rust, for messages.
     pub(crate) span: Span,
+    pub(crate) member: Member,
     pub(crate) key: String,
     pub(crate) aliases: Vec<String>,
     pub(crate) description: Option<Description>,
+    /// The type of its schema, in which the type itself is a reference.
     pub(crate) ty: Type,
+    /// The type that is decoded.
+    pub(crate) decoded: Type,
     pub(crate) constraints: Constraints,
     /// Set if serde has a default for it.
     pub(crate) has_default: bool,
+    pub(crate) default: Fallback,
+    /// Set for a `Cow<str>` with `#[serde(borrow)]`.
+    pub(crate) is_borrowed: bool,
     /// Set if serialization may skip it.
     pub(crate) is_skipped: bool,
     /// Set by `#[serde(flatten)]`.
@@ -121,6 +132,7 @@ impl Data {
         let mut keys = Keys::of_param(&input.attrs, errors);
         let krate = krate(&mut keys, errors);
         let described = keys.text_or_constant("description", errors);
+        let is_by_serde = keys.flag("serde", errors).is_some_and(|(flag, _)| flag);
         keys.finish(errors);
         let docs = Description::of_docs(&docs::lines(&input.attrs));
         let description = Description::read(described, docs, errors);
@@ -128,12 +140,12 @@ impl Data {
         let context = Ctxt::new();
         let private = Ident::new("__private", Span::call_site());
         let container = Container::from_ast(&context, input, Derive::Deserialize, &private);
-        let (mut denies_unknown, mut is_try_from) = (false, false);
+        let (mut denies_unknown, mut decoding) = (false, Decoding::default());
         let (shape, results) = match (container, context.check()) {
             (Some(container), Ok(())) => {
                 denies_unknown = container.attrs.deny_unknown_fields();
-                is_try_from = container.attrs.type_try_from().is_some();
-                read_shape(&container, errors)
+                decoding = Decoding::new(&container, is_by_serde);
+                read_shape(&container, &mut decoding, errors)
             }
             (_, result) => {
                 match (&input.data, result) {
@@ -155,7 +167,7 @@ impl Data {
             shape,
             denies_unknown,
             results,
-            is_try_from,
+            decoding,
         }
     }
 
@@ -192,7 +204,11 @@ impl Shape {
 }
 
 /// Returns the shapes of a type.
-fn read_shape(container: &Container<'_>, errors: &mut Errors) -> (Shape, Results) {
+fn read_shape(
+    container: &Container<'_>,
+    decoding: &mut Decoding,
+    errors: &mut Errors,
+) -> (Shape, Results) {
     let attrs = &container.attrs;
     if let Some(remote) = attrs.remote() {
         errors.at(
@@ -204,7 +220,9 @@ fn read_shape(container: &Container<'_>, errors: &mut Errors) -> (Shape, Results
     let mut reader = Reader {
         own: &container.ident,
         fields: 0,
+        unread: Vec::new(),
         is_written: false,
+        is_by_serde: decoding.by_serde.is_some(),
         is_buffered: false,
         written: Written::Same,
         errors,
@@ -217,6 +235,7 @@ fn read_shape(container: &Container<'_>, errors: &mut Errors) -> (Shape, Results
         Some(from) => Shape::Transparent(Box::new(field_of_type(from, false))),
         None => reader.shape(container),
     };
+    decoding.unread = reader.unread;
     let results = match reader.written {
         Written::Same => Results::Same,
         Written::Unknown => Results::Unknown,
@@ -232,7 +251,9 @@ fn read_written(container: &Container<'_>) -> Results {
     let mut reader = Reader {
         own: &container.ident,
         fields: 0,
+        unread: Vec::new(),
         is_written: true,
+        is_by_serde: false,
         is_buffered: false,
         written: Written::Same,
         errors: &mut errors,
@@ -258,11 +279,12 @@ enum Written {
 /// The form of a struct whose tag serde writes: the form of an enum with one variant.
 fn tagged(tag: &str, name: &MultiName, shape: Shape) -> Shape {
     let variant = Variant {
-        span: Span::call_site(),
+        ident: Ident::new("Written", Span::call_site()),
         name: name.serialize_name().value.clone(),
         aliases: Vec::new(),
         description: None,
         shape,
+        unread: Vec::new(),
         is_other: false,
         is_untagged: false,
         is_skipped_newtype: false,
@@ -276,12 +298,16 @@ fn field_of_type(ty: &Type, is_written: bool) -> Field {
     Field {
         number: 0,
         span: ty.span(),
+        member: Member::Unnamed(0.into()),
         key: String::new(),
         aliases: Vec::new(),
         description: None,
         ty: ty.clone(),
+        decoded: ty.clone(),
         constraints: Constraints::default(),
         has_default: false,
+        default: Fallback::Any,
+        is_borrowed: false,
         is_skipped: false,
         is_flat: false,
         is_buffered: false,
@@ -293,9 +319,13 @@ struct Reader<'a> {
     own: &'a Ident,
     /// The number of fields read so far.
     fields: usize,
+    /// The fields of the current struct or variant that are not read.
+    unread: Vec<Unread>,
     /// `true` while the shape that serde writes is read.
     is_written: bool,
-    /// `true` while the fields of a variant are read that is tagged or untagged.
+    /// `true` if serde decodes the type.
+    is_by_serde: bool,
+    /// `true` while the fields of a variant are read that serde decodes from a buffer.
     is_buffered: bool,
     written: Written,
     errors: &'a mut Errors,
@@ -343,8 +373,8 @@ impl Reader<'_> {
                         let attrs = &variant.attrs;
                         let (read, written) =
                             (attrs.skip_deserializing(), attrs.skip_serializing());
-                        self.is_buffered =
-                            attrs.untagged() || !matches!(tagging, Tagging::External);
+                        self.is_buffered = self.is_by_serde
+                            && (attrs.untagged() || !matches!(tagging, Tagging::External));
                         (!self.skips(read, written)).then(|| self.variant(variant))
                     })
                     .collect();
@@ -357,10 +387,10 @@ impl Reader<'_> {
                 Shape::Enum(tagging, variants)
             }
             Ast::Struct(_, fields) if attrs.transparent() => {
+                let others = fields.iter().filter(|field| !field.attrs.transparent());
+                self.unread = others.map(Unread::new).collect();
                 let field = fields.iter().find(|field| field.attrs.transparent());
-                field.map_or(Shape::Unit, |field| {
-                    Shape::Transparent(Box::new(self.field(field, false)))
-                })
+                field.map_or(Shape::Unit, |field| self.transparent(field))
             }
             Ast::Struct(style, fields) => {
                 let shape = self.body(*style, fields, all_default);
@@ -409,12 +439,13 @@ impl Reader<'_> {
         let shape = self.variant_body(variant);
         let is_newtype = matches!(variant.style, Style::Newtype);
         Variant {
-            span: variant.ident.span(),
+            ident: variant.ident.clone(),
             name,
             aliases,
             description: Description::read(described, docs, self.errors),
             is_skipped_newtype: is_newtype && shape.is_unit() && !self.is_written,
             shape,
+            unread: std::mem::take(&mut self.unread),
             is_other: attrs.other() && !self.is_written,
             is_untagged: attrs.untagged(),
             is_written: self.is_written,
@@ -424,7 +455,10 @@ impl Reader<'_> {
     fn variant_body(&mut self, variant: &AstVariant<'_>) -> Shape {
         match variant.style {
             // To serde it is a unit variant.
-            Style::Newtype if self.skips_field(&variant.fields[0]) => Shape::Unit,
+            Style::Newtype if self.skips_field(&variant.fields[0]) => {
+                self.unread = vec![Unread::new(&variant.fields[0])];
+                Shape::Unit
+            }
             style => self.body(style, &variant.fields, false),
         }
     }
@@ -434,7 +468,7 @@ impl Reader<'_> {
             Style::Struct => Shape::Object(self.fields(fields, all_default)),
             Style::Unit => Shape::Unit,
             // serde ignores that the field of a newtype struct is skipped.
-            Style::Newtype => Shape::Transparent(Box::new(self.field(&fields[0], false))),
+            Style::Newtype => self.transparent(&fields[0]),
             Style::Tuple => {
                 for field in fields {
                     if field.attrs.skip_serializing_if().is_some() {
@@ -451,10 +485,20 @@ impl Reader<'_> {
         }
     }
 
+    fn transparent(&mut self, field: &AstField<'_>) -> Shape {
+        Shape::Transparent(Box::new(Field {
+            // It is always there.
+            has_default: false,
+            ..self.field(field, false)
+        }))
+    }
+
     fn fields(&mut self, fields: &[AstField<'_>], all_default: bool) -> Vec<Field> {
         let mut read = Vec::new();
         for field in fields {
-            if !self.skips_field(field) {
+            if self.skips_field(field) {
+                self.unread.push(Unread::new(field));
+            } else {
                 read.push(self.field(field, all_default));
             }
         }
@@ -475,7 +519,10 @@ impl Reader<'_> {
             .is_some_and(|(flag, _)| flag);
         let mut constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
-        let read_with = attrs.deserialize_with().filter(|with| !is_borrow(with));
+        let (borrow, read_with) = match attrs.deserialize_with() {
+            Some(with) if is_borrow(with) => (Some(with), None),
+            with => (None, with),
+        };
         if read_with.is_some() && constraints.schema_override.is_none() {
             self.errors.span(
                 span,
@@ -509,11 +556,15 @@ impl Reader<'_> {
             // Only fields that are read have a constant.
             number: if self.is_written { 0 } else { self.fields },
             span,
+            member: field.member.clone(),
             key,
             aliases,
             description: Description::read(described, docs, self.errors),
             ty,
+            decoded: field.ty.clone(),
             constraints,
+            default: Fallback::new(field),
+            is_borrowed: borrow.is_some(),
             has_default: all_default || !attrs.default().is_none(),
             is_skipped: attrs.skip_serializing() || attrs.skip_serializing_if().is_some(),
             is_flat: attrs.flatten(),
@@ -535,14 +586,6 @@ impl Reader<'_> {
         let others = others.filter(|alias| *alias != read).collect();
         (read, others)
     }
-}
-
-/// Returns `true` for the function that `#[serde(borrow)]` sets for a `Cow<str>`. It accepts the same
-/// strings.
-fn is_borrow(with: &syn::ExprPath) -> bool {
-    let mut names = with.path.segments.iter().map(|segment| &segment.ident);
-    names.next().is_some_and(|first| first == "_serde")
-        && names.last().is_some_and(|last| last == "borrow_cow_str")
 }
 
 /// Replaces each use of the type itself by a reference to it, since a schema can't contain itself.

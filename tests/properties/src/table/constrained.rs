@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use tool_core::ToolType;
 use tool_core::schema::Schema;
+use tool_core::{ToolType, by_serde};
 
 use super::Promise;
 use super::enums::{Colour, External, Internal, Paint, UntaggedNumbers};
@@ -111,6 +111,7 @@ struct FlatConstrained {
 
 /// Accepts less than its schema can express.
 #[derive(Debug, PartialEq, Serialize, ToolType)]
+#[param(serde)]
 #[serde(transparent)]
 struct Even(u8);
 
@@ -127,6 +128,8 @@ impl<'de> Deserialize<'de> for Even {
 /// Its schema is written by hand.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct ByHand(Vec<Option<u8>>);
+
+by_serde!(ByHand);
 
 impl ToolType for ByHand {
     const SCHEMA: &'static Schema = &Schema::array(<Option<u8>>::SCHEMA);

@@ -12,7 +12,9 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use serde::Deserialize;
 use serde::de::{
@@ -21,16 +23,33 @@ use serde::de::{
 };
 use serde_json::de::StrRead;
 
+use crate::schema::Property;
 use crate::schema::cursor::Cursor;
-use crate::schema::validate::DEPTH;
+use crate::schema::validate::{DEPTH, budget};
 
 /// Reads values at a position in the arguments of a call.
 pub struct Reader<'de> {
     pub(super) cursor: Cursor<'de>,
     /// The number of levels that values may still nest.
-    depth: usize,
+    pub(super) depth: usize,
     /// `true` in the strict mode.
     pub(super) is_strict: bool,
+    /// `true` at the key of a map, where numbers and booleans are in quotes.
+    is_key: bool,
+    /// The tags of the enums around the next value, which is an object, beside its own members.
+    pub(super) tags: Vec<Tag>,
+    /// The tags of the objects around the content of a variant, where there are some.
+    around: Vec<Vec<Tag>>,
+    /// The number of bytes that unions may still validate again.
+    pub(super) budget: usize,
+    /// The outermost property that can't be decoded: where it starts and where decoding stopped.
+    pub(super) failed: Option<(&'static Property, Range<usize>)>,
+}
+
+/// The tag of an internally tagged enum.
+pub(super) struct Tag {
+    pub(super) key: &'static str,
+    pub(super) is_seen: bool,
 }
 
 pub(super) type Result<T> = std::result::Result<T, ReadError>;
@@ -40,9 +59,21 @@ impl<'de> Reader<'de> {
     pub(super) fn new(text: &'de str) -> Self {
         Reader {
             cursor: Cursor::new(text),
-            depth: DEPTH,
+            // The outermost value is a level, too.
+            depth: DEPTH + 1,
             is_strict: false,
+            is_key: false,
+            tags: Vec::new(),
+            around: Vec::new(),
+            budget: budget(text),
+            failed: None,
         }
+    }
+
+    /// Returns `true` if only white space is left.
+    pub(super) fn is_at_end(&mut self) -> bool {
+        self.cursor.peek();
+        self.cursor.rest().is_empty()
     }
 
     /// Reads the next value with `serde_json`.
@@ -82,8 +113,40 @@ impl<'de> Reader<'de> {
         }
     }
 
+    /// Reads the key of a map and the colon after it.
+    pub(super) fn map_key<K>(&mut self, read: impl FnOnce(&mut Self) -> Result<K>) -> Result<K> {
+        self.is_key = true;
+        let key = read(self);
+        self.is_key = false;
+        let key = key?;
+        self.require(b':')?;
+        Ok(key)
+    }
+
+    /// Reads a number with `serde_json`, which is in quotes if it is a key.
+    #[inline(never)]
+    fn number<T>(
+        &mut self,
+        read: impl FnOnce(&mut Json<'de>) -> serde_json::Result<T>,
+    ) -> Result<T> {
+        if !self.is_key {
+            return self.json(read);
+        }
+        let is_number = self.cursor.eat_word("\"")
+            && matches!(self.cursor.rest().as_bytes(), [b'-' | b'0'..=b'9', ..]);
+        if !is_number {
+            return Err(ReadError::mismatch());
+        }
+        let number = self.json(read)?;
+        if self.cursor.eat_word("\"") {
+            Ok(number)
+        } else {
+            Err(ReadError::mismatch())
+        }
+    }
+
     #[inline]
-    fn require(&mut self, byte: u8) -> Result<()> {
+    pub(super) fn require(&mut self, byte: u8) -> Result<()> {
         if self.cursor.eat(byte) {
             Ok(())
         } else {
@@ -92,7 +155,11 @@ impl<'de> Reader<'de> {
     }
 
     /// Reads the content of a pair of brackets. After an error the cursor stays where it occurred.
-    fn within<T>(&mut self, end: u8, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn within<T>(
+        &mut self,
+        end: u8,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         self.cursor.skip(1);
         self.depth = self.depth.checked_sub(1).ok_or_else(ReadError::mismatch)?;
         let value = read(self)?;
@@ -101,33 +168,103 @@ impl<'de> Reader<'de> {
         Ok(value)
     }
 
-    /// Reads a string. Its characters are put into `buffer` if it contains escapes.
-    fn string<'s>(&mut self, buffer: &'s mut String) -> Result<&'s str>
-    where
-        'de: 's,
-    {
-        if let Some(text) = self.cursor.eat_plain_string() {
-            return Ok(text);
+    /// Reads the members of an object as a struct or a map of serde.
+    fn members<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        if self.cursor.peek() != b'{' {
+            return Err(ReadError::mismatch());
         }
-        *buffer = self.json(|json| String::deserialize(json))?;
-        Ok(buffer)
+        self.within(b'}', |reader| visitor.visit_map(Items::new(reader)))
     }
 
-    /// Reads a key, with the comma before it unless it is the first. Returns `None` at the end.
-    fn key<'s>(&mut self, is_first: &mut bool, buffer: &'s mut String) -> Result<Option<&'s str>>
-    where
-        'de: 's,
-    {
-        if !self.has_next(b'}', is_first)? {
+    /// Reads a string.
+    pub(super) fn string(&mut self) -> Result<Cow<'de, str>> {
+        match self.cursor.eat_plain_string() {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.json(|json| String::deserialize(json)).map(Cow::Owned),
+        }
+    }
+
+    /// Moves to the value of the next member that is none of these tags, and returns its key.
+    /// Returns `None` before the end of the object.
+    pub(super) fn key(
+        &mut self,
+        is_first: &mut bool,
+        tags: &mut [Tag],
+    ) -> Result<Option<Cow<'de, str>>> {
+        if !self.has_key(is_first, tags)? {
             return Ok(None);
         }
-        let key = self.string(buffer)?;
+        let key = self.string()?;
         self.require(b':')?;
         Ok(Some(key))
     }
 
+    /// Moves to the next key that is none of these tags. Returns `false` before the end of the object.
+    #[inline]
+    pub(super) fn has_key(&mut self, is_first: &mut bool, tags: &mut [Tag]) -> Result<bool> {
+        Ok(self.has_next(b'}', is_first)? && (tags.is_empty() || self.skip_tags(tags)?))
+    }
+
+    fn skip_tags(&mut self, tags: &mut [Tag]) -> Result<bool> {
+        loop {
+            let start = self.cursor;
+            let key = self.string()?;
+            let Some(tag) = tags.iter_mut().find(|tag| tag.key == key) else {
+                self.cursor = start;
+                return Ok(true);
+            };
+            if std::mem::replace(&mut tag.is_seen, true) {
+                return Err(ReadError::mismatch());
+            }
+            self.require(b':')?;
+            self.cursor.value();
+            if !self.has_next(b'}', &mut false)? {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Reads the start of an object around the content of a variant. Returns `true`, since the next
+    /// member is the first.
+    pub(super) fn open_around(&mut self) -> Result<bool> {
+        self.require(b'{')?;
+        self.depth = self.depth.checked_sub(1).ok_or_else(ReadError::mismatch)?;
+        let tags = std::mem::take(&mut self.tags);
+        self.around.push(tags);
+        Ok(true)
+    }
+
+    /// Returns `true` if the innermost of these objects has tags of other enums.
+    pub(super) fn is_beside_tags(&self) -> bool {
+        self.around.last().is_some_and(|tags| !tags.is_empty())
+    }
+
+    /// Reads the next [`key`](Reader::key) of such an object.
+    pub(super) fn key_around(&mut self, is_first: &mut bool) -> Result<Option<Cow<'de, str>>> {
+        let mut tags = self.around.pop().unwrap_or_default();
+        let key = self.key(is_first, &mut tags);
+        self.around.push(tags);
+        key
+    }
+
+    /// Reads the end of such an object.
+    pub(super) fn close_around(&mut self) -> Result<()> {
+        let mut tags = self.around.pop().unwrap_or_default();
+        self.only_tags(&mut tags)?;
+        self.depth += 1;
+        self.require(b'}')
+    }
+
+    /// Skips the tags at the end of an object, which has no other members.
+    fn only_tags(&mut self, tags: &mut [Tag]) -> Result<()> {
+        if !tags.is_empty() && self.key(&mut false, tags)?.is_some() {
+            return Err(ReadError::mismatch());
+        }
+        Ok(())
+    }
+
     /// Returns `true` if a member or an item follows. Skips the comma before all but the first.
-    fn has_next(&mut self, end: u8, is_first: &mut bool) -> Result<bool> {
+    pub(super) fn has_next(&mut self, end: u8, is_first: &mut bool) -> Result<bool> {
         let mut next = self.cursor.peek();
         if next == end {
             return Ok(false);
@@ -153,7 +290,7 @@ macro_rules! integers {
                     Ok(number) => visitor.visit_u64(number),
                     Err(_) => visitor.visit_i64(number),
                 },
-                None => self.json(|json| json.$method(visitor)),
+                None => self.number(|json| json.$method(visitor)),
             }
         }
     )*};
@@ -163,7 +300,7 @@ macro_rules! integers {
 macro_rules! scalars {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.json(|json| json.$method(visitor))
+            self.number(|json| json.$method(visitor))
         }
     )*};
 }
@@ -184,7 +321,11 @@ macro_rules! strings {
 macro_rules! lax {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-            self.json_if_lax(|json| json.$method(visitor))
+            if self.tags.is_empty() {
+                self.json_if_lax(|json| json.$method(visitor))
+            } else {
+                self.members(visitor)
+            }
         }
     )*};
 }
@@ -196,7 +337,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
     }
-    scalars! { deserialize_i128 deserialize_u128 deserialize_f32 deserialize_unit }
+    scalars! { deserialize_i128 deserialize_u128 deserialize_f32 }
     strings! { deserialize_char deserialize_str deserialize_string deserialize_identifier }
     lax! {
         deserialize_any deserialize_bytes deserialize_byte_buf deserialize_map deserialize_ignored_any
@@ -210,10 +351,24 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.cursor.eat_bool() {
-            Some(truth) => visitor.visit_bool(truth),
-            None => Err(ReadError::mismatch()),
+        if let Some(truth) = self.cursor.eat_bool() {
+            return visitor.visit_bool(truth);
         }
+        let is_key = self.is_key && self.cursor.peek() == b'"';
+        match &*(if is_key { self.string()? } else { "".into() }) {
+            "true" => visitor.visit_bool(true),
+            "false" => visitor.visit_bool(false),
+            _ => Err(ReadError::mismatch()),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.tags.is_empty() {
+            return self.json(|json| json.deserialize_unit(visitor));
+        }
+        // An enum writes its tag beside nothing.
+        self.object(&[], &mut [])?;
+        visitor.visit_unit()
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -274,7 +429,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         visitor: V,
     ) -> Result<V::Value> {
         match self.cursor.peek() {
-            b'{' => self.within(b'}', |reader| visitor.visit_map(Items::new(reader))),
+            b'{' => self.members(visitor),
             b'[' if !self.is_strict => {
                 self.within(b']', |reader| visitor.visit_seq(Items::new(reader)))
             }
@@ -288,16 +443,21 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        if let Some(name) = self.cursor.eat_plain_string() {
-            return visitor.visit_enum(IntoDeserializer::<ReadError>::into_deserializer(name));
-        }
         match self.cursor.peek() {
             b'"' => {
-                let mut buffer = String::new();
-                let name = self.string(&mut buffer)?;
-                visitor.visit_enum(IntoDeserializer::<ReadError>::into_deserializer(name))
+                let name = self.string()?;
+                visitor.visit_enum(IntoDeserializer::<ReadError>::into_deserializer(&*name))
             }
-            b'{' => self.within(b'}', |reader| visitor.visit_enum(Variant(reader))),
+            b'{' => self.within(b'}', |reader| {
+                let mut tags = std::mem::take(&mut reader.tags);
+                let variant = Variant {
+                    reader: &mut *reader,
+                    tags: &mut tags,
+                };
+                let value = visitor.visit_enum(variant)?;
+                reader.only_tags(&mut tags)?;
+                Ok(value)
+            }),
             _ => Err(ReadError::mismatch()),
         }
     }
@@ -305,6 +465,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
 /// The items of an array, or the members of an object that is read as a struct.
 struct Items<'r, 'de> {
+    tags: Vec<Tag>,
     reader: &'r mut Reader<'de>,
     is_first: bool,
 }
@@ -312,6 +473,7 @@ struct Items<'r, 'de> {
 impl<'r, 'de> Items<'r, 'de> {
     fn new(reader: &'r mut Reader<'de>) -> Self {
         Items {
+            tags: std::mem::take(&mut reader.tags),
             reader,
             is_first: true,
         }
@@ -333,13 +495,14 @@ impl<'de> MapAccess<'de> for Items<'_, 'de> {
     type Error = ReadError;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>> {
-        if let Some(key) = self.reader.cursor.eat_plain_key(self.is_first) {
+        if self.tags.is_empty()
+            && let Some(key) = self.reader.cursor.eat_plain_key(self.is_first)
+        {
             self.is_first = false;
             return seed.deserialize(key.into_deserializer()).map(Some);
         }
-        let mut buffer = String::new();
-        match self.reader.key(&mut self.is_first, &mut buffer)? {
-            Some(key) => seed.deserialize(key.into_deserializer()).map(Some),
+        match self.reader.key(&mut self.is_first, &mut self.tags)? {
+            Some(key) => seed.deserialize((&*key).into_deserializer()).map(Some),
             None => Ok(None),
         }
     }
@@ -350,20 +513,20 @@ impl<'de> MapAccess<'de> for Items<'_, 'de> {
 }
 
 /// An enum as an object with one member, whose key is the variant.
-struct Variant<'r, 'de>(&'r mut Reader<'de>);
+struct Variant<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    /// The tags beside the member.
+    tags: &'r mut [Tag],
+}
 
 impl<'de> EnumAccess<'de> for Variant<'_, 'de> {
     type Error = ReadError;
     type Variant = Self;
 
     fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self)> {
-        if self.0.cursor.peek() != b'"' {
-            return Err(ReadError::mismatch());
-        }
-        let mut buffer = String::new();
-        let name = self.0.string(&mut buffer)?;
-        let chosen = seed.deserialize(name.into_deserializer())?;
-        self.0.require(b':')?;
+        let key = self.reader.key(&mut true, self.tags)?;
+        let name = key.ok_or_else(ReadError::mismatch)?;
+        let chosen = seed.deserialize((&*name).into_deserializer())?;
         Ok((chosen, self))
     }
 }
@@ -373,18 +536,18 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
 
     fn unit_variant(self) -> Result<()> {
         // The schema describes a unit variant as a string.
-        if self.0.is_strict {
+        if self.reader.is_strict {
             return Err(ReadError::mismatch());
         }
-        <()>::deserialize(self.0)
+        <()>::deserialize(self.reader)
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value> {
-        seed.deserialize(self.0)
+        seed.deserialize(self.reader)
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value> {
-        self.0.deserialize_tuple(length, visitor)
+        self.reader.deserialize_tuple(length, visitor)
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -392,7 +555,7 @@ impl<'de> VariantAccess<'de> for Variant<'_, 'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.0.deserialize_struct("", fields, visitor)
+        self.reader.deserialize_struct("", fields, visitor)
     }
 }
 
@@ -414,7 +577,7 @@ enum Cause {
 
 impl ReadError {
     #[cold]
-    fn mismatch() -> ReadError {
+    pub(super) fn mismatch() -> ReadError {
         ReadError(None)
     }
 

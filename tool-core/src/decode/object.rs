@@ -1,0 +1,300 @@
+//! Decodes the members of an object into slots: the parameters of a call, or the fields of a struct.
+
+use std::ops::Range;
+
+use super::Decode;
+use super::reader::{ReadError, Reader, Result, Tag};
+use crate::schema::sets::BitSet;
+use crate::schema::validate::conforms_within;
+use crate::schema::{Property, Schema};
+
+/// A value that can't be decoded.
+pub(crate) struct DecodeFailure {
+    pub(crate) property: &'static Property,
+    pub(crate) error: ReadError,
+    /// Where it starts and where decoding stopped.
+    pub(crate) at: Range<usize>,
+}
+
+/// Decodes every member of the object in `text` into the slot of its property. Returns `false` if
+/// that fails, or if the arguments are not in the form that strict decoding can verify.
+#[inline]
+pub(crate) fn decode_strict<'a>(
+    text: &'a str,
+    properties: &'static [Property],
+    slots: &mut [&mut dyn DecodeSlot<'a>],
+) -> bool {
+    let mut reader = Reader::new(text);
+    reader.is_strict = true;
+    reader.object(properties, slots).is_ok() && reader.is_at_end()
+}
+
+/// Decodes arguments that [`normalise`](crate::schema::validate::normalise) returned. The error is
+/// the parameter that can't be decoded, if it is due to one.
+pub(crate) fn decode_trusted<'a>(
+    text: &'a str,
+    properties: &'static [Property],
+    slots: &mut [&mut dyn DecodeSlot<'a>],
+) -> std::result::Result<(), Option<DecodeFailure>> {
+    let mut reader = Reader::new(text);
+    match reader.object(properties, slots) {
+        Ok(()) if reader.is_at_end() => Ok(()),
+        Ok(()) => Err(None),
+        Err(error) => Err(reader.failed.map(|(property, at)| DecodeFailure {
+            property,
+            error,
+            at,
+        })),
+    }
+}
+
+impl<'de> Reader<'de> {
+    /// Decodes an object, each member into the slot of its property.
+    pub(super) fn object(
+        &mut self,
+        properties: &'static [Property],
+        slots: &mut [&mut dyn DecodeSlot<'de>],
+    ) -> Result<()> {
+        self.depth = self.depth.checked_sub(1).ok_or_else(ReadError::mismatch)?;
+        let mut decoded = 0;
+        // Models mostly follow the order of the schema.
+        if self.tags.is_empty() {
+            let mut before = b'{';
+            for (property, slot) in properties.iter().zip(slots.iter_mut()) {
+                if !self.cursor.eat_next(before, &property.name) {
+                    break;
+                }
+                before = b',';
+                decoded += 1;
+                self.member(property, &mut **slot)?;
+            }
+        }
+        let is_whole = decoded == properties.len() && decoded > 0 && self.cursor.eat(b'}');
+        if !is_whole {
+            self.in_any_order(properties, slots, decoded)?;
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    /// Decodes the remaining members, in any order.
+    #[inline(never)]
+    fn in_any_order(
+        &mut self,
+        properties: &'static [Property],
+        slots: &mut [&mut dyn DecodeSlot<'de>],
+        decoded: usize,
+    ) -> Result<()> {
+        let mut tags = std::mem::take(&mut self.tags);
+        let mut seen = BitSet::default();
+        for index in 0..decoded {
+            seen.insert(index);
+        }
+        let mut is_first = decoded == 0;
+        if is_first {
+            self.require(b'{')?;
+        }
+        let mut next = decoded;
+        while let Some(index) = self.next_member(properties, next, &mut is_first, &mut tags)? {
+            require(seen.insert(index))?;
+            self.member(&properties[index], &mut *slots[index])?;
+            next = index + 1;
+        }
+        self.require(b'}')?;
+        for (index, property) in properties.iter().enumerate() {
+            if !seen.contains(index) {
+                self.absent(property, &mut *slots[index])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves to the value of the next member and returns the index of its property. Returns `None`
+    /// before the end of the object.
+    fn next_member(
+        &mut self,
+        properties: &[Property],
+        expected: usize,
+        is_first: &mut bool,
+        tags: &mut [Tag],
+    ) -> Result<Option<usize>> {
+        if let Some(property) = properties.get(expected) {
+            let mut next = self.cursor.clone();
+            if (*is_first || next.eat(b','))
+                && next.peek() == b'"'
+                && next.eat_key(property.name.json())
+            {
+                self.cursor = next;
+                *is_first = false;
+                return Ok(Some(expected));
+            }
+        }
+        let Some(key) = self.key(is_first, tags)? else {
+            return Ok(None);
+        };
+        let mut properties = properties.iter();
+        let index = properties.position(|property| property.has_name(&key));
+        index.map(Some).ok_or_else(ReadError::mismatch)
+    }
+
+    /// Decodes the value of a property.
+    #[inline]
+    fn member(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn DecodeSlot<'de>,
+    ) -> Result<()> {
+        let may_be_null = property.nullable || !property.required;
+        if may_be_null && self.cursor.peek() == b'n' {
+            return self.null(property, slot);
+        }
+        if property.exact || !self.is_strict {
+            self.decode(property, slot)
+        } else {
+            self.validated(property.schema, |reader| reader.decode(property, slot))
+        }
+    }
+
+    /// Decodes a value that starts like `null`, for an optional or nullable property.
+    #[inline(never)]
+    fn null(&mut self, property: &'static Property, slot: &mut dyn DecodeSlot<'de>) -> Result<()> {
+        if property.ignores_null() && self.cursor.eat_word("null") {
+            return self.absent(property, slot);
+        }
+        if property.exact || !self.is_strict {
+            self.decode(property, slot)
+        } else if property.nullable {
+            self.lax(|reader| reader.decode(property, slot))
+        } else {
+            self.validated(property.schema, |reader| reader.decode(property, slot))
+        }
+    }
+
+    /// Decodes a value whose type enforces less than its schema, in the strict mode.
+    pub(super) fn validated<T>(
+        &mut self,
+        schema: &Schema,
+        decode: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.cursor.peek();
+        // Validation comes first: its time is bounded, and the time of a user's type may not be.
+        let start = self.cursor.position();
+        let length = conforms_within(&mut self.budget, schema, self.cursor.rest());
+        let end = start + length.ok_or_else(ReadError::mismatch)?;
+        let value = self.lax(decode)?;
+        require(end == self.cursor.position())?;
+        Ok(value)
+    }
+
+    /// Decodes a value in the lax mode.
+    fn lax<T>(&mut self, decode: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.is_strict = false;
+        let value = decode(self)?;
+        self.is_strict = true;
+        Ok(value)
+    }
+
+    fn decode(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn DecodeSlot<'de>,
+    ) -> Result<()> {
+        let start = self.cursor.position();
+        let decoded = slot.decode(self);
+        if decoded.is_err() {
+            self.fail(property, start..self.cursor.position());
+        }
+        decoded
+    }
+
+    /// Remembers the outermost property that can't be decoded.
+    #[cold]
+    fn fail(&mut self, property: &'static Property, at: Range<usize>) {
+        self.failed = Some((property, at));
+    }
+
+    /// Decodes the default of an absent property.
+    #[inline(never)]
+    fn absent(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn DecodeSlot<'de>,
+    ) -> Result<()> {
+        let default_json = match property.default_json() {
+            Some(default) => default,
+            None if property.required => return Err(ReadError::mismatch()),
+            None if property.nullable && !property.has_fallback => "null",
+            // The generated code uses a default for an empty slot.
+            None => {
+                slot.reset();
+                return Ok(());
+            }
+        };
+        let decoded = slot.decode(&mut Reader::new(default_json));
+        if decoded.is_err() {
+            // The value is not in the text.
+            self.fail(property, 0..0);
+        }
+        decoded
+    }
+}
+
+fn require(holds: bool) -> Result<()> {
+    if holds {
+        Ok(())
+    } else {
+        Err(ReadError::mismatch())
+    }
+}
+
+/// A [`Slot`] without its type.
+pub trait DecodeSlot<'de> {
+    /// Decodes the next value, whatever follows it.
+    fn decode(&mut self, reader: &mut Reader<'de>) -> Result<()>;
+    /// Empties the slot.
+    fn reset(&mut self);
+}
+
+/// Holds a decoded parameter or field.
+pub struct Slot<T>(Option<T>);
+
+impl<T> Slot<T> {
+    /// Creates an empty slot.
+    #[allow(clippy::new_without_default)]
+    pub const fn new() -> Slot<T> {
+        Slot(None)
+    }
+
+    /// Returns the decoded value.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the slot is empty, which successful decoding prevents.
+    pub fn take(self) -> T {
+        self.0.expect("what was read has a value")
+    }
+
+    /// Returns the decoded value, or the default of its type if the slot is empty.
+    pub fn take_or_default(self) -> T
+    where
+        T: Default,
+    {
+        self.0.unwrap_or_default()
+    }
+
+    /// Returns the decoded value, if there is one.
+    pub(super) fn into_option(self) -> Option<T> {
+        self.0
+    }
+}
+
+impl<'de, T: Decode<'de>> DecodeSlot<'de> for Slot<T> {
+    fn decode(&mut self, reader: &mut Reader<'de>) -> Result<()> {
+        self.0 = Some(T::decode(reader)?);
+        Ok(())
+    }
+
+    fn reset(&mut self) {
+        self.0 = None;
+    }
+}
