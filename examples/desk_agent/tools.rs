@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tool_core::{ToolType, tool};
 
@@ -123,7 +122,7 @@ pub(crate) fn add_to_system_prompt(
 }
 
 /// A function name: a lowercase letter, then lowercase letters, digits or `_`.
-#[derive(Deserialize, ToolType)]
+#[derive(ToolType)]
 #[serde(try_from = "String")]
 pub(crate) struct FunctionName(String);
 

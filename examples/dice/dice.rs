@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use serde::Deserialize;
 use tool_core::ToolType;
 
 /// Dice notation, such as `3d6+2`.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, ToolType)]
+#[derive(Clone, Copy, Debug, PartialEq, ToolType)]
 #[serde(try_from = "String")]
 pub(crate) struct Dice {
     count: u16,

@@ -2,13 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tool_core::{ToolType, tool};
 
 use crate::dice::{Dice, Rng};
 
 // Without a doc comment: the model would read it in addition to those of the fields.
-#[derive(Deserialize, ToolType)]
+#[derive(ToolType)]
 pub(crate) struct NamedDice {
     /// Purpose of the roll. Names can repeat.
     name: String,

@@ -1,6 +1,6 @@
 //! The tools: plain functions on a small timetable.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tool_core::{ToolType, tool};
 
 /// A row of the timetable: number, from, to, departure, arrival, free seats.
@@ -23,7 +23,7 @@ const TIMETABLE: &[Run] = &[
 ];
 
 /// A time window.
-#[derive(Deserialize, ToolType)]
+#[derive(ToolType)]
 pub(crate) struct Departure {
     /// Earliest time of day, as `HH:MM`.
     #[serde(default)]
@@ -80,7 +80,7 @@ pub(crate) fn find_trains(
 }
 
 /// Seat class.
-#[derive(Clone, Copy, Deserialize, ToolType)]
+#[derive(Clone, Copy, ToolType)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Class {
     First,
@@ -88,7 +88,7 @@ pub(crate) enum Class {
 }
 
 /// A passenger.
-#[derive(Deserialize, ToolType)]
+#[derive(ToolType)]
 pub(crate) struct Passenger {
     /// Name as in the passport.
     name: String,

@@ -1,12 +1,11 @@
 //! The toolkit: its methods are the tools.
 
-use serde::Deserialize;
 use tool_core::{CallContext, ToolType, toolset};
 
 use crate::database::{Cell, Database, Found, SqlError};
 
 /// Arithmetic operation.
-#[derive(Clone, Copy, Deserialize, ToolType)]
+#[derive(Clone, Copy, ToolType)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Operation {
     Add,

@@ -3,12 +3,12 @@
 //! A tool returns the slots that it understood. Two calls with equal results mean the same: `50` and
 //! `50.0`, or an omitted slot and `null`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tool_core::{ToolType, tool};
 
 /// Kind of device.
-#[derive(Clone, Copy, Deserialize, Serialize, ToolType)]
+#[derive(Clone, Copy, Serialize, ToolType)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Domain {
     Climate,

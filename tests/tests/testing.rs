@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::{env, fs};
 
+use serde::{Deserialize, Deserializer};
 use tool_core::budget::Cost;
-use tool_core::{Registry, ToolEntry, testing, tool, tools};
+use tool_core::{Registry, ToolEntry, ToolType, testing, tool, tools};
 
 /// Adds two numbers.
 #[tool]
@@ -151,4 +152,50 @@ fn files_are_written_on_request() {
     assert_eq!(lock(), tools.lock().to_string());
     assert!(child(None));
     fs::remove_dir_all(&folder).expect("a removable folder");
+}
+
+/// An even number.
+#[derive(Debug, ToolType)]
+struct Even(u8);
+
+impl<'de> Deserialize<'de> for Even {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Even, D::Error> {
+        match u8::deserialize(deserializer)? {
+            number if number % 2 == 0 => Ok(Even(number)),
+            _ => Err(serde::de::Error::custom("odd")),
+        }
+    }
+}
+
+/// Deals cards.
+#[tool(unlinked, example = r#"{"cards": [3]}"#)]
+fn deal(cards: Vec<Even>) -> u8 {
+    cards.iter().map(|card| card.0).sum()
+}
+
+/// A pair that both derives read in the same way.
+#[derive(Deserialize, ToolType)]
+struct Pair {
+    first: u8,
+    #[serde(default)]
+    second: u8,
+}
+
+/// Adds a pair.
+#[tool(unlinked, example = r#"{"pair": {"first": 3}}"#)]
+fn add_pair(pair: Pair) -> u8 {
+    pair.first + pair.second
+}
+
+#[test]
+fn a_deserialize_by_hand_that_is_not_used_is_found() {
+    testing::check(&registry(tools![add_pair])).examples().run();
+    if cfg!(debug_assertions) {
+        let failure = failure(|| testing::check(&registry(tools![deal])).examples().run());
+        assert!(
+            failure.contains("cards[0]: the `Deserialize` of this type rejects it (odd"),
+            "{failure}"
+        );
+        assert!(failure.contains("#[param(serde)]"), "{failure}");
+    }
 }

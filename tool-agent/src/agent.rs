@@ -430,14 +430,13 @@ impl Agent {
     /// and one chance to correct it.
     ///
     /// ```
-    /// use serde::Deserialize;
     /// use serde_json::json;
     /// use tool_agent::Agent;
     /// use tool_core::dialect::Anthropic;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::{Registry, ToolType};
     ///
-    /// #[derive(Deserialize, ToolType)]
+    /// #[derive(ToolType)]
     /// struct Sum {
     ///     total: i64,
     /// }

@@ -16,7 +16,7 @@ pub(crate) use self::object::DecodeSlot;
 pub use self::object::Slot;
 pub(crate) use self::object::{DecodeFailure, decode_strict, decode_trusted};
 pub use self::reader::{ReadError, Reader};
-pub use self::structure::{Absent, Both, BySerde, HasDefault, Tag, Wrapper};
+pub use self::structure::{Absent, Both, BySerde, HasDefault, HasFrom, HasTryFrom, Tag, Wrapper};
 pub use self::variant::Variant;
 
 /// A type that can be decoded from the arguments of a call.

@@ -9,13 +9,14 @@ pub use std::borrow::Cow;
 
 pub use crate::args::{ArgumentError, Input};
 pub use crate::call::context::Need;
-pub use crate::decode::check::{DecodeCheck, NoDecodeCheck};
+pub use crate::decode::check::{Comparison, DecodeCheck, NoDecodeCheck, VerdictComparison};
 pub use crate::decode::{
-    Absent, Both, BySerde, Decode, HasDefault, ReadError, Reader, Slot, Tag, Variant, Wrapper,
+    Absent, Both, BySerde, Decode, HasDefault, HasFrom, HasTryFrom, ReadError, Reader, Slot, Tag,
+    Variant, Wrapper,
 };
 pub use crate::output::{Outcome, Output, ReturnValue};
 pub use crate::registry::linked::{LinkedTool, link_section};
-pub use crate::schema::decode_check::with_decode_check;
+pub use crate::schema::decode_check::{with_comparison, with_decode_check};
 pub use crate::schema::examples::Literal;
 pub use crate::schema::{Property, Schema, Text};
 pub use crate::spec::{Details, Freeform, Grammar, Location, Programmatic};

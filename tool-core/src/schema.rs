@@ -97,6 +97,9 @@ pub struct Schema {
     pub(crate) is_secret: bool,
     /// Decodes a value to find out whether the type rejects what the schema allows.
     pub(crate) decode_check: Option<decode_check::DecodeCheckFn>,
+    /// Decodes a value to find out whether the type's `Deserialize` does so in another way.
+    #[cfg(all(feature = "docs", debug_assertions))]
+    pub(crate) comparison: Option<decode_check::DecodeCheckFn>,
 }
 
 /// The direction of the described values.
@@ -229,6 +232,8 @@ impl Schema {
             extra_forms: ExtraForms::None,
             is_secret: false,
             decode_check: None,
+            #[cfg(all(feature = "docs", debug_assertions))]
+            comparison: None,
         }
     }
 

@@ -54,15 +54,14 @@ use crate::schema::Schema;
 
 /// A type that can be used in the signature of a tool.
 ///
-/// Derive it together with serde's traits. The derive follows serde's attributes, so the schema
-/// describes what decoding accepts:
+/// The derive follows serde's attributes, and decodes values by the schema. A type of arguments needs no
+/// other derive:
 ///
 /// ```
-/// use serde::Deserialize;
 /// use tool_core::ToolType;
 ///
 /// /// A place on Earth.
-/// #[derive(Deserialize, ToolType)]
+/// #[derive(ToolType)]
 /// struct Place {
 ///     /// Degrees north.
 ///     latitude: f64,
@@ -73,8 +72,9 @@ use crate::schema::Schema;
 /// assert!(Place::SCHEMA.to_json().starts_with(r#"{"type":"object","properties":{"latitude":"#));
 /// ```
 ///
-/// Derive all of them. If you write `Deserialize` or `Serialize` by hand, nothing checks that it
-/// accepts or writes the values that the derived schema describes.
+/// A type of results derives `Serialize`, too. If you write it by hand, nothing checks that it writes the
+/// values that the derived schema describes. A `Deserialize` that you write by hand is not used, unless you
+/// ask for it with `#[param(serde)]`; see [Decoding](macro@crate::tool#decoding).
 ///
 /// Results follow serde's attributes too: the output schema of a tool describes what `Serialize`
 /// writes, even if that differs from what `Deserialize` accepts. Where the type alone does not
@@ -82,11 +82,11 @@ use crate::schema::Schema;
 /// `#[param(range = …)]` of a returned field. A result that does not match is an error of the kind
 /// [`InvalidResult`](crate::ToolErrorKind::InvalidResult).
 ///
-/// To use a type of another crate, wrap it in a newtype and implement the trait by hand. The schema
-/// must describe what its `Deserialize` accepts. If a tool returns the type, each result is validated:
+/// To use a type of another crate, wrap it in a newtype and implement the trait by hand. Values are validated by the
+/// schema before serde decodes them. If a tool returns the type, each result is validated:
 ///
 /// ```
-/// use tool_core::{ToolType, schema::{Schema, Text}};
+/// use tool_core::{ToolType, by_serde, schema::{Schema, Text}};
 ///
 /// #[derive(serde::Deserialize)]
 /// struct Port(u16);
@@ -94,11 +94,13 @@ use crate::schema::Schema;
 /// impl ToolType for Port {
 ///     const SCHEMA: &'static Schema = &u16::SCHEMA.describe(Text::new("A TCP port."));
 /// }
+///
+/// by_serde!(Port);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used in the signature of a tool",
     label = "does not implement `ToolType`",
-    note = "for your own struct or enum, add `#[derive(serde::Deserialize, tool_core::ToolType)]`",
+    note = "for your own struct or enum, add `#[derive(tool_core::ToolType)]`",
     note = "for a type of another crate, enable the feature of `tool-core` named after that crate, wrap the type in your own struct, or use `serde_json::Value`",
     note = "for a value that the application provides, write `#[param(context)]`"
 )]

@@ -47,7 +47,11 @@ pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::toolset(arguments.into(), item.into()).into()
 }
 
-/// Implements `ToolType` for a struct or an enum, so that it can be used in the signature of a tool.
+/// Implements `ToolType` and `Decode` for a struct or an enum, so that it can be used in the signature of a tool.
+///
+/// The type decodes itself by its schema. serde decodes it if it is untagged, or if a field is flattened or
+/// has a function (`with`, `deserialize_with`), and if `#[param(serde)]` on the type asks for it. A
+/// `Deserialize` that is written by hand is not used otherwise.
 ///
 /// serde's attributes are read with serde's own code: names, defaults, aliases, `skip`, `flatten`,
 /// `transparent`, `from`, `try_from` and all four enum representations. A field with `with` needs

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_core::call::Progress;
@@ -126,7 +126,7 @@ fn sometimes() -> &'static str {
     "now"
 }
 
-#[derive(Debug, Deserialize, ToolType)]
+#[derive(Debug, ToolType)]
 #[expect(dead_code, reason = "printed")]
 struct Contact {
     /// User's response
@@ -212,12 +212,12 @@ fn completed(answer: &Elicited) -> String {
     }
 }
 
-#[derive(Deserialize, ToolType)]
+#[derive(ToolType)]
 struct Name {
     name: String,
 }
 
-#[derive(Deserialize, ToolType)]
+#[derive(ToolType)]
 struct Color {
     color: String,
 }

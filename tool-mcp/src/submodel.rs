@@ -105,7 +105,7 @@ pub struct Submodels {
 }
 
 /// A question to a helper model.
-#[derive(Debug, Deserialize, ToolType)]
+#[derive(Debug, ToolType)]
 struct Question {
     /// The question, with everything that is needed to answer it: helpers see nothing else.
     question: String,
@@ -149,7 +149,7 @@ enum State {
 
 // A parameter, because strict tools of Cohere need one: the crate has to compile with the feature `cohere`.
 /// The helpers to list.
-#[derive(Debug, PartialEq, Eq, Deserialize, ToolType)]
+#[derive(Debug, PartialEq, Eq, ToolType)]
 #[serde(rename_all = "snake_case")]
 enum Which {
     All,

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{CallToolResponse, ClientCapabilities, InputRequiredResult};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use support::{Answer, BOTH, Lifecycle, Running, TestClient, call, connect, in_time, params, text};
 use tool_core::call::elicit::{Elicit, ElicitError, Elicited};
@@ -16,7 +15,7 @@ use tool_core::{CallContext, Registry, ToolCall, ToolType, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::UserId;
 
-#[derive(Deserialize, ToolType)]
+#[derive(ToolType)]
 struct Seat {
     /// The row.
     #[param(range = 1..=30)]
@@ -28,7 +27,7 @@ struct Seat {
     wish: Option<String>,
 }
 
-#[derive(Debug, Deserialize, ToolType)]
+#[derive(Debug, ToolType)]
 enum Letter {
     A,
     B,

@@ -25,7 +25,7 @@ struct Notes {
 }
 
 /// A seat.
-#[derive(serde::Deserialize, ToolType)]
+#[derive(ToolType)]
 struct Seat {
     /// The row.
     row: u8,

@@ -77,7 +77,7 @@ struct Signals {
 }
 
 /// A seat.
-#[derive(Debug, serde::Deserialize, ToolType)]
+#[derive(Debug, ToolType)]
 struct Seat {
     /// The row.
     row: u8,

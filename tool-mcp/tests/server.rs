@@ -16,7 +16,7 @@ fn add(b: i64, a: i64) -> i64 {
     a + b
 }
 
-#[derive(serde::Serialize, serde::Deserialize, tool_core::ToolType)]
+#[derive(serde::Serialize, tool_core::ToolType)]
 struct Point {
     x: i32,
     y: i32,

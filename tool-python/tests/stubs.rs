@@ -9,7 +9,7 @@ use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolType, tool, tools};
 
 /// Where to go.
-#[derive(serde::Deserialize, serde::Serialize, ToolType)]
+#[derive(serde::Serialize, ToolType)]
 struct Place {
     /// The city.
     city: String,
@@ -17,7 +17,7 @@ struct Place {
 }
 
 /// How to go.
-#[derive(serde::Deserialize, serde::Serialize, ToolType)]
+#[derive(serde::Serialize, ToolType)]
 enum Way {
     Walk,
     Ride {
@@ -27,7 +27,7 @@ enum Way {
 }
 
 /// A part of a list.
-#[derive(serde::Deserialize, serde::Serialize, ToolType)]
+#[derive(serde::Serialize, ToolType)]
 struct Tree {
     name: String,
     children: Vec<Tree>,

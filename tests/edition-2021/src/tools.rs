@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use serde::{Deserialize, Serialize};
-use tool_core::{ToolType, tool, toolset};
+use tool_core::{DecodeOwned, ToolType, tool, toolset};
 
 /// Temperature unit.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, ToolType)]
@@ -193,7 +193,7 @@ pub struct Counter<T, const N: usize>(pub Vec<T>);
 #[toolset(blocks = 2)]
 impl<T: ToolType + Clone + Serialize + fmt::Debug + Send + Sync, const N: usize> Counter<T, N>
 where
-    T: for<'de> Deserialize<'de>,
+    T: DecodeOwned,
 {
     /// Counts.
     #[doc = concat!("Also ", "more.")]
@@ -212,7 +212,7 @@ where
 impl<T: ToolType + Clone + Serialize + fmt::Debug + Send + Sync, const N: usize> Measured
     for Counter<T, N>
 where
-    T: for<'de> Deserialize<'de>,
+    T: DecodeOwned,
 {
     /// Measures.
     #[tool]

@@ -50,6 +50,13 @@ fn record(hook: &HookCall) -> Gate {
 /// they are rejected.
 pub type RoundTrip = fn(&Subject, &Value) -> Option<Result<(), String>>;
 
+/// Calls two tools with a text, and compares what they receive or say. Returns `true` if both accept the text.
+///
+/// # Errors
+///
+/// Returns the difference.
+pub type Comparison = fn(&Subject, &Subject, &str) -> Result<bool, String>;
+
 /// A row of the table.
 pub struct Row {
     /// The name of the row and of its tool.
@@ -58,6 +65,9 @@ pub struct Row {
     pub tool: ToolEntry,
     /// The round trip, for a type that serializes.
     pub round_trip: Option<RoundTrip>,
+    /// A tool with the same schema whose value serde decodes, for a type that serializes, and a comparison
+    /// of both.
+    pub by_serde: Option<(ToolEntry, Comparison)>,
     /// The type's `JsonSchema`, if it has one.
     pub typed: Option<SchemarsType>,
 }

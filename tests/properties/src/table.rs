@@ -23,10 +23,11 @@ mod written;
 
 use std::fmt::Debug;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_core::ToolResult;
+use tool_core::schema::Schema;
+use tool_core::{ToolResult, ToolType, by_serde};
 
 use crate::subject::{Row, Subject, received};
 use crate::written::Returning;
@@ -75,6 +76,14 @@ macro_rules! table {
                     name: stringify!($name),
                     tool: tool_core::ToolEntry::of::<$name>(),
                     round_trip: Some($crate::table::round_trip::<$ty>),
+                    by_serde: {
+                        /// Takes a value.
+                        #[tool_core::tool(unlinked)]
+                        fn $name($(#[param($($param)*)])? value: $crate::table::BySerde<$ty>) {
+                            $crate::subject::receive(value.0);
+                        }
+                        Some((tool_core::ToolEntry::of::<$name>(), $crate::table::is_same::<$ty>))
+                    },
                     typed: {
                         #[allow(unused_imports)]
                         use $crate::typed::Untyped as _;
@@ -86,6 +95,7 @@ macro_rules! table {
                     name: stringify!($read),
                     tool: tool_core::ToolEntry::of::<$read>(),
                     round_trip: None,
+                    by_serde: None,
                     typed: None,
                 },)*
             ]
@@ -189,6 +199,39 @@ pub fn returning() -> Vec<Returning> {
     returning.extend(constrained::returning());
     returning.extend(written::returning());
     returning
+}
+
+/// A type with the schema of another one, which serde decodes.
+#[derive(Default, Deserialize)]
+#[serde(transparent)]
+struct BySerde<T>(T);
+
+impl<T: ToolType> ToolType for BySerde<T> {
+    const SCHEMA: &'static Schema = T::SCHEMA;
+}
+
+by_serde!(BySerde<T> [T]);
+
+/// Calls both tools with a text. Returns `true` if both receive the same value, and `false` if both reject the
+/// text in the same words.
+fn is_same<T: PartialEq + Debug + 'static>(
+    own: &Subject,
+    by_serde: &Subject,
+    text: &str,
+) -> Result<bool, String> {
+    let seen = [own, by_serde].map(|subject| {
+        let result = subject.call(text, false);
+        let violations = result
+            .error()
+            .map(|error| (error.kind(), error.violations().to_vec()));
+        (violations, received::<T>())
+    });
+    let [own, by_serde] = &seen;
+    if own == by_serde {
+        Ok(own.0.is_none())
+    } else {
+        Err(format!("{text}: {own:?}\n    by serde: {by_serde:?}"))
+    }
 }
 
 /// Sends the value that these arguments decode to, and compares what the tool receives.

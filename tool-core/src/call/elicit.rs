@@ -6,13 +6,12 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use serde::Deserialize;
 //! use tool_core::call::elicit::{Elicit, ElicitError, ElicitRequest, Elicited, Elicitor};
 //! use tool_core::runtime::BoxFuture;
 //! use tool_core::{CallContext, Registry, ToolCall, ToolType, tool, tools};
 //!
 //! /// The seat of a passenger.
-//! #[derive(Deserialize, ToolType)]
+//! #[derive(ToolType)]
 //! struct Seat {
 //!     /// The row.
 //!     row: u8,

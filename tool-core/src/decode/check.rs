@@ -1,8 +1,10 @@
 //! Decodes values to find out whether their types reject what their schemas allow.
 
+use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::{DecodeOwned, decode_text};
 use crate::schema::decode_check::DecodeCheckFn;
@@ -53,4 +55,42 @@ fn respell<T: DecodeOwned + Serialize>(
         }
         Err(error) => Some(error.to_string()),
     }
+}
+
+/// Provides a comparison of a type's own decoding with its `Deserialize`. Falls back to [`NoDecodeCheck`] for a
+/// type that has none.
+pub struct Comparison<T: ?Sized>(PhantomData<T>);
+
+impl<T: DecodeOwned + DeserializeOwned + Debug> Comparison<T> {
+    /// The comparison.
+    pub const VALUE: Option<DecodeCheckFn> =
+        Some(|json, _| difference::<T>(json, |value| format!("{value:?}")));
+}
+
+impl<T: ?Sized> NoDecodeCheck for Comparison<T> {}
+
+/// Provides the same for a type whose values can't be shown: it is compared whether they are accepted.
+pub struct VerdictComparison<T: ?Sized>(PhantomData<T>);
+
+impl<T: DecodeOwned + DeserializeOwned> VerdictComparison<T> {
+    /// The comparison.
+    pub const VALUE: Option<DecodeCheckFn> =
+        Some(|json, _| difference::<T>(json, |_| String::new()));
+}
+
+impl<T: ?Sized> NoDecodeCheck for VerdictComparison<T> {}
+
+fn difference<T: DecodeOwned + DeserializeOwned>(
+    json: &str,
+    show: fn(&T) -> String,
+) -> Option<String> {
+    let by_serde = match (decode_text::<T>(json), serde_json::from_str::<T>(json)) {
+        (Ok(own), Ok(by_serde)) if show(&own) == show(&by_serde) => return None,
+        (Err(_), Err(_)) => return None,
+        (_, Ok(by_serde)) => format!("accepts it {}", show(&by_serde)),
+        (_, Err(error)) => format!("rejects it ({error})"),
+    };
+    Some(format!(
+        "the `Deserialize` of this type {by_serde}, but is not used; add `#[param(serde)]` to the type"
+    ))
 }

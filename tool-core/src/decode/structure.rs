@@ -14,11 +14,11 @@ pub struct Absent<T>(Option<T>);
 
 impl<T> Absent<T> {
     /// Returns the value, or else the default of its type.
-    pub fn or_default(self) -> T
+    pub fn or_default<'de>(self) -> T
     where
-        T: Default,
+        T: HasDefault<'de>,
     {
-        self.0.unwrap_or_default()
+        self.0.unwrap_or_else(T::make)
     }
 
     /// Returns the value, or else what a function returns.
@@ -32,10 +32,47 @@ impl<T> Absent<T> {
     }
 }
 
-/// A type with a default. The lifetime delays the check of the bound until the struct is decoded.
-pub trait HasDefault<'de>: Default {}
+/// `Default` with a lifetime, which delays the check of a bound until the struct is decoded: a type that is
+/// only returned need not have it. For the same reason it is no supertrait.
+pub trait HasDefault<'de> {
+    /// Returns the default.
+    fn make() -> Self;
+}
 
-impl<T: Default> HasDefault<'_> for T {}
+impl<T: Default> HasDefault<'_> for T {
+    fn make() -> T {
+        T::default()
+    }
+}
+
+/// `From` with such a lifetime.
+pub trait HasFrom<'de, T> {
+    /// Converts a value.
+    fn convert(value: T) -> Self;
+}
+
+impl<T, U: From<T>> HasFrom<'_, T> for U {
+    fn convert(value: T) -> U {
+        U::from(value)
+    }
+}
+
+/// `TryFrom` with such a lifetime.
+pub trait HasTryFrom<'de, T>: Sized {
+    /// Why a value is not accepted.
+    type Error: fmt::Display;
+
+    /// Converts a value.
+    fn try_convert(value: T) -> std::result::Result<Self, Self::Error>;
+}
+
+impl<T, U: TryFrom<T, Error: fmt::Display>> HasTryFrom<'_, T> for U {
+    type Error = U::Error;
+
+    fn try_convert(value: T) -> std::result::Result<U, U::Error> {
+        U::try_from(value)
+    }
+}
 
 /// What a field is decoded as, if that is not its type.
 pub trait Wrapper {

@@ -121,12 +121,11 @@ impl<T: ToolType + ?Sized> Wrapped<T> {
 /// Reads the final answer of a type that a request [asked](crate::dialect::RequestOptions::answer) for.
 ///
 /// ```
-/// use serde::Deserialize;
 /// use serde_json::json;
 /// use tool_core::dialect::{Anthropic, Dialect, TypedAnswer};
 /// use tool_core::{Registry, ToolType};
 ///
-/// #[derive(Debug, PartialEq, Deserialize, ToolType)]
+/// #[derive(Debug, PartialEq, ToolType)]
 /// struct Forecast {
 ///     city: String,
 ///     #[param(range = -90..=60)]

@@ -39,7 +39,7 @@ fn a_subset_has_recursion_unless_the_profile_rejects_it() {
 }
 
 /// How hot.
-#[derive(serde::Deserialize, ToolType)]
+#[derive(ToolType)]
 #[serde(rename_all = "lowercase")]
 #[allow(dead_code)]
 enum Heat {
@@ -50,7 +50,7 @@ enum Heat {
 }
 
 /// A dish.
-#[derive(serde::Deserialize, ToolType)]
+#[derive(ToolType)]
 #[allow(dead_code)]
 struct Dish {
     /// Its name.
@@ -65,14 +65,14 @@ struct Dish {
     vegan: Option<bool>,
 }
 
-#[derive(serde::Deserialize, ToolType)]
+#[derive(ToolType)]
 #[allow(dead_code)]
 struct Dip {
     parts: Vec<Vec<String>>,
     grams: u32,
 }
 
-#[derive(serde::Deserialize, ToolType)]
+#[derive(ToolType)]
 #[allow(dead_code)]
 struct Sized {
     #[param(length = 1..=4)]

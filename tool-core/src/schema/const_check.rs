@@ -81,8 +81,8 @@ pub const fn buffered(schema: &'static Schema) -> &'static Schema {
     assert!(
         !needs_text(schema),
         "serde can't read integers of 128 bits, or keys of a map that are integers or booleans, inside of a \
-         flattened field or of an enum that is tagged or untagged; use a smaller integer or `String` keys, or \
-         leave the enum with the default representation"
+         flattened field, of an untagged enum, or of a tagged enum that serde decodes; use a smaller integer or \
+         `String` keys, or leave the enum with the default representation"
     );
     schema
 }

@@ -9,6 +9,28 @@ use super::{IntegerRange, Kind, Schema};
 /// in the spelling of its type, if that is wanted and the type has one.
 pub(crate) type DecodeCheckFn = fn(&str, Option<&mut String>) -> Option<String>;
 
+/// Adds checks to a schema that compare the type's own decoding with its `Deserialize`, the first of which is
+/// used. Only a test makes them.
+pub const fn with_comparison(
+    schema: Schema,
+    value: Option<DecodeCheckFn>,
+    verdict: Option<DecodeCheckFn>,
+) -> Schema {
+    #[cfg(all(feature = "docs", debug_assertions))]
+    return Schema {
+        comparison: match value {
+            Some(_) => value,
+            None => verdict,
+        },
+        ..schema
+    };
+    #[cfg(not(all(feature = "docs", debug_assertions)))]
+    {
+        let _ = (value, verdict);
+        schema
+    }
+}
+
 /// Adds a decode check to a schema, if there is one.
 pub const fn with_decode_check(schema: Schema, check: Option<DecodeCheckFn>) -> Schema {
     match check {

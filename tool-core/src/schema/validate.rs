@@ -120,6 +120,15 @@ pub(crate) fn normalise(
     }
 }
 
+/// Decodes the values in valid arguments by their `Deserialize`, too. Returns the differences.
+#[cfg(all(feature = "docs", debug_assertions))]
+pub(crate) fn compare_decoding(schema: &Schema, text: &str) -> Violations {
+    let mut validator = Validator::new(text, true);
+    validator.compares = true;
+    validator.value(schema, &Path::ROOT, 0);
+    validator.violations
+}
+
 struct Validator<'t> {
     text: &'t str,
     cursor: Cursor<'t>,
@@ -128,6 +137,9 @@ struct Validator<'t> {
     output: Option<Rewrite<'t>>,
     is_lenient: bool,
     is_rounded: bool,
+    /// `true` if values are decoded by their `Deserialize` too, and differences are violations.
+    #[cfg(all(feature = "docs", debug_assertions))]
+    compares: bool,
     /// `true` while everything skipped is known to be JSON, if that matters; see [`text`].
     is_plain_json: bool,
     /// The result of checking the text with `serde_json`, once that was necessary.
@@ -166,6 +178,8 @@ impl<'t> Validator<'t> {
             output: rewrites.then(|| Rewrite::new(text)),
             is_lenient: false,
             is_rounded: false,
+            #[cfg(all(feature = "docs", debug_assertions))]
+            compares: false,
             is_plain_json: rewrites,
             json_check: None,
             respells: rewrites,
@@ -205,7 +219,14 @@ impl<'t> Validator<'t> {
 
     #[inline]
     fn shown_value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
-        match schema.decode_check {
+        let decode_check = schema.decode_check;
+        #[cfg(all(feature = "docs", debug_assertions))]
+        let decode_check = if self.compares {
+            schema.comparison
+        } else {
+            decode_check
+        };
+        match decode_check {
             // Without rewriting, the value is decoded next anyway.
             Some(decode_check) if self.output.is_some() => {
                 self.check_decoding(decode_check, schema, path, depth);

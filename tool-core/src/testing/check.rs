@@ -7,6 +7,9 @@ use crate::call::ToolCall;
 use crate::call::error::ToolError;
 use crate::docs::{self, Docs};
 use crate::registry::Registry;
+#[cfg(debug_assertions)]
+use crate::schema::validate::compare_decoding;
+use crate::spec::ToolSpec;
 
 /// Starts a check of a program's tools.
 ///
@@ -106,6 +109,9 @@ impl Check<'_> {
     /// can't compute: patterns and formats inside of other types, and values that a type's own code
     /// rejects.
     ///
+    /// In a debug build, the values are decoded by the `Deserialize` of their types, too. A type that derives
+    /// [`ToolType`](macro@crate::ToolType) does not use it, so a difference is a failure.
+    ///
     /// ```should_panic
     /// use std::net::IpAddr;
     /// use tool_core::{Registry, testing, tool, tools};
@@ -127,15 +133,37 @@ impl Check<'_> {
                 if let Err(error) = self.registry.validate(&call) {
                     let failure = wrong_example(&tool.name, example, &error);
                     self.failures.push(failure);
+                } else {
+                    self.compare_decoding(&tool, example);
                 }
             }
-            if let Err(reason) = docs::example(&tool) {
-                let message = format!("no example call of `{}`: {reason}", tool.name);
-                self.failures.push(message);
+            match docs::example(&tool) {
+                Ok(example) if tool.examples().len() == 0 => {
+                    self.compare_decoding(&tool, &example);
+                }
+                Ok(_) => {}
+                Err(reason) => {
+                    let message = format!("no example call of `{}`: {reason}", tool.name);
+                    self.failures.push(message);
+                }
             }
         }
         self
     }
+
+    /// Decodes an example by the `Deserialize` of each type in it, too.
+    #[cfg(debug_assertions)]
+    fn compare_decoding(&mut self, tool: &ToolSpec, example: &str) {
+        let differences = compare_decoding(&tool.parameters(), example);
+        for difference in differences.into_parts().0 {
+            let name = &tool.name;
+            self.failures
+                .push(format!("the example {example} of `{name}`: {difference}"));
+        }
+    }
+
+    #[cfg(not(debug_assertions))]
+    fn compare_decoding(&mut self, _: &ToolSpec, _: &str) {}
 
     /// Runs the [examples](crate::ToolSpec::examples) of these tools, and checks that they succeed. The
     /// calls have the effects of any other call, and the context values of the registry.

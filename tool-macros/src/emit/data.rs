@@ -256,6 +256,19 @@ fn schema(data: &Emitter<'_>) -> TokenStream {
             })
         }
     };
+    let named = if data.decoding.by_serde.is_some() || !data.generics.params.is_empty() {
+        named
+    } else {
+        code!({
+            #[allow(unused_imports)]
+            use __tool_core::NoDecodeCheck as _;
+            __tool_core::with_comparison(
+                #named,
+                __tool_core::Comparison::<Self>::VALUE,
+                __tool_core::VerdictComparison::<Self>::VALUE,
+            )
+        })
+    };
     if let Some(Conversion::TryFrom) = data.decoding.conversion {
         code!({
             #[allow(unused_imports)]

@@ -128,6 +128,14 @@ fn decode_bounds(data: &Data, generics: &mut Generics) {
             add(code!(#ty: __tool_core::HasDefault<'__de>));
         }
     }
+    if let (Shape::Transparent(field), Some(conversion)) = (&data.shape, &data.decoding.conversion)
+    {
+        let ty = &field.decoded;
+        add(match conversion {
+            Conversion::From => code!(Self: __tool_core::HasFrom<'__de, #ty>),
+            Conversion::TryFrom => code!(Self: __tool_core::HasTryFrom<'__de, #ty>),
+        });
+    }
     let variants = match &data.shape {
         Shape::Enum(_, variants) => &**variants,
         _ => &[],
@@ -141,7 +149,7 @@ fn decode_bounds(data: &Data, generics: &mut Generics) {
             _ => add(code!(#ty: __tool_core::HasDefault<'__de>)),
         }
     }
-    if data.decoding.default.is_some() && !names.is_empty() {
+    if data.decoding.default.is_some() {
         add(code!(Self: __tool_core::HasDefault<'__de>));
     }
     let mut spelled = HashSet::new();
@@ -170,13 +178,11 @@ fn body(data: &Data) -> TokenStream {
         (Shape::Transparent(field), Some(conversion)) => {
             let ty = &field.decoded;
             let (function, convert) = match conversion {
-                Conversion::From => ("wrapped", code!(::core::convert::From<#ty>>::from)),
-                Conversion::TryFrom => {
-                    ("converted", code!(::core::convert::TryFrom<#ty>>::try_from))
-                }
+                Conversion::From => ("wrapped", code!(__tool_core::HasFrom::convert)),
+                Conversion::TryFrom => ("converted", code!(__tool_core::HasTryFrom::try_convert)),
             };
             let function = Ident::new(function, site());
-            code!(__reader.#function(#own, #exact, |__value: #ty| <Self as #convert(__value)))
+            code!(__reader.#function(#own, #exact, |__value: #ty| #convert(__value)))
         }
         (shape @ Shape::Object(_), _) => {
             let build = build(shape, false);
@@ -285,6 +291,10 @@ fn build(
         Shape::Tuple(fields) => {
             let fields: Vec<_> = fields.iter().collect();
             let value = construct(path, &fields, unread, default);
+            // `()` is `null`.
+            if fields.is_empty() {
+                return code!(|[]: [(); 0]| #value);
+            }
             let locals = (0..fields.len()).map(local);
             let types = fields.iter().map(|field| item(field));
             code!(|(#(#locals,)*): (#(#types,)*)| #value)
@@ -351,7 +361,10 @@ fn construct(
                 uses_default = true;
                 code!(#of_struct.#member)
             }
-            _ => code!(::core::default::Default::default()),
+            _ => {
+                let ty = &one.ty;
+                code!(<#ty as __tool_core::HasDefault<'__de>>::make())
+            }
         };
         members.push(code!(#member: #value));
     }

@@ -1,10 +1,12 @@
 //! How values of a type that derives `ToolType` are decoded.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use quote::ToTokens;
 use serde_derive_internals::ast::{Container, Data as Ast, Field as AstField, Style};
 use serde_derive_internals::attr::{Default, Identifier, TagType};
 use syn::{Lifetime, Member};
+
+use crate::util::site::code;
 
 /// What the type's own decoding needs beside its shape.
 #[derive(Default)]
@@ -53,7 +55,6 @@ impl Decoding {
         let attrs = &container.attrs;
         let from = attrs.type_from().map(|_| Conversion::From);
         let try_from = attrs.type_try_from().map(|_| Conversion::TryFrom);
-        let ident = &container.ident;
         let fields = container.data.all_fields();
         let borrows = fields.flat_map(|field| field.attrs.borrowed_lifetimes().iter().cloned());
         let mut borrows: Vec<_> = borrows.collect();
@@ -69,8 +70,8 @@ impl Decoding {
             borrows,
             default: match attrs.default() {
                 Default::None => None,
-                Default::Default => Some(quote!(<#ident as ::core::default::Default>::default())),
-                Default::Path(path) => Some(quote!(#path())),
+                Default::Default => Some(code!(<Self as __tool_core::HasDefault<'__de>>::make())),
+                Default::Path(path) => Some(code!(#path())),
             },
             unread: Vec::new(),
         }

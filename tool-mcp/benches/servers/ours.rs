@@ -2,7 +2,6 @@
 
 #![allow(clippy::large_futures, clippy::unused_self)]
 
-use serde::Deserialize;
 use tokio::net::TcpListener;
 use tool_core::{Registry, ToolType, tool, tools, toolset};
 use tool_mcp::Server;
@@ -15,7 +14,7 @@ fn add(a: i64, b: i64) -> String {
 }
 
 /// The unit of a temperature.
-#[derive(Deserialize, ToolType)]
+#[derive(ToolType)]
 enum Unit {
     Celsius,
     Fahrenheit,

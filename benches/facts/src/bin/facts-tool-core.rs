@@ -8,7 +8,7 @@ use tool_core::{Registry, ToolCall, ToolType, tool};
 
 // The tool.
 /// Temperature unit.
-#[derive(Debug, serde::Deserialize, ToolType)]
+#[derive(Debug, ToolType)]
 #[serde(rename_all = "lowercase")]
 enum Unit {
     Celsius,

@@ -63,6 +63,7 @@ pub(super) fn rows() -> Vec<Row> {
             name,
             tool,
             round_trip: None,
+            by_serde: None,
             typed: None,
         })
         .collect()

@@ -3,7 +3,7 @@
 use tool_core::{ToolType, tool};
 
 /// Temperature unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ToolType, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ToolType)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     #[default]
