@@ -13,8 +13,8 @@ mod structure;
 mod variant;
 
 pub(crate) use self::object::DecodeSlot;
-pub use self::object::Slot;
 pub(crate) use self::object::{DecodeFailure, decode_strict, decode_trusted};
+pub use self::object::{DescribedSlot, OtherSlot, Slot};
 pub use self::reader::{ReadError, Reader};
 pub use self::structure::{Absent, Both, BySerde, HasDefault, HasFrom, HasTryFrom, Tag, Wrapper};
 pub use self::variant::Variant;

@@ -48,6 +48,7 @@ pub mod prose {
 /// Traits whose methods are found if a type has no inherent ones. They are imported as `_`, so that
 /// no name of the user is shadowed.
 pub mod autoref_fallbacks {
+    pub use crate::decode::{DescribedSlot as _, OtherSlot as _};
     pub use crate::output::{
         ConfinedError as _, DisplayedError as _, NoOutput as _, SuccessOfResult as _,
         SuccessOfValue as _,

@@ -88,7 +88,9 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
-        if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0]) {
+        if let __tool_core::Err(__tool_error) = __tool_input
+            .read(&mut [(&mut __tool_0).reference()])
+        {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
@@ -263,7 +265,12 @@ const _: () = {
                         let mut __tool_0 = __tool_core::Slot::<u8>::new();
                         let mut __tool_1 = __tool_core::Slot::<Vec<T::Key>>::new();
                         if let __tool_core::Err(__tool_error) = __tool_input
-                            .read(&mut [&mut __tool_0, &mut __tool_1])
+                            .read(
+                                &mut [
+                                    (&mut __tool_0).reference(),
+                                    (&mut __tool_1).reference(),
+                                ],
+                            )
                         {
                             return __tool_core::Err(__tool_error);
                         }

@@ -61,7 +61,7 @@ const _: () = {
         let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
         let mut __tool_1 = __tool_core::Slot::<Option<u8>>::new();
         if let __tool_core::Err(__tool_error) = __tool_input
-            .read(&mut [&mut __tool_0, &mut __tool_1])
+            .read(&mut [(&mut __tool_0).reference(), (&mut __tool_1).reference()])
         {
             return __tool_core::Err(__tool_error);
         }
@@ -196,7 +196,7 @@ const _: () = {
                     {
                         let mut __tool_0 = __tool_core::Slot::<bool>::new();
                         if let __tool_core::Err(__tool_error) = __tool_input
-                            .read(&mut [&mut __tool_0])
+                            .read(&mut [(&mut __tool_0).reference()])
                         {
                             return __tool_core::Err(__tool_error);
                         }

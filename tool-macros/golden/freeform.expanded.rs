@@ -63,7 +63,9 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
-        if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0]) {
+        if let __tool_core::Err(__tool_error) = __tool_input
+            .read(&mut [(&mut __tool_0).reference()])
+        {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
@@ -149,7 +151,9 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<String>::new();
-        if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0]) {
+        if let __tool_core::Err(__tool_error) = __tool_input
+            .read(&mut [(&mut __tool_0).reference()])
+        {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(

@@ -113,16 +113,16 @@ const _: () = {
         if let __tool_core::Err(__tool_error) = __tool_input
             .read(
                 &mut [
-                    &mut __tool_0,
-                    &mut __tool_1,
-                    &mut __tool_2,
-                    &mut __tool_3,
-                    &mut __tool_4,
-                    &mut __tool_5,
-                    &mut __tool_6,
-                    &mut __tool_7,
+                    (&mut __tool_0).reference(),
+                    (&mut __tool_1).reference(),
+                    (&mut __tool_2).reference(),
+                    (&mut __tool_3).reference(),
+                    (&mut __tool_4).reference(),
+                    (&mut __tool_5).reference(),
+                    (&mut __tool_6).reference(),
+                    (&mut __tool_7).reference(),
                     #[cfg(unix)]
-                    &mut __tool_8,
+                    (&mut __tool_8).reference(),
                 ],
             )
         {
@@ -134,7 +134,11 @@ const _: () = {
                         __tool_0.take(),
                         __tool_core::BorrowArg::borrow(&__tool_1.take()),
                         __tool_2.take(),
-                        __tool_3.take().as_ref().map(__tool_core::BorrowArg::borrow),
+                        __tool_core::Slot::<
+                            __tool_core::Option<__tool_core::OwnedArg<'_, str>>,
+                        >::take_or_default(__tool_3)
+                            .as_ref()
+                            .map(__tool_core::BorrowArg::borrow),
                         __tool_core::BorrowArg::borrow(&__tool_4.take()),
                         __tool_5.take(),
                         __tool_core::Slot::<Vec<String>>::take_or_default(__tool_6),

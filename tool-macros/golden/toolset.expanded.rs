@@ -76,7 +76,7 @@ const _: () = {
             let mut __tool_0 = __tool_core::Slot::<i32>::new();
             let mut __tool_1 = __tool_core::Slot::<Option<Home>>::new();
             if let __tool_core::Err(__tool_error) = __tool_input
-                .read(&mut [&mut __tool_0, &mut __tool_1])
+                .read(&mut [(&mut __tool_0).reference(), (&mut __tool_1).reference()])
             {
                 return __tool_core::Err(__tool_error);
             }

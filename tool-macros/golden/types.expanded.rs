@@ -43,12 +43,7 @@ const _: () = {
                 "Place",
             )
         };
-        const EXACT: ::core::primitive::bool = {
-            #[allow(unused_imports)]
-            use __tool_core::NotExact as _;
-            __tool_core::Exactness::<i32>::VALUE
-                && __tool_core::Exactness::<Option<T>>::VALUE
-        };
+        const EXACT: ::core::primitive::bool = true;
         const WRITES: ::core::primitive::u8 = {
             #[allow(unused_imports)]
             use __tool_core::NotExact as _;
@@ -59,6 +54,29 @@ const _: () = {
     #[automatically_derived]
     impl<T: Clone> __tool_core::NamedType for Place<T> {
         const NAME: &'static ::core::primitive::str = "Place";
+    }
+    #[automatically_derived]
+    impl<'__de, T: Clone> __tool_core::Decode<'__de> for Place<T>
+    where
+        Option<T>: __tool_core::ToolType,
+        i32: __tool_core::Decode<'__de>,
+        i32: __tool_core::HasDefault<'__de>,
+        Option<T>: __tool_core::Decode<'__de>,
+        Cache: __tool_core::HasDefault<'__de>,
+    {
+        fn decode(
+            __reader: &mut __tool_core::Reader<'__de>,
+        ) -> __tool_core::Result<Self, __tool_core::ReadError> {
+            __reader
+                .structure(
+                    <Self as __tool_core::ToolType>::SCHEMA,
+                    |(__0, __1): (__tool_core::Absent<i32>, Option<T>)| Place {
+                        sea_level: __0.or_default(),
+                        name: __1,
+                        cache: <Cache as __tool_core::HasDefault<'__de>>::make(),
+                    },
+                )
+        }
     }
 };
 #[derive(ToolType)]
@@ -76,13 +94,20 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::ToolType for Metres {
         const SCHEMA: &'static __tool_core::Schema = &const {
-            __tool_core::named(*<f64 as __tool_core::ToolType>::SCHEMA, "Metres")
+            {
+                #[allow(unused_imports)]
+                use __tool_core::NoDecodeCheck as _;
+                __tool_core::with_comparison(
+                    __tool_core::named(
+                        *<f64 as __tool_core::ToolType>::SCHEMA,
+                        "Metres",
+                    ),
+                    __tool_core::Comparison::<Self>::VALUE,
+                    __tool_core::VerdictComparison::<Self>::VALUE,
+                )
+            }
         };
-        const EXACT: ::core::primitive::bool = {
-            #[allow(unused_imports)]
-            use __tool_core::NotExact as _;
-            __tool_core::Exactness::<f64>::VALUE
-        };
+        const EXACT: ::core::primitive::bool = true;
         const WRITES: ::core::primitive::u8 = {
             #[allow(unused_imports)]
             use __tool_core::NotExact as _;
@@ -92,6 +117,26 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::NamedType for Metres {
         const NAME: &'static ::core::primitive::str = "Metres";
+    }
+    #[automatically_derived]
+    impl<'__de> __tool_core::Decode<'__de> for Metres
+    where
+        f64: __tool_core::Decode<'__de>,
+    {
+        fn decode(
+            __reader: &mut __tool_core::Reader<'__de>,
+        ) -> __tool_core::Result<Self, __tool_core::ReadError> {
+            __reader
+                .wrapped(
+                    <Self as __tool_core::ToolType>::SCHEMA,
+                    {
+                        #[allow(unused_imports)]
+                        use __tool_core::NotExact as _;
+                        __tool_core::Exactness::<f64>::VALUE
+                    },
+                    |__0: f64| Metres { 0: __0 },
+                )
+        }
     }
     #[allow(unused_lifetimes)]
     impl __tool_core::MapKey for Metres
@@ -119,20 +164,28 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::ToolType for Unit {
         const SCHEMA: &'static __tool_core::Schema = &const {
-            __tool_core::named(
-                __tool_core::strings(
-                    const {
-                        &[
-                            __tool_core::text("celsius", ""),
-                            __tool_core::text("degrees-fahrenheit", ""),
-                        ]
-                    },
-                    const { &[] },
-                    false,
-                    __tool_core::text("", ""),
-                ),
-                "Unit",
-            )
+            {
+                #[allow(unused_imports)]
+                use __tool_core::NoDecodeCheck as _;
+                __tool_core::with_comparison(
+                    __tool_core::named(
+                        __tool_core::strings(
+                            const {
+                                &[
+                                    __tool_core::text("celsius", ""),
+                                    __tool_core::text("degrees-fahrenheit", ""),
+                                ]
+                            },
+                            const { &[] },
+                            false,
+                            __tool_core::text("", ""),
+                        ),
+                        "Unit",
+                    ),
+                    __tool_core::Comparison::<Self>::VALUE,
+                    __tool_core::VerdictComparison::<Self>::VALUE,
+                )
+            }
         };
         const EXACT: ::core::primitive::bool = true;
         const WRITES: ::core::primitive::u8 = __tool_core::WRITES_EXACTLY;
@@ -140,6 +193,24 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::NamedType for Unit {
         const NAME: &'static ::core::primitive::str = "Unit";
+    }
+    #[automatically_derived]
+    impl<'__de> __tool_core::Decode<'__de> for Unit {
+        fn decode(
+            __reader: &mut __tool_core::Reader<'__de>,
+        ) -> __tool_core::Result<Self, __tool_core::ReadError> {
+            let __variant = match __reader
+                .external(<Self as __tool_core::ToolType>::SCHEMA)
+            {
+                __tool_core::Ok(__variant) => __variant,
+                __tool_core::Err(__error) => return __tool_core::Err(__error),
+            };
+            match __variant.number {
+                0usize => __tool_core::Ok(Unit::Celsius {}),
+                1usize => __tool_core::Ok(Unit::DegreesFahrenheit {}),
+                _ => __reader.rejected(),
+            }
+        }
     }
     impl __tool_core::MapKey for Unit {}
 };
@@ -161,12 +232,20 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::ToolType for Bits {
         const SCHEMA: &'static __tool_core::Schema = &const { __tool_core::Schema::ANY };
-        const EXACT: ::core::primitive::bool = false;
+        const EXACT: ::core::primitive::bool = true;
         const WRITES: ::core::primitive::u8 = 0;
     }
     #[automatically_derived]
     impl __tool_core::NamedType for Bits {
         const NAME: &'static ::core::primitive::str = "Bits";
+    }
+    #[automatically_derived]
+    impl<'__de> __tool_core::Decode<'__de> for Bits {
+        fn decode(
+            __reader: &mut __tool_core::Reader<'__de>,
+        ) -> __tool_core::Result<Self, __tool_core::ReadError> {
+            __reader.rejected()
+        }
     }
 };
 ::core::compile_error! {

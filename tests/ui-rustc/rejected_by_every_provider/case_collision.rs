@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tool_core::schema::{Schema, Text};
-use tool_core::{ToolType, tool, tools};
+use tool_core::{ToolType, by_serde, tool, tools};
 
 #[derive(Deserialize)]
 struct Unit(String);
@@ -11,6 +11,8 @@ impl ToolType for Unit {
     const SCHEMA: &'static Schema =
         &Schema::strings(&[Text::new("mw"), Text::new("kW"), Text::new("MW")]);
 }
+
+by_serde!(Unit);
 
 #[derive(Deserialize, ToolType)]
 struct Power {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tool_core::schema::{Property, Schema, Text};
-use tool_core::{ToolType, tool, tools};
+use tool_core::{ToolType, by_serde, tool, tools};
 
 #[derive(Deserialize)]
 struct Headers {
@@ -17,6 +17,8 @@ impl ToolType for Headers {
         &Schema::STRING,
     )]);
 }
+
+by_serde!(Headers);
 
 #[derive(Deserialize, ToolType)]
 struct Page<T> {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tool_core::schema::Schema;
-use tool_core::{ToolType, tool, tools};
+use tool_core::{ToolType, by_serde, tool, tools};
 
 #[derive(Deserialize)]
 struct Never(String);
@@ -10,6 +10,8 @@ struct Never(String);
 impl ToolType for Never {
     const SCHEMA: &'static Schema = &Schema::any_of(&[]);
 }
+
+by_serde!(Never);
 
 /// Waits.
 #[tool(unlinked)]

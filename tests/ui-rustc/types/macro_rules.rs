@@ -17,4 +17,4 @@ macro_rules! tools_for {
 tools_for!(number: u8, place: Place);
 
 fn main() {}
-// 3 errors
+// 2 errors

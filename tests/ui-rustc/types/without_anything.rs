@@ -15,4 +15,3 @@ fn weather(place: Place) -> usize {
 fn main() {
     let _ = tools![weather];
 }
-// 2 errors, since describing and decoding are two traits

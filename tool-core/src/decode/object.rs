@@ -7,6 +7,7 @@ use super::reader::{ReadError, Reader, Result, Tag};
 use crate::schema::sets::BitSet;
 use crate::schema::validate::conforms_within;
 use crate::schema::{Property, Schema};
+use crate::types::ToolType;
 
 /// A value that can't be decoded.
 pub(crate) struct DecodeFailure {
@@ -287,6 +288,35 @@ impl<T> Slot<T> {
         self.0
     }
 }
+
+impl<'de, T: Decode<'de>> Slot<T> {
+    /// Returns a reference to the slot. Falls back to the method of [`DescribedSlot`] or [`OtherSlot`], so that a
+    /// type with neither trait is one error: that it is no `ToolType`.
+    #[inline(always)]
+    pub const fn reference(&mut self) -> &mut Slot<T> {
+        self
+    }
+}
+
+/// The fallback for a type that can't be decoded, which is an error where the reference is used.
+pub trait DescribedSlot: Sized {
+    /// Returns a reference to the slot.
+    fn reference(&mut self) -> &mut Self {
+        self
+    }
+}
+
+impl<T: ToolType> DescribedSlot for Slot<T> {}
+
+/// The fallback for a type that can't be described either, which is an error where its schema is used.
+pub trait OtherSlot {
+    /// Panics. The tool does not compile.
+    fn reference(&self) -> &'static mut Slot<()> {
+        unreachable!("a type that is not described is an error")
+    }
+}
+
+impl<T> OtherSlot for &mut Slot<T> {}
 
 impl<'de, T: Decode<'de>> DecodeSlot<'de> for Slot<T> {
     fn decode(&mut self, reader: &mut Reader<'de>) -> Result<()> {

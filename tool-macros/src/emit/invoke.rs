@@ -13,7 +13,7 @@ use crate::util::site::{Trees, code, site, trees, trees_at};
 // Output: fn __tool_invoke(__tool_input: &Input) -> AsyncStart<'_> {
 //             let mut __tool_0 = Slot::<OwnedArg<'_, str>>::new();
 //             let mut __tool_1 = Slot::<Option<u8>>::new();
-//             if let Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0, &mut __tool_1]) {
+//             if let Err(__tool_error) = __tool_input.read(&mut [(&mut __tool_0).reference(), (&mut __tool_1).reference()]) {
 //                 return Err(__tool_error);
 //             }
 //             Ok(boxed(async move { outcome of f(borrow(&__tool_0.take()), __tool_1.take()).await }))
@@ -32,7 +32,12 @@ pub(super) fn function(tool: &Tool) -> Trees {
         // With these spans, "can't be decoded" underlines the type.
         let (first, last) = parameter.ends;
         let slot = slot(at, parameter, last);
-        with_cfgs(&parameter.cfgs, trees_at!(first=> &mut #slot))
+        let reference = if is_by_serde(parameter) {
+            trees_at!(first=> &mut #slot)
+        } else {
+            trees_at!(first=> (&mut #slot).reference())
+        };
+        with_cfgs(&parameter.cfgs, reference)
     });
     let slot_references = commas(slot_references);
     let context = tool.context.iter().enumerate().map(|(at, parameter)| {

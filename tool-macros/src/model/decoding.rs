@@ -62,7 +62,7 @@ impl Decoding {
         borrows.dedup();
         Decoding {
             by_serde: if is_asked {
-                Some(String::from("of `#[param(serde)]`"))
+                Some(String::from("it has `#[param(serde)]`"))
             } else {
                 reason(container)
             },
@@ -102,7 +102,7 @@ impl Fallback {
 fn reason(container: &Container<'_>) -> Option<String> {
     let attrs = &container.attrs;
     if attrs.de_bound().is_some() {
-        return Some("of its `#[serde(bound)]`".into());
+        return Some("it has a `#[serde(bound)]`".into());
     }
     if !matches!(attrs.identifier(), Identifier::No) {
         return Some("it is an identifier of serde".into());
