@@ -120,7 +120,7 @@ impl<'de> Reader<'de> {
         tags: &mut [Tag],
     ) -> Result<Option<usize>> {
         if let Some(property) = properties.get(expected) {
-            let mut next = self.cursor.clone();
+            let mut next = self.cursor;
             if (*is_first || next.eat(b','))
                 && next.peek() == b'"'
                 && next.eat_key(property.name.json())
@@ -292,7 +292,7 @@ impl<T> Slot<T> {
 impl<'de, T: Decode<'de>> Slot<T> {
     /// Returns a reference to the slot. Falls back to the method of [`DescribedSlot`] or [`OtherSlot`], so that a
     /// type with neither trait is one error: that it is no `ToolType`.
-    #[inline(always)]
+    #[inline]
     pub const fn reference(&mut self) -> &mut Slot<T> {
         self
     }

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Error};
 use super::Decode;
 use super::object::{DecodeSlot, Slot};
 use super::reader::{ReadError, Reader, Result};
-use crate::schema::{Kind, Property, Schema};
+use crate::schema::{Kind, Schema};
 
 /// A field that may be absent.
 pub struct Absent<T>(Option<T>);
@@ -205,15 +205,6 @@ fields! {
     A B C D E F G H I J K L;
 }
 
-/// Returns the properties of the schema of an object.
-fn properties(schema: &Schema) -> &'static [Property] {
-    match schema.kind {
-        Kind::Object(properties) => properties,
-        // The derive writes another schema than it decodes.
-        _ => &[],
-    }
-}
-
 impl<'de> Reader<'de> {
     /// Reads a struct with named fields.
     #[inline]
@@ -222,8 +213,10 @@ impl<'de> Reader<'de> {
         schema: &'static Schema,
         build: impl FnOnce(F) -> T,
     ) -> Result<T> {
-        let properties = properties(schema);
-        F::fill(|slots| self.object(properties, slots)).map(build)
+        match schema.kind {
+            Kind::Object(properties) => F::fill(|slots| self.object(properties, slots)).map(build),
+            _ => self.rejected(),
+        }
     }
 
     /// Reads a value as another type. Validates it first unless that type is as exact as the schema.
@@ -249,8 +242,8 @@ impl<'de> Reader<'de> {
         is_exact: bool,
         build: impl FnOnce(V) -> std::result::Result<T, E>,
     ) -> Result<T> {
-        let built = self.wrapped(schema, is_exact, build)?;
-        built.map_err(ReadError::custom)
+        let result = self.wrapped(schema, is_exact, build)?;
+        result.map_err(ReadError::custom)
     }
 
     /// Returns the error of a type that can't be decoded.

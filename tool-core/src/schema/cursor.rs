@@ -93,7 +93,7 @@ impl<'t> Cursor<'t> {
     /// Skips a number of bytes, white space and a colon, or nothing.
     #[cold]
     fn eat_spaced_colon(&mut self, bytes: usize) -> bool {
-        let mut behind = self.clone();
+        let mut behind = *self;
         behind.at += bytes;
         let has_colon = behind.eat(b':');
         if has_colon {
@@ -421,7 +421,7 @@ impl<'t> Cursor<'t> {
 
     /// Skips the same with white space in it.
     fn eat_spaced(&mut self, before: u8, name: &Text) -> bool {
-        let mut next = self.clone();
+        let mut next = *self;
         let found = next.eat(before) && next.peek() == b'"' && next.eat_key(name.as_str());
         if found {
             *self = next;
@@ -432,7 +432,7 @@ impl<'t> Cursor<'t> {
     /// Reads a member's key without escapes, with the colon after it and, unless the member is the
     /// first, the comma before it.
     pub(crate) fn eat_plain_key(&mut self, is_first: bool) -> Option<&'t str> {
-        let mut next = self.clone();
+        let mut next = *self;
         if !is_first && !next.eat(b',') {
             return None;
         }

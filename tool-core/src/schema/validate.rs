@@ -319,7 +319,7 @@ impl<'t> Validator<'t> {
     }
 
     fn integer(&mut self, schema: &Schema, range: &IntegerRange, path: &Path<'_>) {
-        let start = self.cursor.clone();
+        let start = self.cursor;
         let (number, digits) = match self.cursor.eat_integer() {
             Some(number) => (i128::from(number), Cow::Borrowed("")),
             None => {
@@ -375,7 +375,7 @@ impl<'t> Validator<'t> {
     }
 
     fn number(&mut self, range: &NumberRange, path: &Path<'_>) {
-        let start = self.cursor.clone();
+        let start = self.cursor;
         let number = match self.cursor.eat_decimal() {
             None => self.scalar().parse().ok(),
             plain => plain,

@@ -111,13 +111,13 @@ fn decode_bounds(data: &Data, generics: &mut Generics) {
     let mut add = |bound: TokenStream| bounds.push(bound);
     for field in data.fields() {
         let (ty, decoded) = (&field.decoded, item(field));
-        if !field.constraints.is_recursive {
-            add(code!(#decoded: __tool_core::Decode<'__de>));
-        } else {
+        if field.constraints.is_recursive {
             // A bound on the field's type would be circular.
             for name in &names {
                 add(code!(#name: __tool_core::Decode<'__de>));
             }
+        } else {
+            add(code!(#decoded: __tool_core::Decode<'__de>));
         }
         let is_of_type = match &field.default {
             Fallback::OfType => true,

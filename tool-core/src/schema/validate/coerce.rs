@@ -10,7 +10,7 @@ use crate::schema::{Kind, Schema};
 impl Validator<'_> {
     /// Converts a value of another kind if its meaning is clear, and records the coercion.
     pub(super) fn coerce(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
-        let start = self.cursor.clone();
+        let start = self.cursor;
         let text = self.skip_value();
         if let Some(inner) = unquote(text)
             && let inner = inner.trim_ascii()

@@ -124,7 +124,7 @@ pub(crate) fn path_at(mut path: String, text: &str, offset: usize) -> String {
                 return path;
             }
             let key = (open == b'{').then(|| cursor.key());
-            let inner = cursor.clone();
+            let inner = cursor;
             cursor.value();
             // An offset between two values belongs to the whole.
             if inner.position() < offset && offset <= cursor.position() {

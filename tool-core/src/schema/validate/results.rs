@@ -62,7 +62,7 @@ impl ResultValidator<'_> {
                 }
             }
             (Kind::Array(rule), b'[') => {
-                let start = self.cursor.clone();
+                let start = self.cursor;
                 let count = self.items(path, |_| Some(rule.items));
                 if !rule.lengths.accepts(count) {
                     self.report(path, |out| write_mismatch(out, schema, &count.to_string()));
@@ -201,9 +201,9 @@ impl ResultValidator<'_> {
     /// with the fewest.
     fn union(&mut self, schema: &Schema, schemas: &[&'static Schema], path: &Path<'_>) {
         let first = self.cursor.peek();
-        let start = self.cursor.clone();
+        let start = self.cursor;
         let text = self.cursor.value();
-        let end = self.cursor.clone();
+        let end = self.cursor;
         let members = members(text);
         let mark = self.violations.mark();
         let mut fewest: Option<Violations> = None;
@@ -217,7 +217,7 @@ impl ResultValidator<'_> {
                 return self.report(path, |out| out.push_str("too complex to check"));
             };
             self.budget = left;
-            self.cursor = start.clone();
+            self.cursor = start;
             self.value(form, path);
             if self.violations.mark() == mark {
                 return;

@@ -49,7 +49,7 @@ impl<'t> Validator<'t> {
     /// such a value.
     pub(super) fn scalar(&mut self) -> &'t str {
         let first = self.cursor.peek();
-        let start = self.cursor.clone();
+        let start = self.cursor;
         let is_plain = match first {
             b't' => self.cursor.eat_word("true"),
             b'f' => self.cursor.eat_word("false"),

@@ -87,13 +87,13 @@ impl<'t> Validator<'t> {
         path: &Path<'_>,
         depth: usize,
     ) {
-        let start = self.cursor.clone();
+        let start = self.cursor;
         let text = self.skip_value();
         // What is validated repeatedly must be JSON.
         if !self.is_json() {
             return;
         }
-        let end = self.cursor.clone();
+        let end = self.cursor;
         let members = members(text);
         // If only one schema can be meant, its violations are reported.
         let mut likely = schemas
@@ -128,7 +128,7 @@ impl<'t> Validator<'t> {
                 let coercions = self.coercions.len();
                 let is_intended = intended.is_some_and(|one| std::ptr::eq(one, candidate));
                 self.explains = explains && is_intended;
-                self.cursor = start.clone();
+                self.cursor = start;
                 self.value(candidate, path, depth);
                 if self.violations.mark() == violations {
                     (self.respells, self.explains) = (respells, explains);
@@ -221,7 +221,7 @@ impl<'t> Validator<'t> {
         let output = self.output.as_ref().map(Rewrite::mark);
         let mut alternatives = Vec::with_capacity(candidates.len());
         for candidate in candidates {
-            self.cursor = start.clone();
+            self.cursor = *start;
             self.value(candidate, path, depth);
             alternatives.push(self.violations.split_off(found));
             self.coercions.truncate(coercions);
