@@ -18,6 +18,61 @@ pub(super) struct Named {
     pub(super) note: Option<String>,
 }
 
+// More fields than the largest tuple, and than two of them.
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
+struct ManyFields {
+    f0: bool,
+    f1: Option<bool>,
+    f2: String,
+    f3: bool,
+    f4: Option<bool>,
+    f5: String,
+    f6: bool,
+    f7: Option<bool>,
+    f8: String,
+    f9: bool,
+    f10: Option<bool>,
+    f11: String,
+    f12: bool,
+    f13: Option<bool>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
+#[serde(tag = "kind")]
+enum ManyFieldsOfVariant {
+    Few {
+        f0: u8,
+    },
+    Many {
+        f0: bool,
+        f1: bool,
+        f2: bool,
+        f3: bool,
+        f4: bool,
+        f5: bool,
+        f6: bool,
+        f7: bool,
+        f8: bool,
+        f9: bool,
+        f10: bool,
+        f11: bool,
+        f12: bool,
+        f13: bool,
+        f14: bool,
+        f15: bool,
+        f16: bool,
+        f17: bool,
+        f18: bool,
+        f19: bool,
+        f20: bool,
+        f21: bool,
+        f22: bool,
+        f23: bool,
+        f24: bool,
+        f25: bool,
+    },
+}
+
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
 struct Empty {}
 
@@ -316,6 +371,8 @@ struct Sized<const N: usize> {
 super::table! {
     both {
         named: Named;
+        many_fields: ManyFields;
+        many_fields_of_variant: Vec<ManyFieldsOfVariant>;
         empty: Empty;
         unit_struct: Unit;
         newtype: Newtype;
