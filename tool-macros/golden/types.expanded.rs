@@ -56,6 +56,7 @@ const _: () = {
         const NAME: &'static ::core::primitive::str = "Place";
     }
     #[automatically_derived]
+    #[allow(clippy::type_repetition_in_bounds)]
     impl<'__de, T: Clone> __tool_core::Decode<'__de> for Place<T>
     where
         Option<T>: __tool_core::ToolType,
@@ -119,6 +120,7 @@ const _: () = {
         const NAME: &'static ::core::primitive::str = "Metres";
     }
     #[automatically_derived]
+    #[allow(clippy::type_repetition_in_bounds)]
     impl<'__de> __tool_core::Decode<'__de> for Metres
     where
         f64: __tool_core::Decode<'__de>,
@@ -195,6 +197,7 @@ const _: () = {
         const NAME: &'static ::core::primitive::str = "Unit";
     }
     #[automatically_derived]
+    #[allow(clippy::type_repetition_in_bounds)]
     impl<'__de> __tool_core::Decode<'__de> for Unit {
         fn decode(
             __reader: &mut __tool_core::Reader<'__de>,
@@ -240,6 +243,7 @@ const _: () = {
         const NAME: &'static ::core::primitive::str = "Bits";
     }
     #[automatically_derived]
+    #[allow(clippy::type_repetition_in_bounds)]
     impl<'__de> __tool_core::Decode<'__de> for Bits {
         fn decode(
             __reader: &mut __tool_core::Reader<'__de>,

@@ -58,6 +58,7 @@ fn implementation(data: &Data, mut generics: Generics, body: &TokenStream) -> To
     let (parameters, _, conditions) = generics.split_for_impl();
     code! {
         #[automatically_derived]
+        #[allow(clippy::type_repetition_in_bounds)]
         impl #parameters __tool_core::Decode<'__de> for #ident #arguments #conditions {
             fn decode(
                 __reader: &mut __tool_core::Reader<'__de>,
