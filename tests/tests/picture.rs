@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tool_core::{Registry, Tool, ToolCall, ToolType, tool, tools};
 
-#[derive(Deserialize, ToolType)]
+#[derive(ToolType)]
 #[serde(rename_all = "lowercase")]
 enum Unit {
     Celsius,
