@@ -1,10 +1,12 @@
 //! `Decode` for structs and enums.
 
 use std::collections::HashSet;
+use std::mem;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident};
-use syn::{Generics, Type, parse_quote_spanned};
+use syn::punctuated::Punctuated;
+use syn::{Generics, Member, Token, Type, parse_quote_spanned};
 
 use super::data::{add_bounds, is_written_so};
 use crate::model::data::{Data, Field, Shape, Tagging, Variant};
@@ -52,9 +54,7 @@ fn implementation(data: &Data, mut generics: Generics, body: &TokenStream) -> To
             parse_quote_spanned!(site()=> '__de: #lifetime),
         );
     }
-    generics
-        .params
-        .insert(0, parse_quote_spanned!(site()=> '__de));
+    add_lifetime(&mut generics);
     let (parameters, _, conditions) = generics.split_for_impl();
     code! {
         #[automatically_derived]
@@ -67,6 +67,19 @@ fn implementation(data: &Data, mut generics: Generics, body: &TokenStream) -> To
             }
         }
     }
+}
+
+/// Adds `'__de` to the parameters, with brackets and a comma that have the span of generated tokens.
+fn add_lifetime(generics: &mut Generics) {
+    let mut parameters = Punctuated::new();
+    parameters.push_value(parse_quote_spanned!(site()=> '__de));
+    if !generics.params.is_empty() {
+        parameters.push_punct(Token![,](site()));
+        parameters.extend(mem::take(&mut generics.params).into_pairs());
+    }
+    generics.params = parameters;
+    generics.lt_token.get_or_insert(Token![<](site()));
+    generics.gt_token.get_or_insert(Token![>](site()));
 }
 
 // Output: #[diagnostic::on_unimplemented(message = "`Place` must derive `serde::Deserialize`, …")]
@@ -326,6 +339,14 @@ fn tuple(items: &[(TokenStream, TokenStream)]) -> (TokenStream, TokenStream) {
     )
 }
 
+/// The name or the position of a field. serde gives positions the span of the macro.
+fn member(member: &Member) -> TokenStream {
+    match member {
+        Member::Named(name) => name.to_token_stream(),
+        Member::Unnamed(position) => respanned(position),
+    }
+}
+
 // Output: Place { name: __0, height: __1.or_default() }
 fn construct(
     path: &TokenStream,
@@ -337,7 +358,7 @@ fn construct(
     let mut uses_default = false;
     let mut members = Vec::new();
     for (at, field) in fields.iter().enumerate() {
-        let (member, local) = (&field.member, local(at));
+        let (member, local) = (member(&field.member), local(at));
         let value = if is_wrapped(field) {
             code!(__tool_core::Wrapper::inner(#local))
         } else {
@@ -355,7 +376,7 @@ fn construct(
         members.push(code!(#member: #value));
     }
     for one in unread {
-        let member = &one.member;
+        let member = member(&one.member);
         let value = match &one.default {
             Fallback::Function(path) => code!(#path()),
             Fallback::Any if default.is_some() => {
