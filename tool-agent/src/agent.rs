@@ -20,6 +20,8 @@ use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use serde_json::Value;
+#[cfg(feature = "tracing")]
+use tool_core::call::TraceContext;
 use tool_core::call::{CallPosition, CancellationToken};
 use tool_core::dialect::{
     AnswerError, Dialect, RequestError, RequestOptions, ResponseError, StreamEvent, ToolChoice,
@@ -30,7 +32,9 @@ use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
 use tool_core::{DecodeOwned, Registry, ToolCall, ToolError, ToolResult, ToolType};
 
 use self::events::{Caller, EventQueue, EventSink, Listener};
-use self::telemetry::Chat;
+#[cfg(feature = "tracing")]
+use self::telemetry::TraceLinks;
+use self::telemetry::{Chat, Invocation};
 use crate::model::{Model, ModelError, ModelErrorKind, Request, Response};
 #[cfg(feature = "tower")]
 use crate::model::{ModelService, Retry, ServiceModel};
@@ -63,6 +67,8 @@ pub struct Agent {
     compaction: Option<Compaction>,
     open_calls: OpenCalls,
     listener: Option<Listener>,
+    #[cfg(feature = "tracing")]
+    trace_links: Option<TraceLinks>,
 }
 
 /// What [`Agent::reply`] does with calls of the last response that have no result, such as after a crash.
@@ -117,6 +123,8 @@ impl Agent {
             compaction: None,
             open_calls: OpenCalls::default(),
             listener: None,
+            #[cfg(feature = "tracing")]
+            trace_links: None,
         }
     }
 
@@ -207,6 +215,49 @@ impl Agent {
     /// Calls a function with each event of its runs, whichever method drives them. It should return quickly.
     pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.listener = Some(Arc::new(listener));
+        self
+    }
+
+    /// Links the spans of a run that is driven several times, such as before and after a decision, or by another process
+    /// after a crash: each run saves the trace of the `invoke_agent` span that drives it, and the next one gets a link to
+    /// it. `trace_of` returns the trace of a span, and `link` adds a link from a span to an earlier trace.
+    ///
+    /// Traces of OpenTelemetry exist in the application only, so this crate can't do it. With `tracing-opentelemetry`:
+    ///
+    /// ```ignore
+    /// use std::collections::HashMap;
+    /// use opentelemetry::propagation::TextMapPropagator;
+    /// use opentelemetry::trace::TraceContextExt;
+    /// use opentelemetry_sdk::propagation::TraceContextPropagator;
+    /// use tool_core::call::TraceContext;
+    /// use tracing_opentelemetry::OpenTelemetrySpanExt;
+    ///
+    /// let agent = agent.trace_links(
+    ///     |span| {
+    ///         let mut headers = HashMap::new();
+    ///         TraceContextPropagator::new().inject_context(&span.context(), &mut headers);
+    ///         TraceContext::new(headers.remove("traceparent")?)
+    ///     },
+    ///     |span, earlier| {
+    ///         let headers = earlier.headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    ///         let headers: HashMap<_, _> = headers.collect();
+    ///         let earlier = TraceContextPropagator::new().extract(&headers);
+    ///         span.add_link(earlier.span().span_context().clone());
+    ///     },
+    /// );
+    /// ```
+    ///
+    /// If a closure panics, the run goes on without the link. Tracestate and baggage are not saved.
+    #[cfg(feature = "tracing")]
+    pub fn trace_links(
+        mut self,
+        trace_of: impl Fn(&tracing::Span) -> Option<TraceContext> + Send + Sync + 'static,
+        link: impl Fn(&tracing::Span, &TraceContext) + Send + Sync + 'static,
+    ) -> Self {
+        self.trace_links = Some(TraceLinks {
+            trace_of: Arc::new(trace_of),
+            link: Arc::new(link),
+        });
         self
     }
 
@@ -573,13 +624,14 @@ impl Agent {
         message: Value,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
-        let info = run.info().clone();
-        let driving = self.reply_untraced(run, message, queue);
-        telemetry::in_agent(info, self.dialect.provider(), driving).await
+        let invocation = Invocation::new(self, run);
+        let driving = self.reply_in(&invocation, run, message, queue);
+        invocation.run(driving).await
     }
 
-    async fn reply_untraced(
+    async fn reply_in(
         &self,
+        invocation: &Invocation,
         run: &mut Run,
         message: Value,
         queue: Option<EventQueue>,
@@ -587,7 +639,9 @@ impl Agent {
         self.check(run)?;
         match self.open_calls {
             OpenCalls::Finish => {
-                let outcome = self.drive(run, queue.clone(), Goal::Results).await?;
+                let outcome = self
+                    .drive(invocation, run, queue.clone(), Goal::Results)
+                    .await?;
                 if let Some(outcome) = outcome {
                     return Ok(outcome);
                 }
@@ -599,7 +653,7 @@ impl Agent {
             OpenCalls::Cancel => {}
         }
         run.push(message)?;
-        self.drive_untraced(run, queue).await
+        self.drive_in(invocation, run, queue).await
     }
 
     /// Runs [`ask`](Agent::ask) on this thread, for programs without an async runtime.
@@ -807,18 +861,20 @@ impl Agent {
         run: &mut Run,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
-        let info = run.info().clone();
-        let driving = self.drive_untraced(run, queue);
-        telemetry::in_agent(info, self.dialect.provider(), driving).await
+        let invocation = Invocation::new(self, run);
+        let driving = self.drive_in(&invocation, run, queue);
+        invocation.run(driving).await
     }
 
-    async fn drive_untraced(
+    async fn drive_in(
         &self,
+        invocation: &Invocation,
         run: &mut Run,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
         loop {
-            if let Some(outcome) = self.drive(run, queue.clone(), Goal::Answer).await? {
+            let driving = self.drive(invocation, run, queue.clone(), Goal::Answer);
+            if let Some(outcome) = driving.await? {
                 return Ok(outcome);
             }
         }
@@ -827,6 +883,7 @@ impl Agent {
     /// Drives a run. Returns `None` if the goal is reached before the run has an outcome.
     async fn drive(
         &self,
+        invocation: &Invocation,
         run: &mut Run,
         queue: Option<EventQueue>,
         goal: Goal,
@@ -843,6 +900,7 @@ impl Agent {
         let mut running = FuturesUnordered::new();
         let interrupted = run.resume(dialect, &self.registry)?;
         interrupted.into_iter().map(Event::Result).for_each(emit);
+        invocation.save_in(run);
         loop {
             if token.is_cancelled() {
                 run.cancel(dialect)?;

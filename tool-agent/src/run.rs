@@ -174,6 +174,9 @@ struct State {
     /// The fields of the next request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     continuation: Map<String, Value>,
+    /// The `traceparent` of the span that drives it, or drove it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    trace: Option<String>,
 }
 
 /// A saved run. Its version is checked before the rest is read.
@@ -482,6 +485,19 @@ impl Run {
     /// Returns `true` if the model has made a call since the last message of the user.
     pub(crate) fn has_called(&self) -> bool {
         self.state.spent.calls > 0
+    }
+
+    /// Returns the `traceparent` of the span that drove it last.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn trace(&self) -> Option<&str> {
+        self.state.trace.as_deref()
+    }
+
+    #[cfg(feature = "tracing")]
+    pub(crate) fn set_trace(&mut self, traceparent: &str) {
+        if self.trace() != Some(traceparent) {
+            self.record(Change::Traced(traceparent.to_owned()));
+        }
     }
 
     /// Returns `true` if a call of the run has a result.

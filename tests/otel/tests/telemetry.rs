@@ -10,6 +10,9 @@
 mod metrics;
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use opentelemetry::Value;
 use opentelemetry::metrics::MeterProvider;
@@ -23,10 +26,11 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use serde_json::json;
 use tool_agent::Agent;
-use tool_agent::run::Run;
+use tool_agent::run::{FileJournal, Journal, MemoryJournal, Run, RunOutcome};
 use tool_agent::testing::ScriptedModel;
 use tool_core::call::TraceContext;
 use tool_core::dialect::OpenAiChat;
+use tool_core::hooks::{Decision, Gate};
 use tool_core::{CallContext, Registry, RegistryBuilder, ToolCall, tool, tools};
 use tracing::Span;
 use tracing::subscriber::with_default;
@@ -367,6 +371,145 @@ fn a_conversation_is_one_trace() {
     assert!(matches!(spans[4].status, Status::Error { .. }));
     assert!(format!("{:?}", spans[4].events).contains("no response for request"));
     assert!(!format!("{spans:?}").contains(KEY));
+}
+
+/// Returns an agent that links spans, as the documentation of [`Agent::trace_links`] does.
+fn linking(registry: Registry, model: ScriptedModel) -> Agent {
+    Agent::new(registry, OpenAiChat::default(), model).trace_links(
+        |span| {
+            let mut headers = HashMap::new();
+            TraceContextPropagator::new().inject_context(&span.context(), &mut headers);
+            TraceContext::new(headers.remove("traceparent")?)
+        },
+        |span, earlier| {
+            let headers = earlier
+                .headers()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let headers: HashMap<_, _> = headers.collect();
+            let earlier = TraceContextPropagator::new().extract(&headers);
+            span.add_link(earlier.span().span_context().clone());
+        },
+    )
+}
+
+/// Returns the response of a model that calls `get_weather`.
+fn weather_call() -> serde_json::Value {
+    json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+        {"id": "call_1", "type": "function", "function": {
+            "name": "get_weather",
+            "arguments": json!({"city": "Lisbon", "api_key": KEY}).to_string(),
+        }},
+    ]}}]})
+}
+
+fn answer() -> serde_json::Value {
+    json!({"choices": [{"message": {"role": "assistant", "content": "Sunny."}}]})
+}
+
+/// Returns the spans that drove runs, in order.
+fn invocations(spans: &[SpanData]) -> Vec<&SpanData> {
+    let spans = spans.iter();
+    spans.filter(|span| span.name == "invoke_agent").collect()
+}
+
+fn links(span: &SpanData) -> Vec<(TraceId, SpanId)> {
+    let links = span.links.iter();
+    links
+        .map(|link| (link.span_context.trace_id(), link.span_context.span_id()))
+        .collect()
+}
+
+const RUN: &str = "conversation-2";
+const FOLDER: &str = "OTEL_TEST_FOLDER";
+
+/// Asks a question whose call waits.
+fn ask_and_wait(journal: impl Journal + 'static) {
+    let gated = builder().before(async |_| Gate::confirm("it costs money"));
+    let agent = linking(gated.build().unwrap(), ScriptedModel::new([weather_call()]));
+    let mut run = Run::new(RUN);
+    let outcome = block_on(agent.journal(journal).reply(&mut run, "Lisbon?")).unwrap();
+    assert!(matches!(outcome, RunOutcome::Waiting(_)), "{outcome:?}");
+}
+
+/// Decides on the call that waits, and lets the run end.
+fn allow_and_finish(journal: impl Journal + 'static) {
+    let gated = builder().before(async |_| Gate::confirm("it costs money"));
+    let agent = linking(gated.build().unwrap(), ScriptedModel::new([answer()])).journal(journal);
+    block_on(async {
+        let mut run = agent.load(RUN).await.unwrap().unwrap();
+        let fingerprint = run.pending()[0].fingerprint().to_owned();
+        agent
+            .decide(&mut run, &fingerprint, Decision::Allow, "user-3")
+            .await
+            .unwrap();
+        let outcome = agent.run(&mut run).await.unwrap();
+        assert_eq!(outcome, RunOutcome::Answered("Sunny.".into()));
+    });
+}
+
+#[test]
+fn a_run_that_goes_on_after_a_hold_is_linked_to_the_span_that_drove_it_before() {
+    let journal = MemoryJournal::default();
+    let before = exported(|| ask_and_wait(journal.clone()));
+    // Another subscriber, so nothing but the journal knows the trace.
+    let after = exported(|| allow_and_finish(journal));
+    let ([before], [after]) = (&invocations(&before)[..], &invocations(&after)[..]) else {
+        panic!("{before:?} {after:?}")
+    };
+    assert_eq!(links(before), []);
+    let earlier = &before.span_context;
+    assert_ne!(after.span_context.trace_id(), earlier.trace_id());
+    assert_eq!(links(after), [(earlier.trace_id(), earlier.span_id())]);
+}
+
+#[test]
+fn a_run_that_another_process_has_left_is_linked_to_the_span_there() {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        // The other process.
+        let spans = exported(|| ask_and_wait(FileJournal::new(folder)));
+        let [before] = &invocations(&spans)[..] else {
+            panic!("{spans:?}")
+        };
+        let context = &before.span_context;
+        println!("\nspan {} {}", context.trace_id(), context.span_id());
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("other_process");
+    let _ = fs::remove_dir_all(&folder);
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture"])
+        .arg("a_run_that_another_process_has_left_is_linked_to_the_span_there")
+        .env(FOLDER, &folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let output = String::from_utf8(output.stdout).unwrap();
+    let line = output.lines().find_map(|line| line.strip_prefix("span "));
+    let (trace, span) = line.unwrap().split_once(' ').unwrap();
+    let spans = exported(|| allow_and_finish(FileJournal::new(&folder)));
+    let [after] = &invocations(&spans)[..] else {
+        panic!("{spans:?}")
+    };
+    let earlier = (
+        TraceId::from_hex(trace).unwrap(),
+        SpanId::from_hex(span).unwrap(),
+    );
+    assert_eq!(links(after), [earlier]);
+}
+
+#[test]
+fn a_link_that_panics_does_not_stop_the_run() {
+    let model = ScriptedModel::new([answer(), answer()]);
+    let agent = Agent::new(builder().build().unwrap(), OpenAiChat::default(), model);
+    let trace = TraceContext::new(format!("00-{TRACE}-{PARENT}-01"));
+    let agent = agent.trace_links(move |_| trace.clone(), |_, _| panic!("no link"));
+    let mut run = Run::new("conversation-3");
+    let spans = exported(|| {
+        for _ in 0..2 {
+            block_on(agent.reply(&mut run, "Lisbon?")).unwrap();
+        }
+    });
+    assert_eq!(invocations(&spans).len(), 2);
 }
 
 proptest::proptest! {

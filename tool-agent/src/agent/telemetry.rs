@@ -1,51 +1,120 @@
 //! `tracing` spans around runs and requests, by OpenTelemetry's conventions for generative AI: `invoke_agent` has the spans
 //! `chat`, and `execute_tool` of `tool-core`, in it. No span has a message, an argument or a result.
 //!
+//! A run may be driven by several processes, one after the other. It saves the trace of the span that drives it, and the
+//! next `invoke_agent` span has a link to that one.
+//!
 //! Without the feature `tracing`, all of this does nothing.
 
 #[cfg(feature = "tracing")]
+use std::panic::{AssertUnwindSafe, catch_unwind};
+#[cfg(feature = "tracing")]
+use std::sync::Arc;
+#[cfg(feature = "tracing")]
 use std::time::Instant;
 
+#[cfg(feature = "tracing")]
+use tool_core::ToolError;
+#[cfg(feature = "tracing")]
+use tool_core::call::TraceContext;
 #[cfg(feature = "tracing")]
 use tracing::{Instrument, Span, field::Empty};
 
 use serde_json::Value;
 use tool_core::dialect::Turn;
 
-use super::AgentError;
-use crate::run::{RunInfo, RunOutcome};
+use super::{Agent, AgentError};
+use crate::run::{Run, RunOutcome};
 
-/// Drives a run inside a span.
-pub(super) async fn in_agent(
-    run: RunInfo,
-    provider: &str,
-    driving: impl Future<Output = Result<RunOutcome, AgentError>>,
-) -> Result<RunOutcome, AgentError> {
-    #[cfg(not(feature = "tracing"))]
-    {
-        let _ = (run, provider);
-        driving.await
-    }
+/// How the application reads the trace of a span, and links a span to another trace.
+#[cfg(feature = "tracing")]
+#[derive(Clone)]
+pub(super) struct TraceLinks {
+    pub(super) trace_of: Arc<dyn Fn(&Span) -> Option<TraceContext> + Send + Sync>,
+    pub(super) link: Arc<dyn Fn(&Span, &TraceContext) + Send + Sync>,
+}
+
+/// The span in which an agent drives a run.
+pub(super) struct Invocation {
     #[cfg(feature = "tracing")]
-    {
-        let span = tracing::info_span!(
-            target: "tool_agent",
-            "invoke_agent",
-            "otel.status_code" = Empty,
-            "gen_ai.operation.name" = "invoke_agent",
-            "gen_ai.provider.name" = provider,
-            "gen_ai.conversation.id" = run.id(),
-            "error.type" = Empty,
-        );
-        let ended = driving.instrument(span.clone()).await;
-        if let Err(error) = &ended {
-            let kind = match error {
-                AgentError::Model(error) => error.kind().as_str(),
-                _ => "_OTHER",
-            };
-            failed(&span, kind);
+    span: Span,
+    /// The trace of the span, if runs save it.
+    #[cfg(feature = "tracing")]
+    trace: Option<TraceContext>,
+}
+
+impl Invocation {
+    pub(super) fn new(agent: &Agent, run: &Run) -> Invocation {
+        #[cfg(not(feature = "tracing"))]
+        {
+            let _ = (agent, run);
+            Invocation {}
         }
-        ended
+        #[cfg(feature = "tracing")]
+        {
+            let span = tracing::info_span!(
+                target: "tool_agent",
+                "invoke_agent",
+                "otel.status_code" = Empty,
+                "gen_ai.operation.name" = "invoke_agent",
+                "gen_ai.provider.name" = agent.dialect.provider(),
+                "gen_ai.conversation.id" = run.id(),
+                "error.type" = Empty,
+            );
+            let links = agent.trace_links.as_ref();
+            let trace = links
+                .filter(|_| !span.is_disabled())
+                .and_then(|links| links.attach(&span, run.trace()));
+            Invocation { span, trace }
+        }
+    }
+
+    /// Drives the run inside the span.
+    pub(super) async fn run(
+        &self,
+        driving: impl Future<Output = Result<RunOutcome, AgentError>>,
+    ) -> Result<RunOutcome, AgentError> {
+        #[cfg(not(feature = "tracing"))]
+        return driving.await;
+        #[cfg(feature = "tracing")]
+        {
+            let ended = driving.instrument(self.span.clone()).await;
+            if let Err(error) = &ended {
+                let kind = match error {
+                    AgentError::Model(error) => error.kind().as_str(),
+                    _ => "_OTHER",
+                };
+                failed(&self.span, kind);
+            }
+            ended
+        }
+    }
+
+    /// Lets the run know the trace, for a link from the next span that drives it.
+    pub(super) fn save_in(&self, run: &mut Run) {
+        #[cfg(not(feature = "tracing"))]
+        let _ = run;
+        #[cfg(feature = "tracing")]
+        if let Some(trace) = &self.trace {
+            run.set_trace(trace.traceparent());
+        }
+    }
+}
+
+#[cfg(feature = "tracing")]
+impl TraceLinks {
+    /// Links a span to an earlier trace, and returns its own. Panics of the application are caught: the run goes on
+    /// without the link.
+    fn attach(&self, span: &Span, earlier: Option<&str>) -> Option<TraceContext> {
+        let attached = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(earlier) = earlier.and_then(TraceContext::new) {
+                (self.link)(span, &earlier);
+            }
+            (self.trace_of)(span)
+        }));
+        // The payload may panic too when it is dropped.
+        let attached = attached.map_err(|payload| ToolError::of_panic("", payload));
+        attached.ok().flatten()
     }
 }
 

@@ -77,6 +77,8 @@ pub(super) enum Change {
         micros: u64,
     },
     Cancelled,
+    /// The `traceparent` of the span that drives the run from here on.
+    Traced(String),
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -247,6 +249,7 @@ impl Run {
                 self.state.spent.add(usage, micros);
             }
             Change::Cancelled => self.state.is_cancelled = true,
+            Change::Traced(trace) => self.state.trace = Some(trace),
         }
         self.state.changes += 1;
         Ok(())
