@@ -8,6 +8,7 @@
 // model     what answers requests: `HttpModel` (`http`), services and retries (`tower`)
 // agent     drives a run by a model, with events
 // testing   a model that answers from a script
+// guide     documentation alone
 
 #[cfg(all(feature = "http", target_family = "wasm"))]
 compile_error!(
@@ -23,6 +24,8 @@ compile_error!(
 
 mod agent;
 mod error_text;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod model;
 pub mod run;
 pub mod testing;

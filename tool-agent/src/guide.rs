@@ -1,0 +1,7 @@
+//! Guides. They are documentation alone: the modules are not in the compiled crate.
+
+#[doc = include_str!("guide/approvals.md")]
+pub mod approvals {}
+
+#[doc = include_str!("guide/journals.md")]
+pub mod journals {}
