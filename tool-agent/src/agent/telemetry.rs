@@ -30,9 +30,14 @@ use crate::run::{Run, RunOutcome};
 #[cfg(feature = "tracing")]
 #[derive(Clone)]
 pub(super) struct TraceLinks {
-    pub(super) trace_of: Arc<dyn Fn(&Span) -> Option<TraceContext> + Send + Sync>,
-    pub(super) link: Arc<dyn Fn(&Span, &TraceContext) + Send + Sync>,
+    pub(super) trace_of: Arc<TraceOf>,
+    pub(super) link: Arc<AddLink>,
 }
+
+#[cfg(feature = "tracing")]
+type TraceOf = dyn Fn(&Span) -> Option<TraceContext> + Send + Sync;
+#[cfg(feature = "tracing")]
+type AddLink = dyn Fn(&Span, &TraceContext) + Send + Sync;
 
 /// The span in which an agent drives a run.
 pub(super) struct Invocation {
