@@ -23,7 +23,8 @@ pub(crate) fn tools(
         "{count} tools for {provider}, {all} bytes of each request:"
     )?;
     for tool in registry.specs() {
-        let alone = bytes(&registry.select(|other| other.name == tool.name));
+        let name = tool.name.clone();
+        let alone = bytes(&registry.select(move |other| other.name == name));
         writeln!(
             out,
             "  {:<13} {alone:>4} bytes  {}",

@@ -163,7 +163,7 @@ fn building_a_registry_fails_if_a_tool_lacks_a_context_value() {
         .context(Arc::new(Mutex::new(0_u32)));
     let registry = complete.build().unwrap();
     // Tools that are added later are checked, too.
-    registry.remove("find_notes");
+    registry.remove("find_notes").unwrap();
     registry.add(tools![find_notes]).unwrap();
     let empty = Registry::new();
     assert!(empty.add(tools![find_notes]).is_err());

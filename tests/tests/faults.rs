@@ -1072,7 +1072,7 @@ async fn batch(at: usize, random: &mut Random, size: usize) {
     }
     // While the calls run.
     registry.add(tools![unused]).unwrap();
-    registry.remove("unused");
+    registry.remove("unused").unwrap();
     drop(listener);
     drop(registry);
     for (way, mut making) in running {

@@ -122,17 +122,110 @@ fn clones_see_added_and_removed_tools() {
         "a failed addition must add nothing"
     );
 
-    assert_eq!(clone.remove("roll_die").unwrap().name, "roll_die");
-    assert!(clone.remove("roll_die").is_none());
+    assert_eq!(clone.remove("roll_die").unwrap().unwrap().name, "roll_die");
+    assert!(clone.remove("roll_die").unwrap().is_none());
     let result = registry.call_blocking(ToolCall::new("1", "roll_die", ""));
     assert!(result.is_error());
+}
+
+#[test]
+fn a_selection_follows_its_registry() {
+    let registry = Registry::builder().tools(tools![meet]).build().unwrap();
+    let dice = registry
+        .select(|tool| tool.name != "meet")
+        .select(|tool| tool.name.ends_with("die"));
+    assert!(dice.is_empty());
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&told);
+    let _listener = dice.on_change(move |dice, change| {
+        sink.lock().unwrap().push((line(change), dice.len()));
+    });
+    let take = || std::mem::take(&mut *told.lock().unwrap());
+    registry.add(tools![roll_die, hidden]).unwrap();
+    assert_eq!(names(&dice), ["roll_die"]);
+    assert_eq!(take(), [("+[roll_die] ~[] -[]".into(), 1)]);
+    registry.replace(tools![loaded_die][0].clone()).unwrap();
+    let result = dice.call_blocking(ToolCall::new("1", "roll_die", ""));
+    assert_eq!(result.content(), "6");
+    take();
+    // What is not selected is not told.
+    registry.remove("hidden").unwrap();
+    assert_eq!(take(), []);
+    registry.remove("roll_die").unwrap();
+    assert_eq!(take(), [("+[] ~[] -[roll_die]".into(), 0)]);
+    let result = dice.call_blocking(ToolCall::new("2", "roll_die", ""));
+    assert!(result.is_error());
+    // It works without the other registries, too.
+    registry.add(tools![roll_die]).unwrap();
+    drop(registry);
+    assert_eq!(names(&dice), ["roll_die"]);
+}
+
+#[test]
+fn a_selection_is_changed_in_its_registry_alone() {
+    let registry = Registry::builder().tools(tools![roll_die]).build().unwrap();
+    let selection = registry.select(|_| true);
+    for selection in [selection, registry.without_hosted()] {
+        let errors = [
+            selection.add(tools![hidden]).unwrap_err(),
+            selection
+                .replace(tools![loaded_die][0].clone())
+                .unwrap_err(),
+            selection
+                .exchange(&tools![roll_die], tools![hidden])
+                .unwrap_err(),
+            selection.remove("roll_die").unwrap_err(),
+            selection.remove("unknown").unwrap_err(),
+            selection.remove_group("any").unwrap_err(),
+        ];
+        for error in errors {
+            let text = error.to_string();
+            assert!(
+                text.starts_with("the tools of a selection follow another"),
+                "{text}"
+            );
+        }
+        assert_eq!(names(&selection), ["roll_die"]);
+        assert_eq!(names(&registry), ["roll_die"]);
+    }
+}
+
+#[test]
+fn a_tool_is_not_selected_if_that_can_not_be_decided() {
+    let registry = Registry::builder().tools(tools![roll_die]).build().unwrap();
+    let selection = registry.select(|tool| {
+        assert!(tool.name != "hidden", "nobody knows");
+        true
+    });
+    registry.add(tools![hidden]).unwrap();
+    assert_eq!(names(&selection), ["roll_die"]);
+    assert_eq!(names(&registry), ["hidden", "roll_die"]);
+}
+
+#[test]
+fn a_selection_misses_no_change_of_another_thread() {
+    let registry = Registry::builder().tools(tools![roll_die]).build().unwrap();
+    let selection = registry.select(|_| true);
+    std::thread::scope(|scope| {
+        for tools in [tools![hidden], tools![meet]] {
+            let registry = &registry;
+            scope.spawn(move || {
+                for _ in 0..500 {
+                    registry.add(tools.clone()).unwrap();
+                    registry.remove(&tools[0].name).unwrap();
+                }
+                registry.add(tools).unwrap();
+            });
+        }
+    });
+    assert_eq!(names(&selection), ["hidden", "meet", "roll_die"]);
 }
 
 #[test]
 fn a_running_call_keeps_the_tool_that_it_started_with() {
     let registry = Registry::builder().tools(tools![roll_die]).build().unwrap();
     let running = registry.call(ToolCall::new("1", "roll_die", ""));
-    registry.remove("roll_die");
+    registry.remove("roll_die").unwrap();
     let result = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap()
@@ -258,19 +351,19 @@ fn listeners_are_told_what_changed_until_they_are_dropped() {
     registry.replace(tools![loaded_die][0].clone()).unwrap();
     let replaced = r#"+[] ~["Rolls a die.>Has the name of another tool."] -[]"#;
     assert_eq!(take(), [(replaced.into(), 3)]);
-    registry.clone().remove("meet");
+    registry.clone().remove("meet").unwrap();
     assert_eq!(take(), [("+[] ~[] -[meet]".into(), 2)]);
     // What changes nothing, or fails, is not told.
-    registry.remove("meet");
+    registry.remove("meet").unwrap();
     registry.add([]).unwrap();
     registry.replace(tools![loaded_die][0].clone()).unwrap();
     registry.add(tools![hidden]).unwrap_err();
-    registry.select(|_| true).remove("hidden");
+    registry.select(|_| true).remove("hidden").unwrap_err();
     assert_eq!(take(), []);
 
     drop(listener);
     assert_eq!(Arc::strong_count(&told), 1);
-    registry.remove("hidden");
+    registry.remove("hidden").unwrap();
     assert_eq!(take(), []);
     // It may outlive its registry, and may be kept.
     let orphan = registry.on_change(|_, _| ());
@@ -293,7 +386,7 @@ fn a_listener_may_change_the_registry_and_the_listeners() {
     let first = registry.on_change(move |registry, change| {
         sink.lock().unwrap().push(("first", line(change)));
         if change.added.iter().any(|tool| tool.name == "hidden") {
-            registry.remove("hidden").unwrap();
+            registry.remove("hidden").unwrap().unwrap();
             let sink = Arc::clone(&sink);
             let listener = registry.on_change(move |_, change| {
                 sink.lock().unwrap().push(("late", line(change)));
@@ -361,7 +454,7 @@ fn a_long_chain_of_changes_by_a_listener_ends() {
         let mut left = left.lock().unwrap();
         if *left > 0 {
             *left -= 1;
-            if registry.remove("roll_die").is_none() {
+            if registry.remove("roll_die").unwrap().is_none() {
                 registry.add(tools![roll_die]).unwrap();
             }
         }
@@ -405,7 +498,7 @@ fn a_listener_that_panics_or_waits_hinders_nobody() {
     assert_eq!(receiver.try_recv().unwrap(), "+[hidden] ~[] -[]");
     assert_eq!(receiver.try_recv().unwrap(), "+[meet] ~[] -[]");
     drop(bad);
-    registry.remove("meet");
+    registry.remove("meet").unwrap();
     assert_eq!(receiver.try_recv().unwrap(), "+[] ~[] -[meet]");
     drop(good);
 }

@@ -16,6 +16,7 @@ mod permit;
 mod policy;
 mod request;
 mod search;
+mod selection;
 #[cfg(feature = "tower")]
 mod service;
 mod snapshot;
@@ -25,7 +26,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use arc_swap::ArcSwap;
 use futures_util::future::join_all;
@@ -33,6 +34,7 @@ use futures_util::future::join_all;
 use self::dispatch::CallPath;
 use self::listeners::Listeners;
 use self::policy::Policy;
+use self::selection::Selection;
 use self::snapshot::Snapshot;
 use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, Host, TypeMap};
@@ -78,14 +80,19 @@ pub struct Registry(Arc<Inner>);
 
 struct Inner {
     current: ArcSwap<Snapshot>,
-    /// Held while the snapshot is replaced, never by readers.
-    write_lock: Mutex<()>,
+    /// Held while the snapshot is replaced, never by readers. Has the [selections](Registry::select) of this
+    /// registry, which follow its changes.
+    write_lock: Mutex<Vec<Weak<Inner>>>,
+    /// What this registry selects, if it is a selection.
+    selection: Option<Selection>,
     /// Created with the first listener.
     listeners: OnceLock<Box<Listeners>>,
     policy: Policy,
     /// The result of [`Policy::is_plain`].
     is_plain: bool,
 }
+
+type WriteGuard<'a> = MutexGuard<'a, Vec<Weak<Inner>>>;
 
 impl Registry {
     /// Creates an empty registry.
@@ -207,8 +214,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// Returns an error if a name is taken, or if a tool needs something that the registry does not
-    /// have. No tool is added in that case.
+    /// Returns an error if a name is taken, if a tool needs something that the registry does not have, or if
+    /// the registry is a [selection](Registry::select). No tool is added in that case.
     pub fn add(&self, tools: impl IntoIterator<Item = ToolEntry>) -> Result<(), RegistryError> {
         let tools: Vec<_> = tools.into_iter().collect();
         // Cloned, so that rejected tools are dropped outside the lock: dropping a tool may run code
@@ -220,8 +227,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// Returns an error if the tool needs something that the registry does not have. The registry is
-    /// unchanged in that case.
+    /// Returns an error if the tool needs something that the registry does not have, or if the registry is a
+    /// [selection](Registry::select). The registry is unchanged in that case.
     pub fn replace(&self, tool: impl Into<ToolEntry>) -> Result<Option<ToolEntry>, RegistryError> {
         let tool = tool.into();
         self.change(|current| {
@@ -232,10 +239,15 @@ impl Registry {
         })
     }
 
-    /// Removes a tool and returns it.
-    pub fn remove(&self, name: &str) -> Option<ToolEntry> {
-        let name = self.get(name)?.name.clone();
-        self.remove_where(|tool| tool.name == name).pop()
+    /// Removes a tool and returns it, if the registry has it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the registry is a [selection](Registry::select).
+    pub fn remove(&self, name: &str) -> Result<Option<ToolEntry>, RegistryError> {
+        let name = self.get(name).map(|tool| tool.name.clone());
+        let removed = self.remove_where(|tool| name.as_ref() == Some(&tool.name));
+        removed.map(|mut tools| tools.pop())
     }
 
     /// Removes tools and adds others, in one step: no call and no listing sees a state in between.
@@ -266,8 +278,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// Returns an error if a name is taken, or if a tool needs something that the registry does not
-    /// have. The registry is unchanged in that case.
+    /// Returns an error if a name is taken, if a tool needs something that the registry does not have, or if
+    /// the registry is a [selection](Registry::select). The registry is unchanged in that case.
     pub fn exchange(
         &self,
         removed: &[ToolEntry],
@@ -282,36 +294,54 @@ impl Registry {
         })
     }
 
-    fn remove_where(&self, is_removed: impl Fn(&ToolEntry) -> bool) -> Vec<ToolEntry> {
-        let removed = self.change(|current| {
+    fn remove_where(
+        &self,
+        is_removed: impl Fn(&ToolEntry) -> bool,
+    ) -> Result<Vec<ToolEntry>, RegistryError> {
+        self.change(|current| {
             let (removed, kept) = current.iter().cloned().partition(|tool| is_removed(tool));
             (kept, removed)
-        });
-        // A subset of valid tools is valid, so this never fails.
-        removed.unwrap_or_default()
+        })
     }
 
-    /// Replaces the snapshot, unless the new tools are invalid.
+    /// Replaces the snapshot, unless the new tools are invalid or this is a selection.
     fn change<T>(
         &self,
         next: impl FnOnce(&[ToolEntry]) -> (Vec<ToolEntry>, T),
     ) -> Result<T, RegistryError> {
-        let lock = self.0.write_lock.lock();
-        let guard = lock.unwrap_or_else(PoisonError::into_inner);
+        if self.0.selection.is_some() {
+            return Err(RegistryError::of_selection());
+        }
+        let guard = self.0.lock();
         let current = self.0.current.load();
         let (tools, value) = next(&current.tools);
         let snapshot = Snapshot::new(tools, current.hosted.clone(), Some(&self.0.policy))?;
+        self.publish(guard, current, snapshot);
+        Ok(value)
+    }
+
+    /// Replaces the snapshot, then tells selections and listeners.
+    fn publish(
+        &self,
+        guard: WriteGuard<'_>,
+        current: arc_swap::Guard<Arc<Snapshot>>,
+        snapshot: Snapshot,
+    ) {
         let listeners = self.0.listeners.get();
         if let Some(listeners) = listeners {
             listeners.queue(&current.tools, &snapshot.tools);
         }
         self.0.current.store(Arc::new(snapshot));
-        drop(current);
+        let selections: Vec<_> = guard.iter().filter_map(Weak::upgrade).collect();
+        // Dropping a tool may run code that changes this registry.
         drop(guard);
+        drop(current);
+        for selection in selections {
+            Registry(selection).follow();
+        }
         if let Some(listeners) = listeners {
             listeners.deliver(self);
         }
-        Ok(value)
     }
 
     /// Calls a closure whenever tools are added, replaced or removed, until the returned value is
@@ -344,7 +374,7 @@ impl Registry {
     /// assert_eq!(*names.lock().unwrap(), ["roll_die"]);
     ///
     /// drop(listener);
-    /// registry.remove("roll_die");
+    /// registry.remove("roll_die")?;
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn on_change(
@@ -385,7 +415,9 @@ impl Registry {
     /// assert!(games.render(&Mcp::default()).as_str().contains("roll_die"));
     /// assert!(games.call_blocking(ToolCall::new("call_1", "add", r#"{"a":1,"b":2}"#)).is_error());
     ///
-    /// registry.remove_group("games");
+    /// registry.remove_group("games")?;
+    /// // The group follows the registry.
+    /// assert!(games.is_empty());
     /// assert_eq!(registry.len(), 1);
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
@@ -395,16 +427,22 @@ impl Registry {
         groups.into_iter().map(str::to_owned).collect()
     }
 
-    /// Returns a registry of the tools that are now in this group; see [`select`](Registry::select).
+    /// Returns a registry of the tools in this group; see [`select`](Registry::select).
     /// Hosted tools have no group and are not included.
     pub fn group(&self, name: &str) -> Registry {
-        self.select(|tool| tool.group() == Some(name))
-            .without_hosted()
+        let name = name.to_owned();
+        self.selection(move |tool| tool.group() == Some(&name), Vec::new())
     }
 
-    /// Returns a registry of some of the tools, with the same context values, hooks and limits, and
-    /// with all [hosted tools](HostedTool). Later changes to either registry do not affect the other,
-    /// and [listeners](Registry::on_change) are not copied.
+    /// Returns a registry of some of the tools, with the same context values, hooks and limits.
+    ///
+    /// The selection is live: the closure is asked again whenever tools change, and calls, listings and
+    /// [listeners](Registry::on_change) of the selection see the change. Tools are added, replaced and removed in
+    /// the registry it was made of, and doing so in the selection is an error. The closure must not change the
+    /// registry. A tool for which it panics is not selected.
+    ///
+    /// The selection starts with all [hosted tools](HostedTool), and later changes of those do not affect the other
+    /// registry.
     ///
     /// ```
     /// use tool_core::{Registry, tool, tools};
@@ -413,20 +451,26 @@ impl Registry {
     /// #[tool(destructive)]
     /// fn delete_all() {}
     ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
     /// let registry = Registry::builder().tools(tools![delete_all]).build()?;
     /// let harmless = registry.select(|tool| tool.annotations.destructive != Some(true));
     /// assert!(harmless.is_empty());
+    ///
+    /// registry.add(tools![roll_die])?;
+    /// assert!(harmless.get("roll_die").is_some());
+    /// assert!(harmless.remove("roll_die").is_err());
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
-    pub fn select(&self, is_selected: impl Fn(&ToolEntry) -> bool) -> Registry {
-        let current = self.0.current.load();
-        let tools = current.tools.iter();
-        let tools = tools.filter(|tool| is_selected(tool)).cloned().collect();
-        let policy = self.0.policy.clone();
-        let hosted = current.hosted.clone();
-        // A subset of valid tools is valid, so this never fails.
-        let snapshot = Snapshot::new(tools, hosted, Some(&policy)).unwrap_or_default();
-        Registry::from_parts(snapshot, policy)
+    pub fn select(
+        &self,
+        is_selected: impl Fn(&ToolEntry) -> bool + Send + Sync + 'static,
+    ) -> Registry {
+        self.selection(is_selected, self.hosted())
     }
 
     /// Returns a registry of the tools that have at least one of these [tags](crate::ToolSpec::tags);
@@ -457,9 +501,10 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn select_tags<'t>(&self, tags: impl IntoIterator<Item = &'t str>) -> Registry {
-        let tags: Vec<_> = tags.into_iter().collect();
-        self.select(|tool| tool.tags().any(|tag| tags.contains(&tag)))
-            .without_hosted()
+        let tags: Vec<_> = tags.into_iter().map(str::to_owned).collect();
+        let is_tagged =
+            move |tool: &ToolEntry| tool.tags().any(|tag| tags.iter().any(|t| t == tag));
+        self.selection(is_tagged, Vec::new())
     }
 
     /// Returns a registry of the same tools without the [hosted tools](HostedTool); see
@@ -477,13 +522,15 @@ impl Registry {
     /// assert_eq!(registry.hosted().len(), 1);
     /// ```
     pub fn without_hosted(&self) -> Registry {
-        let mut snapshot = Snapshot::clone(&self.0.current.load());
-        snapshot.hosted.clear();
-        Registry::from_parts(snapshot, self.0.policy.clone())
+        self.selection(|_| true, Vec::new())
     }
 
     /// Removes the tools of a group and returns them.
-    pub fn remove_group(&self, name: &str) -> Vec<ToolEntry> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the registry is a [selection](Registry::select).
+    pub fn remove_group(&self, name: &str) -> Result<Vec<ToolEntry>, RegistryError> {
         self.remove_where(|tool| tool.group() == Some(name))
     }
 
@@ -525,8 +572,7 @@ impl Registry {
 
     /// Replaces the hosted tools of the snapshot.
     fn change_hosted<T>(&self, change: impl FnOnce(&mut Vec<HostedTool>) -> T) -> T {
-        let lock = self.0.write_lock.lock();
-        let _guard = lock.unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.0.lock();
         let mut snapshot = Snapshot::clone(&self.0.current.load());
         let value = change(&mut snapshot.hosted);
         self.0.current.store(Arc::new(snapshot));
@@ -867,13 +913,20 @@ impl Registry {
     }
 
     fn from_parts(snapshot: Snapshot, policy: Policy) -> Registry {
-        Registry(Arc::new(Inner {
+        Registry(Arc::new(Inner::new(snapshot, policy)))
+    }
+}
+
+impl Inner {
+    fn new(snapshot: Snapshot, policy: Policy) -> Inner {
+        Inner {
             current: ArcSwap::from_pointee(snapshot),
-            write_lock: Mutex::new(()),
+            write_lock: Mutex::default(),
+            selection: None,
             listeners: OnceLock::new(),
             is_plain: policy.is_plain(),
             policy,
-        }))
+        }
     }
 }
 

@@ -668,7 +668,7 @@ async fn changes_wait_as_one_for_clients_that_read_nothing() {
     let tool = registry.get("add").unwrap();
     // Without a turn for any other task.
     for _ in 0..changes {
-        registry.remove("add");
+        registry.remove("add").unwrap();
         registry.add([tool.clone()]).unwrap();
     }
     for (header, _) in &streams {

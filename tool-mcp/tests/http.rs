@@ -144,7 +144,7 @@ async fn tools_are_listed_and_called_over_http() {
                 .tools_list_changed()
                 .build();
             let mut subscription = in_time(client.listen(filter)).await.unwrap();
-            registry.remove("count");
+            registry.remove("count").unwrap();
             assert!(in_time(subscription.next()).await.unwrap().is_some());
         }
     }
@@ -158,7 +158,7 @@ async fn a_legacy_client_is_notified_over_http() {
     let client = connect(address, Lifecycle::Legacy, handler.clone()).await;
     // The stream of notifications is open once the server has answered.
     client.list_all_tools().await.unwrap();
-    registry.remove("count");
+    registry.remove("count").unwrap();
     in_time(handler.changes.notified()).await;
 }
 

@@ -169,7 +169,7 @@ async fn the_list_has_pages_and_follows_the_registry() {
         assert_eq!(first.tools.len(), 4);
         let cursor = first.next_cursor.clone().unwrap();
         // The last tool of the page is gone when the next is asked for.
-        registry.remove("mirror");
+        registry.remove("mirror").unwrap();
         let next = rmcp::model::PaginatedRequestParams::default().with_cursor(Some(cursor));
         let second = client.list_tools(Some(next)).await.unwrap();
         let names: Vec<_> = second.tools.iter().map(|tool| &*tool.name).collect();
@@ -195,7 +195,7 @@ async fn a_legacy_client_is_notified_of_changes() {
     .await;
     client.list_all_tools().await.unwrap();
     // On a thread without a runtime.
-    std::thread::spawn(move || registry.remove("say"))
+    std::thread::spawn(move || registry.remove("say").unwrap())
         .join()
         .unwrap();
     in_time(handler.changes.notified()).await;
@@ -211,7 +211,7 @@ async fn a_modern_client_that_listens_is_notified_of_changes() {
         .tools_list_changed()
         .build();
     let mut subscription = in_time(client.listen(filter)).await.unwrap();
-    registry.remove("say");
+    registry.remove("say").unwrap();
     let change = in_time(subscription.next()).await.unwrap();
     assert!(
         matches!(

@@ -1167,7 +1167,7 @@ said, add(1)";
         .await;
     assert_eq!(result.content(), r#"{"value":["code can't run code",2]}"#);
     // It holds the registry that it is in.
-    registry.remove("run_code");
+    registry.remove("run_code").unwrap();
 }
 
 /// Checks the pictures of matplotlib, where the interpreter has it.

@@ -138,7 +138,7 @@ fn they_are_added_and_removed_and_stay_when_tools_change() {
     assert_eq!(registry.select(|_| false).hosted(), registry.hosted());
     assert!(registry.without_hosted().hosted().is_empty());
     assert!(registry.group("any").hosted().is_empty());
-    registry.remove("list_alarms");
+    registry.remove("list_alarms").unwrap();
     assert!(registry.remove_hosted(&tool) && !registry.remove_hosted(&tool));
     assert!(registry.hosted().is_empty());
 }
@@ -327,7 +327,7 @@ fn a_request_has_no_two_tools_with_one_name() {
         "Anthropic takes one tool with the name web_search; the hosted one is left out: rename \
          the other tool, or remove one of them"
     );
-    registry.remove("web_search");
+    registry.remove("web_search").unwrap();
     let rendered = registry.render(&Anthropic::default());
     assert_eq!(
         (names_in(&rendered), rendered.rejected().len()),

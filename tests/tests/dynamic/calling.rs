@@ -111,7 +111,7 @@ struct Session(Registry);
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.0.remove_group("session");
+        self.0.remove_group("session").unwrap();
     }
 }
 
@@ -136,7 +136,7 @@ fn a_tool_can_change_the_registry_when_it_is_dropped() {
         // A rejected tool is dropped before the change is applied.
         let refused = registry.add([tool("work", &registry)]).is_err();
         told.send((refused, registry.len())).unwrap();
-        registry.remove("work");
+        registry.remove("work").unwrap();
         drop(kept);
         told.send((true, registry.len())).unwrap();
     });

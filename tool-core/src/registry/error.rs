@@ -7,8 +7,8 @@ use crate::runtime::HAS_CLOCK;
 use crate::spec::{Location, ToolSpec};
 
 /// Why a registry could not be built or changed: several tools have the same name, a tool needs
-/// something that the registry does not have, or the tools together exceed a limit of a provider
-/// that the build targets.
+/// something that the registry does not have, the tools together exceed a limit of a provider
+/// that the build targets, or the registry is a [selection](crate::Registry::select).
 ///
 /// Displays every problem with its remedy.
 #[derive(Clone, Default)]
@@ -16,6 +16,7 @@ pub struct RegistryError {
     pub(super) duplicates: Vec<Duplicate>,
     problems: Vec<ToolProblem>,
     pub(super) broken: Vec<BrokenRule>,
+    is_selection: bool,
 }
 
 impl RegistryError {
@@ -44,6 +45,14 @@ impl RegistryError {
         self.duplicates.iter().map(|duplicate| &*duplicate.name)
     }
 
+    /// Creates the error of a change of a selection.
+    pub(super) fn of_selection() -> RegistryError {
+        RegistryError {
+            is_selection: true,
+            ..RegistryError::default()
+        }
+    }
+
     /// Adds a problem of a tool.
     pub(super) fn add(&mut self, kind: ProblemKind, tool: &ToolSpec, detail: &str) {
         self.problems.push(ToolProblem {
@@ -55,7 +64,10 @@ impl RegistryError {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.duplicates.is_empty() && self.problems.is_empty() && self.broken.is_empty()
+        self.duplicates.is_empty()
+            && self.problems.is_empty()
+            && self.broken.is_empty()
+            && !self.is_selection
     }
 }
 
@@ -117,6 +129,8 @@ const PROBLEMS: [(ProblemKind, &str, &str); 4] = [
         "rename the tool, or defer no tool of this registry",
     ),
 ];
+const SELECTION: &str = "the tools of a selection follow another registry: add, replace and remove them in the \
+    registry that `Registry::select`, `group` or the like was called on";
 const DUPLICATE_REMEDY: &str = "rename one with `#[tool(name = \"…\")]`, \
     keep one out of `Registry::linked()` with `#[tool(unlinked)]`, \
     give each toolset its own prefix, \
@@ -138,6 +152,9 @@ impl fmt::Display for RegistryError {
             }
         }
         paragraphs.extend(self.broken.iter().map(BrokenRule::to_string));
+        if self.is_selection {
+            paragraphs.push(SELECTION.into());
+        }
         f.write_str(&paragraphs.join("\n"))
     }
 }

@@ -80,20 +80,7 @@ impl Snapshot {
                 }
             })
             .collect();
-        let mut indices: HashMap<_, _, _> = by_name.keys().cloned().zip(0..).collect();
-        let tools: Vec<ToolEntry> = by_name.into_values().flatten().collect();
-        for (at, tool) in tools.iter().enumerate() {
-            if let Some(source) = tool.source() {
-                indices.entry(source.name.clone().into()).or_insert(at);
-            }
-        }
-        let snapshot = Snapshot {
-            tools,
-            indices,
-            hosted,
-            has_deferred,
-            index: Arc::default(),
-        };
+        let snapshot = Snapshot::of_valid(by_name.into_values().flatten().collect(), hosted);
         if error.duplicates.is_empty() {
             error.broken = broken_target_rules(&snapshot);
         }
@@ -101,6 +88,24 @@ impl Snapshot {
             Ok(snapshot)
         } else {
             Err(error)
+        }
+    }
+
+    /// Creates a snapshot of tools that are valid together, sorted by name. Some of the tools of a snapshot are.
+    pub(super) fn of_valid(tools: Vec<ToolEntry>, hosted: Vec<HostedTool>) -> Snapshot {
+        let names = tools.iter().map(|tool| tool.name.clone());
+        let mut indices: HashMap<_, _, _> = names.zip(0..).collect();
+        for (at, tool) in tools.iter().enumerate() {
+            if let Some(source) = tool.source() {
+                indices.entry(source.name.clone().into()).or_insert(at);
+            }
+        }
+        Snapshot {
+            has_deferred: tools.iter().any(ToolEntry::is_deferred),
+            tools,
+            indices,
+            hosted,
+            index: Arc::default(),
         }
     }
 

@@ -63,7 +63,7 @@ impl harness::Contender for ToolCore {
     }
 
     fn forget(&mut self, name: &str) {
-        self.registry.remove(name);
+        self.registry.remove(name).unwrap();
     }
 
     const OWN: &'static [&'static str] = own::CASES;
