@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rmcp::model::{Implementation, InitializeResult, ServerCapabilities};
-use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
+use rmcp::service::{RequestContext, RoleServer, ServerInitializeError, serve_server};
 use rmcp::{Peer, ServerHandler};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -97,12 +97,14 @@ pub struct Server<H = NoHandler> {
 }
 
 type Identity = dyn Fn(&Request<'_>, ToolCall) -> Result<ToolCall, Refusal> + Send + Sync;
+type Visible = dyn Fn(&Request<'_>, &ToolEntry) -> bool + Send + Sync;
 type Policies = dyn Fn(&ToolEntry) -> TaskPolicy + Send + Sync;
 
 struct Options {
     implementation: Option<Implementation>,
     instructions: Option<String>,
     identity: Option<Box<Identity>>,
+    visible: Option<Arc<Visible>>,
     policies: Option<Box<Policies>>,
     task_limits: TaskLimits,
     page_size: usize,
@@ -120,6 +122,7 @@ impl Server {
                 implementation: None,
                 instructions: None,
                 identity: None,
+                visible: None,
                 policies: None,
                 task_limits: TaskLimits::default(),
                 page_size: 1000,
@@ -169,6 +172,35 @@ impl<H: ServerHandler> Server<H> {
         identity: impl Fn(&Request<'_>, ToolCall) -> Result<ToolCall, Refusal> + Send + Sync + 'static,
     ) -> Server<H> {
         self.options.identity = Some(Box::new(identity));
+        self
+    }
+
+    /// Shows a client some of the tools only. The others are unknown to it: they are neither listed nor found, calls of
+    /// them end as those of any unknown name, and it is not notified of their changes. Tools that its calls run can't
+    /// call them, either.
+    ///
+    /// The closure is asked for each request, and again when tools change. It should return quickly. A tool for which
+    /// it panics is not visible. To know the user, it looks at what the request has, as [`identity`](Server::identity)
+    /// does.
+    ///
+    /// Calls run in a [selection](Registry::select), so a tool can't add others by [`Registry::of`]. Pass it the
+    /// registry as a context value.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    ///
+    /// let server = tool_mcp::Server::new(Registry::new()).visible(|request, tool| {
+    ///     // Look the token up.
+    ///     let is_admin = request.bearer() == Some("token of an admin");
+    ///     is_admin || !tool.tags().any(|tag| tag == "admin")
+    /// });
+    /// # let _ = server;
+    /// ```
+    pub fn visible(
+        mut self,
+        visible: impl Fn(&Request<'_>, &ToolEntry) -> bool + Send + Sync + 'static,
+    ) -> Server<H> {
+        self.options.visible = Some(Arc::new(visible));
         self
     }
 
@@ -343,6 +375,7 @@ struct Core {
     closing: watch::Sender<bool>,
     /// The clients to notify of changes, since they have initialized.
     clients: Mutex<Vec<Client>>,
+    /// Notifies clients, if all see all tools.
     listener: Mutex<Option<ChangeListener>>,
 }
 
@@ -360,52 +393,86 @@ impl Core {
             options,
         });
         let weak = Arc::downgrade(&core);
+        let notifies_all = core.options.visible.is_none();
         let listener = core.registry.on_change(move |_, _| {
             if let Some(core) = weak.upgrade() {
                 core.changes.send_modify(|count| *count += 1);
-                core.notify_clients();
+                if notifies_all {
+                    core.notify_clients();
+                }
             }
         });
         *lock(&core.listener) = Some(listener);
         core
     }
 
+    /// Returns the tools that a request can see, if it can't see all.
+    fn selection(&self, context: &RequestContext<RoleServer>) -> Option<Registry> {
+        let visible = self.options.visible.clone()?;
+        let context = context.clone();
+        let is_visible = move |tool: &ToolEntry| visible(&Request::new(&context), tool);
+        Some(self.registry.select(is_visible))
+    }
+
+    /// Returns the tools that a request can see.
+    fn registry_of(&self, context: &RequestContext<RoleServer>) -> Registry {
+        self.selection(context)
+            .unwrap_or_else(|| self.registry.clone())
+    }
+
     /// Adds a client to those that are notified of changes.
-    fn add_client(&self, peer: Peer<RoleServer>) {
+    fn add_client(&self, context: &RequestContext<RoleServer>) {
+        let runtime = tokio::runtime::Handle::current();
+        let notice = Notice {
+            peer: context.peer.clone(),
+            runtime,
+            state: Arc::default(),
+        };
+        let selection = self.selection(context).map(|registry| {
+            let notice = notice.clone();
+            let listener = registry.on_change(move |_, _| notice.send());
+            (registry, listener)
+        });
         let mut clients = lock(&self.clients);
         // Only when the vector would grow, so that many connections cost little.
         if clients.len() == clients.capacity() {
-            clients.retain(|client| !client.peer.is_transport_closed());
+            clients.retain(|client| !client.notice.peer.is_transport_closed());
         }
-        let runtime = tokio::runtime::Handle::current();
         clients.push(Client {
-            peer,
-            runtime,
-            notice: Arc::default(),
+            notice,
+            _selection: selection,
         });
     }
 
     fn notify_clients(&self) {
         let mut clients = lock(&self.clients);
-        clients.retain(|client| !client.peer.is_transport_closed());
+        clients.retain(|client| !client.notice.peer.is_transport_closed());
         for client in &*clients {
-            client.notify();
+            client.notice.send();
         }
     }
 }
 
 /// A client that has initialized.
 struct Client {
+    notice: Notice,
+    /// The tools that it sees, if it does not see all, and what notifies it of their changes.
+    _selection: Option<(Registry, ChangeListener)>,
+}
+
+/// The notices of changes to one client.
+#[derive(Clone)]
+struct Notice {
     peer: Peer<RoleServer>,
     /// The registry may change on a thread without a runtime.
     runtime: tokio::runtime::Handle,
-    notice: Arc<AtomicU8>,
+    state: Arc<AtomicU8>,
 }
 
-impl Client {
+impl Notice {
     /// Notifies the client of a change, once it has read the notice before. Any number of changes meanwhile are one
     /// notice.
-    fn notify(&self) {
+    fn send(&self) {
         /// No notice is being sent.
         const IDLE: u8 = 0;
         /// A notice is being sent.
@@ -414,16 +481,16 @@ impl Client {
         const AGAIN: u8 = 2;
         let next = |state| Some(if state == IDLE { SENDING } else { AGAIN });
         let before = self
-            .notice
+            .state
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
         if before != Ok(IDLE) {
             return;
         }
-        let (peer, notice) = (self.peer.clone(), self.notice.clone());
+        let (peer, sending) = (self.peer.clone(), self.state.clone());
         self.runtime.spawn(async move {
             while peer.notify_tool_list_changed().await.is_ok() {
                 let next = |state| Some(if state == AGAIN { SENDING } else { IDLE });
-                if notice.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) != Ok(AGAIN) {
+                if sending.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) != Ok(AGAIN) {
                     return;
                 }
             }

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use tool_core::call::{Arguments, Progress, TraceContext};
 use tool_core::dialect::{Dialect, Mcp};
 use tool_core::hooks::Hold;
-use tool_core::{ToolCall, ToolEntry, ToolErrorKind, ToolResult};
+use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
 use super::Core;
 use super::ask::{Asker, ToolElicitor};
@@ -82,10 +82,11 @@ impl Core {
         mut request: CallToolRequestParams,
         mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = self.registry.get(&request.name) else {
-            return Err(self.unknown_tool(&request.name));
+        let registry = self.registry_of(&context);
+        let Some(tool) = registry.get(&request.name) else {
+            return Err(unknown_tool(&registry, &request.name));
         };
-        let asks = tool.has_context() || self.registry.has_before_hooks();
+        let asks = tool.has_context() || registry.has_before_hooks();
         let is_modern = is_modern(&context);
         let arguments = match (context.extensions.remove(), request.arguments.take()) {
             (Some(RawArguments(text)), _) => Arguments::from(text),
@@ -112,14 +113,14 @@ impl Core {
         let user = call.get::<UserId>().cloned();
         // Only calls with hooks are held; others don't pay for the name.
         let is_local = self.options.identity.is_none() && !seen.is_http() && user.is_none();
-        let call = if is_local && self.registry.has_before_hooks() {
+        let call = if is_local && registry.has_before_hooks() {
             call.with(UserId::new(LOCAL))
         } else {
             call
         };
         if self.is_task(&tool, &context)? {
             let capabilities = context.client_capabilities();
-            return self.tasks.start(self.clone(), call, user, capabilities);
+            return self.tasks.start(registry, call, user, capabilities);
         }
         let progress = context.meta.get_progress_token().map(|token| {
             let reports = Arc::new(Reports::default());
@@ -134,7 +135,7 @@ impl Core {
         };
         if !asks {
             let running = async {
-                let result = self.registry.call(call).await;
+                let result = registry.call(call).await;
                 finished(result, None)
             };
             let result = until_end(running, progress, &context).await??;
@@ -152,7 +153,7 @@ impl Core {
         let running = async {
             tokio::select! {
                 biased;
-                finished = run_call(self, call, &asker) => Some(finished),
+                finished = run_call(&registry, call, &asker) => Some(finished),
                 () = asker.suspended() => None,
             }
         };
@@ -165,16 +166,6 @@ impl Core {
                 Ok(CallToolResponse::InputRequired(result))
             }
         }
-    }
-
-    fn unknown_tool(&self, name: &str) -> ErrorData {
-        // With the nearest name.
-        let call = ToolCall::new("", name, "");
-        let message = match self.registry.validate(&call) {
-            Err(error) if error.kind() == ToolErrorKind::UnknownTool => error.message().to_owned(),
-            _ => format!("unknown tool {name}"),
-        };
-        ErrorData::invalid_params(message, None)
     }
 
     /// Attaches to a call what the application has for its request.
@@ -237,6 +228,17 @@ impl Core {
     }
 }
 
+/// Returns the error for a call of a tool that a registry does not have.
+fn unknown_tool(registry: &Registry, name: &str) -> ErrorData {
+    // With the nearest name.
+    let call = ToolCall::new("", name, "");
+    let message = match registry.validate(&call) {
+        Err(error) if error.kind() == ToolErrorKind::UnknownTool => error.message().to_owned(),
+        _ => format!("unknown tool {name}"),
+    };
+    ErrorData::invalid_params(message, None)
+}
+
 /// Returns `true` for a value with an integer that does not fit into 64 bits, which `rmcp` reads as a float.
 #[cfg(feature = "server-http")]
 fn has_large_integer(value: &Value) -> bool {
@@ -277,12 +279,12 @@ const LOCAL: &str = "local";
 
 /// Runs a call to its end. Asks its user whether to run it if a hook wants that confirmed. Whoever makes a call
 /// never decides on a hold, and nobody without a name decides on anything.
-pub(super) async fn run_call(core: &Core, call: ToolCall, asker: &Arc<Asker>) -> Finished {
+pub(super) async fn run_call(registry: &Registry, call: ToolCall, asker: &Arc<Asker>) -> Finished {
     let mut call = call.elicit_with(Arc::new(ToolElicitor(asker.clone())));
     loop {
         // Only calls with hooks are held.
-        let again = core.registry.has_before_hooks().then(|| call.clone());
-        let result = core.registry.call(call).await;
+        let again = registry.has_before_hooks().then(|| call.clone());
+        let result = registry.call(call).await;
         let hold = result.error().and_then(|error| error.hold()).cloned();
         let (Some(again), Some(hold)) = (again, hold.filter(Hold::is_confirmation)) else {
             return finished(result, Some(asker));

@@ -8,15 +8,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
-    CompleteRequestParams, CompleteResult, CustomNotification, CustomRequest, CustomResult,
-    DiscoverResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
-    GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
-    ReadResourceDirectoryRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams, UpdateTaskParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams,
+    CancelledNotificationParam, CompleteRequestParams, CompleteResult, CustomNotification,
+    CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
+    GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListSkillsResult, ListToolsResult, NumberOrString, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ReadResourceDirectoryRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{
     NotificationContext, RequestContext, RoleServer, SubscriptionContext, SubscriptionSink,
@@ -25,7 +25,9 @@ use rmcp::{ErrorData, ServerHandler};
 use tokio::sync::watch;
 
 use super::Core;
-use super::list::cached;
+use super::list::{List, cached};
+#[cfg(feature = "server-http")]
+use super::request::Request;
 use super::request::is_modern;
 
 /// A handler without resources, prompts and the like.
@@ -147,11 +149,19 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     ) -> Reply<ListToolsResult> {
         let core = &self.core;
         core.user(&context)?;
-        let list = core.list.get(&core.registry, *core.changes.borrow());
+        let selection = core.selection(&context);
+        let list = match &selection {
+            Some(selection) => Arc::new(List::new(selection)),
+            None => core.list.get(&core.registry, *core.changes.borrow()),
+        };
         let cursor = params.as_ref().and_then(|params| params.cursor.as_deref());
         let page = list.page(cursor, core.options.page_size)?;
         Ok(if is_modern(&context) {
-            cached(page, core.options.cache_for)
+            let scope = match selection {
+                Some(_) => CacheScope::Private,
+                None => CacheScope::Public,
+            };
+            cached(page, core.options.cache_for, scope)
         } else {
             page
         })
@@ -161,7 +171,15 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let core = &self.core;
         let list = core.list.get(&core.registry, *core.changes.borrow());
-        list.with_headers(name).cloned()
+        let tool = list.with_headers(name)?;
+        // A hint about a missing header would say that the tool exists.
+        #[cfg(feature = "server-http")]
+        if let Some(visible) = &core.options.visible {
+            let entry = core.registry.get(name)?;
+            let sees = |head: &_| visible(&Request::of_http(head), &entry);
+            return super::http::with_head(sees)?.then(|| tool.clone());
+        }
+        Some(tool.clone())
     }
 
     fn accepted_subscription_filter(
@@ -177,7 +195,16 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
-        let changes = self.core.changes.subscribe();
+        let selection = self.core.selection(context.request_context());
+        let (changes, _listener) = match &selection {
+            Some(selection) => {
+                let counter = watch::Sender::new(0);
+                let changes = counter.subscribe();
+                let count = move |_: &_, _: &_| counter.send_modify(|count| *count += 1);
+                (changes, Some(selection.on_change(count)))
+            }
+            None => (self.core.changes.subscribe(), None),
+        };
         let mut closing = self.core.closing.subscribe();
         let sink = context.sink().clone();
         let wants_tools = context.accepted().tools_list_changed == Some(true);
@@ -190,7 +217,10 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.core.add_client(context.peer.clone());
+        // The id is of no request.
+        let mut seen = Context::new(NumberOrString::Number(0), context.peer.clone());
+        seen.extensions = context.extensions.clone();
+        self.core.add_client(&seen);
         self.inner.on_initialized(context).await;
     }
 

@@ -35,6 +35,7 @@ use super::{ServeError, Server};
 
 pub use self::auth::{Auth, AuthError};
 pub(super) use self::guard::BodyText;
+pub(super) use self::sessions::with_head;
 
 /// The settings of an HTTP server. The defaults are for clients on the same machine.
 ///

@@ -41,7 +41,7 @@ impl ListCache {
 }
 
 impl List {
-    fn new(registry: &Registry) -> List {
+    pub(super) fn new(registry: &Registry) -> List {
         let rendered = registry.render(&Mcp::v2026_07_28());
         let mut tools: Vec<Tool> = match serde_json::from_str(rendered.as_str()) {
             Ok(tools) => tools,
@@ -93,12 +93,14 @@ impl List {
     }
 }
 
-/// Adds how long clients may keep a result, which has the tools of all users.
-pub(super) fn cached(result: ListToolsResult, time: std::time::Duration) -> ListToolsResult {
+/// Adds how long clients may keep a result, and whether other users may see it.
+pub(super) fn cached(
+    result: ListToolsResult,
+    time: std::time::Duration,
+    scope: CacheScope,
+) -> ListToolsResult {
     let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    result
-        .with_ttl_ms(millis)
-        .with_cache_scope(CacheScope::Public)
+    result.with_ttl_ms(millis).with_cache_scope(scope)
 }
 
 fn has_header(schema: &serde_json::Map<String, serde_json::Value>) -> bool {

@@ -15,10 +15,9 @@ use rmcp::task_manager::current_timestamp;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
-use tool_core::ToolCall;
 use tool_core::call::CancellationToken;
+use tool_core::{Registry, ToolCall};
 
-use super::Core;
 use super::ask::Asker;
 use super::call::run_call;
 use super::request::UserId;
@@ -195,7 +194,7 @@ impl TaskStore {
     /// Starts a call as a task. Must run before anything of the call, and returns at once.
     pub(super) fn start(
         &self,
-        core: Arc<Core>,
+        registry: Registry,
         call: ToolCall,
         user: Option<UserId>,
         capabilities: Option<ClientCapabilities>,
@@ -203,7 +202,7 @@ impl TaskStore {
         let (task, context) = self.add(user)?;
         tokio::spawn(async move {
             let ending = EndOnDrop(context.clone());
-            let outcome = run_task(&core, call, &context, capabilities).await;
+            let outcome = run_task(&registry, call, &context, capabilities).await;
             context.finish(outcome);
             drop(ending);
         });
@@ -468,7 +467,7 @@ impl Drop for EndOnDrop {
 }
 
 async fn run_task(
-    core: &Arc<Core>,
+    registry: &Registry,
     call: ToolCall,
     task: &TaskContext,
     capabilities: Option<ClientCapabilities>,
@@ -480,7 +479,7 @@ async fn run_task(
             status.set_message(message);
         }
     });
-    let running = tokio::time::timeout(task.limit, run_call(core, call, &asker));
+    let running = tokio::time::timeout(task.limit, run_call(registry, call, &asker));
     let finished: Result<Box<CallToolResult>, ErrorData> = tokio::select! {
         finished = running => finished.unwrap_or_else(|_| {
             Err(ErrorData::internal_error("the task took too long", None))

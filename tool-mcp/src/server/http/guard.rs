@@ -78,6 +78,8 @@ impl<H: ServerHandler> Guard<H> {
         };
         let mut parts = parts;
         parts.extensions.insert(BodyText(reading.clone()));
+        // `rmcp` looks a tool up before there is a context.
+        let head = self.core.options.visible.as_ref().map(|_| parts.clone());
         let is_get = parts.method == Method::GET;
         let is_delete = parts.method == Method::DELETE;
         let mut request = Request::from_parts(parts, body);
@@ -85,7 +87,8 @@ impl<H: ServerHandler> Guard<H> {
             // Without sessions, it has no meaning. A call must not take it for one.
             request.headers_mut().remove(SESSION_ID);
         }
-        let (response, outcome) = in_request(user, Box::pin(self.service.handle(request))).await;
+        let (response, outcome) =
+            in_request(user, head, Box::pin(self.service.handle(request))).await;
         let status = response.status();
         let content_type = response.headers().get(CONTENT_TYPE);
         let is_stream = content_type.is_some_and(|value| value == "text/event-stream");

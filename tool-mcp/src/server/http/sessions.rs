@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::http::request::Parts;
 use futures_util::{Stream, StreamExt, stream};
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage, ServerNotification};
 use rmcp::transport::streamable_http_server::session::local::{
@@ -27,6 +28,8 @@ tokio::task_local! {
 
 struct Current {
     user: Option<UserId>,
+    /// Kept if tools are not visible to all.
+    head: Option<Parts>,
     outcome: Cell<Outcome>,
 }
 
@@ -45,10 +48,12 @@ pub(super) enum Outcome {
 /// Runs what handles a request of a user.
 pub(super) async fn in_request<T>(
     user: Option<UserId>,
+    head: Option<Parts>,
     handling: impl Future<Output = T>,
 ) -> (T, Outcome) {
     let current = Current {
         user,
+        head,
         outcome: Cell::new(Outcome::Passed),
     };
     let handling = async {
@@ -56,6 +61,12 @@ pub(super) async fn in_request<T>(
         (handled, CURRENT.with(|current| current.outcome.get()))
     };
     CURRENT.scope(current, handling).await
+}
+
+/// Returns what a closure makes of the head of the HTTP request that this task handles.
+pub(in crate::server) fn with_head<T>(read: impl FnOnce(&Parts) -> T) -> Option<T> {
+    let current = CURRENT.try_with(|current| current.head.as_ref().map(read));
+    current.ok().flatten()
 }
 
 /// The sessions of a server.
