@@ -41,6 +41,6 @@ impl harness::Contender for Bfcl {
     }
 
     fn forget(&mut self, name: &str) {
-        self.registry.remove(name).unwrap();
+        self.registry.remove(name).unwrap().unwrap();
     }
 }

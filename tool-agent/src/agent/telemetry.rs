@@ -4,26 +4,25 @@
 //! A run may be driven by several processes, one after the other. It saves the trace of the span that drives it, and the
 //! next `invoke_agent` span has a link to that one.
 //!
-//! Without the feature `tracing`, all of this does nothing.
+//! A subscriber is the application's code. If it panics, the run goes on, without its log. Without the feature `tracing`,
+//! all of this does nothing.
 
-#[cfg(feature = "tracing")]
-use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(feature = "tracing")]
 use std::sync::Arc;
 #[cfg(feature = "tracing")]
 use std::time::Instant;
 
 #[cfg(feature = "tracing")]
-use tool_core::ToolError;
-#[cfg(feature = "tracing")]
 use tool_core::call::TraceContext;
 #[cfg(feature = "tracing")]
-use tracing::{Instrument, Span, field::Empty};
+use tracing::{Span, field::Empty};
 
 use serde_json::Value;
 use tool_core::dialect::Turn;
 
 use super::{Agent, AgentError};
+#[cfg(feature = "tracing")]
+use crate::guarded::{GuardedSpan, caught};
 use crate::run::{Run, RunOutcome};
 
 /// How the application reads the trace of a span, and links a span to another trace.
@@ -42,7 +41,7 @@ type AddLink = dyn Fn(&Span, &TraceContext) + Send + Sync;
 /// The span in which an agent drives a run.
 pub(super) struct Invocation {
     #[cfg(feature = "tracing")]
-    span: Span,
+    span: GuardedSpan,
     /// The trace of the span, if runs save it.
     #[cfg(feature = "tracing")]
     trace: Option<TraceContext>,
@@ -57,19 +56,21 @@ impl Invocation {
         }
         #[cfg(feature = "tracing")]
         {
-            let span = tracing::info_span!(
-                target: "tool_agent",
-                "invoke_agent",
-                "otel.status_code" = Empty,
-                "gen_ai.operation.name" = "invoke_agent",
-                "gen_ai.provider.name" = agent.dialect.provider(),
-                "gen_ai.conversation.id" = run.id(),
-                "error.type" = Empty,
-            );
+            let span = GuardedSpan::new(|| {
+                tracing::info_span!(
+                    target: "tool_agent",
+                    "invoke_agent",
+                    "otel.status_code" = Empty,
+                    "gen_ai.operation.name" = "invoke_agent",
+                    "gen_ai.provider.name" = agent.dialect.provider(),
+                    "gen_ai.conversation.id" = run.id(),
+                    "error.type" = Empty,
+                )
+            });
             let links = agent.trace_links.as_ref();
             let trace = links
-                .filter(|_| !span.is_disabled())
-                .and_then(|links| links.attach(&span, run.trace()));
+                .zip(span.enabled())
+                .and_then(|(links, span)| links.attach(span, run.trace()));
             Invocation { span, trace }
         }
     }
@@ -83,7 +84,7 @@ impl Invocation {
         return driving.await;
         #[cfg(feature = "tracing")]
         {
-            let ended = driving.instrument(self.span.clone()).await;
+            let ended = self.span.around(driving).await;
             if let Err(error) = &ended {
                 let kind = match error {
                     AgentError::Model(error) => error.kind().as_str(),
@@ -108,23 +109,20 @@ impl Invocation {
 
 #[cfg(feature = "tracing")]
 impl TraceLinks {
-    /// Links a span to an earlier trace, and returns its own. Panics of the application are caught: the run goes on
-    /// without the link.
+    /// Links a span to an earlier trace, and returns its own.
     fn attach(&self, span: &Span, earlier: Option<&str>) -> Option<TraceContext> {
-        let attached = catch_unwind(AssertUnwindSafe(|| {
+        let attached = caught(|| {
             if let Some(earlier) = earlier.and_then(TraceContext::new) {
                 (self.link)(span, &earlier);
             }
             (self.trace_of)(span)
-        }));
-        // The payload may panic too when it is dropped.
-        let attached = attached.map_err(|payload| ToolError::of_panic("", payload));
-        attached.ok().flatten()
+        });
+        attached.flatten()
     }
 }
 
 #[cfg(feature = "tracing")]
-fn failed(span: &Span, kind: &str) {
+fn failed(span: &GuardedSpan, kind: &str) {
     span.record("error.type", kind);
     span.record("otel.status_code", "ERROR");
 }
@@ -132,7 +130,7 @@ fn failed(span: &Span, kind: &str) {
 /// The span of one request to the model.
 pub(super) struct Chat {
     #[cfg(feature = "tracing")]
-    span: Span,
+    span: GuardedSpan,
     #[cfg(feature = "tracing")]
     start: Option<Instant>,
 }
@@ -146,24 +144,26 @@ impl Chat {
         }
         #[cfg(feature = "tracing")]
         {
-            let span = tracing::info_span!(
-                target: "tool_agent",
-                "chat",
-                "otel.kind" = "client",
-                "otel.status_code" = Empty,
-                "gen_ai.operation.name" = "chat",
-                "gen_ai.provider.name" = provider,
-                "gen_ai.conversation.id" = run,
-                "gen_ai.response.model" = Empty,
-                "gen_ai.response.finish_reasons" = Empty,
-                "gen_ai.response.time_to_first_chunk" = Empty,
-                "gen_ai.usage.input_tokens" = Empty,
-                "gen_ai.usage.cache_read.input_tokens" = Empty,
-                "gen_ai.usage.output_tokens" = Empty,
-                "error.type" = Empty,
-            );
+            let span = GuardedSpan::new(|| {
+                tracing::info_span!(
+                    target: "tool_agent",
+                    "chat",
+                    "otel.kind" = "client",
+                    "otel.status_code" = Empty,
+                    "gen_ai.operation.name" = "chat",
+                    "gen_ai.provider.name" = provider,
+                    "gen_ai.conversation.id" = run,
+                    "gen_ai.response.model" = Empty,
+                    "gen_ai.response.finish_reasons" = Empty,
+                    "gen_ai.response.time_to_first_chunk" = Empty,
+                    "gen_ai.usage.input_tokens" = Empty,
+                    "gen_ai.usage.cache_read.input_tokens" = Empty,
+                    "gen_ai.usage.output_tokens" = Empty,
+                    "error.type" = Empty,
+                )
+            });
             let has_clock = !cfg!(all(target_family = "wasm", target_os = "unknown"));
-            let start = (has_clock && !span.is_disabled()).then(Instant::now);
+            let start = (has_clock && span.enabled().is_some()).then(Instant::now);
             Chat { span, start }
         }
     }
@@ -177,7 +177,7 @@ impl Chat {
         return asking.await;
         #[cfg(feature = "tracing")]
         {
-            let asked = asking.instrument(self.span.clone()).await;
+            let asked = self.span.around(asking).await;
             if let Err(error) = &asked {
                 let kind = match error {
                     AgentError::Model(error) => error.kind().as_str(),
@@ -186,7 +186,7 @@ impl Chat {
                 };
                 failed(&self.span, kind);
                 let cause = format!("{error:?}");
-                self.span.in_scope(|| {
+                self.span.inside(|| {
                     tracing::event!(
                         name: "exception",
                         target: "tool_agent",

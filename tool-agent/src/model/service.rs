@@ -206,17 +206,19 @@ impl<R> Policy<Request, R, ModelError> for Retry {
             None => part(wait, 0.5 + random() / 2.0),
         };
         #[cfg(feature = "tracing")]
-        tracing::event!(
-            name: "retry",
-            target: "tool_agent",
-            tracing::Level::WARN,
-            {
-                "error.type" = error.kind().as_str(),
-                exception.message = %format!("{error:?}").escape_debug(),
-                wait.seconds = wait.as_secs_f64(),
-            },
-            "the request to the model failed and is repeated"
-        );
+        crate::guarded::caught(|| {
+            tracing::event!(
+                name: "retry",
+                target: "tool_agent",
+                tracing::Level::WARN,
+                {
+                    "error.type" = error.kind().as_str(),
+                    exception.message = %format!("{error:?}").escape_debug(),
+                    wait.seconds = wait.as_secs_f64(),
+                },
+                "the request to the model failed and is repeated"
+            );
+        });
         self.left -= 1;
         self.next_wait = self.next_wait.saturating_mul(2);
         self.sleep(wait)

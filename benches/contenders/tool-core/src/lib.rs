@@ -63,7 +63,7 @@ impl harness::Contender for ToolCore {
     }
 
     fn forget(&mut self, name: &str) {
-        self.registry.remove(name).unwrap();
+        self.registry.remove(name).unwrap().unwrap();
     }
 
     const OWN: &'static [&'static str] = own::CASES;
