@@ -75,7 +75,7 @@ pub enum Event {
     Result(ToolResult),
     /// A call waits for a [decision](crate::run::Run::decide).
     Held(Pending),
-    /// Something happened in the run of an agent that [is a tool](crate::Agent::into_tool) and was called.
+    /// Something happened in the run of an agent that is a tool (`Agent::into_tool`) and was called.
     Inner {
         /// The position of the call of the agent.
         position: CallPosition,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 use tool_core::schema::{Schema, Text};
-use tool_core::{ToolType, tool, tools};
+use tool_core::{ToolType, by_serde, tool, tools};
 
 /// The number of a value, and filling.
 const fn bytes<const BYTES: usize>(each: usize) -> [u8; BYTES] {
@@ -53,6 +53,8 @@ impl<'de, const COUNT: usize, const EACH: usize> Deserialize<'de> for Codes<COUN
         String::deserialize(deserializer).map(Codes)
     }
 }
+
+by_serde!(Codes<COUNT, EACH> [const COUNT: usize, const EACH: usize]);
 
 /// Looks up a code.
 #[tool]
