@@ -58,8 +58,9 @@ impl<'de> Reader<'de> {
     ) -> Result<()> {
         self.depth = self.depth.checked_sub(1).ok_or_else(ReadError::mismatch)?;
         let mut decoded = 0;
+        let is_plain = self.tags.is_empty();
         // Models mostly follow the order of the schema.
-        if self.tags.is_empty() {
+        if is_plain {
             let mut before = b'{';
             for (property, slot) in properties.iter().zip(slots.iter_mut()) {
                 if !self.cursor.eat_next(before, &property.name) {
@@ -70,8 +71,13 @@ impl<'de> Reader<'de> {
                 self.member(property, &mut **slot)?;
             }
         }
-        let is_whole = decoded == properties.len() && decoded > 0 && self.cursor.eat(b'}');
+        let rest = self.cursor;
+        let is_whole = is_plain
+            && decoded == properties.len()
+            && (decoded > 0 || self.cursor.eat(b'{'))
+            && self.cursor.eat(b'}');
         if !is_whole {
+            self.cursor = rest;
             self.in_any_order(properties, slots, decoded)?;
         }
         self.depth += 1;
