@@ -131,7 +131,8 @@ impl Chat {
             .unwrap_or_else(PoisonError::into_inner)
             .cancel();
         if let Ok(mut run) = Arc::clone(&self.run).try_lock_owned() {
-            run.cancel(self.agent.dialect());
+            run.cancel(self.agent.dialect())
+                .map_err(|error| Refusal::Failed(error.to_string()))?;
             let saved = self.agent.save(&mut run).await;
             self.saved(&mut run, saved).await?;
             self.rest(&run, None).await?;
