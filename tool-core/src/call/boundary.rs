@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::call::truncate::floor_char_boundary;
+use crate::schema::messages::floor_char_boundary;
 
 pub(crate) type Payload = Box<dyn Any + Send>;
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::call::Hold;
 use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge, panic_text};
-use crate::call::truncate::{floor_char_boundary, truncate};
-use crate::schema::messages::{self, nearest, push};
+use crate::call::truncate::truncate;
+use crate::schema::messages::{self, floor_char_boundary, nearest, push};
 use crate::schema::violation::{Violation, Violations};
 
 /// What is wrong with a result.

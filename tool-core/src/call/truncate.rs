@@ -1,5 +1,7 @@
 //! [`truncate`]: limits the length of a string.
 
+use crate::schema::messages::floor_char_boundary;
+
 /// Truncates a string longer than `cap` bytes at a character boundary and appends a note with the
 /// number of bytes omitted. Returns `true` if the text was truncated.
 ///
@@ -23,10 +25,3 @@ pub(crate) fn truncate(text: &mut String, cap: usize) -> bool {
 
 /// The spare capacity in bytes that is not worth a reallocation.
 const SPARE: usize = 4 << 10;
-
-/// Returns the last character boundary up to `at`.
-pub(crate) fn floor_char_boundary(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    let boundary = (0..=at).rev().find(|&at| text.is_char_boundary(at));
-    boundary.unwrap_or_default()
-}

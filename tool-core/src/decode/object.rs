@@ -155,11 +155,9 @@ impl<'de> Reader<'de> {
         if may_be_null && self.cursor.peek() == b'n' {
             return self.null(property, slot);
         }
-        if property.exact || !self.is_strict {
-            self.decode(property, slot)
-        } else {
-            self.validated(property.schema, |reader| reader.decode(property, slot))
-        }
+        self.checked(property.schema, property.exact, |reader| {
+            reader.decode(property, slot)
+        })
     }
 
     /// Decodes a value that starts like `null`, for an optional or nullable property.
@@ -177,8 +175,23 @@ impl<'de> Reader<'de> {
         }
     }
 
+    /// Decodes a value. In the strict mode, it is validated first unless its type is as exact as the schema.
+    #[inline]
+    pub(super) fn checked<T>(
+        &mut self,
+        schema: &Schema,
+        is_exact: bool,
+        decode: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        if is_exact || !self.is_strict {
+            decode(self)
+        } else {
+            self.validated(schema, decode)
+        }
+    }
+
     /// Decodes a value whose type enforces less than its schema, in the strict mode.
-    pub(super) fn validated<T>(
+    fn validated<T>(
         &mut self,
         schema: &Schema,
         decode: impl FnOnce(&mut Self) -> Result<T>,

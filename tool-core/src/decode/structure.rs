@@ -227,12 +227,7 @@ impl<'de> Reader<'de> {
         is_exact: bool,
         build: impl FnOnce(V) -> T,
     ) -> Result<T> {
-        let value = if is_exact || !self.is_strict {
-            V::decode(self)
-        } else {
-            self.validated(schema, V::decode)
-        };
-        value.map(build)
+        self.checked(schema, is_exact, V::decode).map(build)
     }
 
     /// Reads a value as another type, and converts it.

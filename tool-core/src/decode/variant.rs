@@ -243,12 +243,7 @@ impl<'de> Reader<'de> {
             });
             V::decode(reader)
         };
-        let value = if is_exact || !self.is_strict {
-            decode(self)
-        } else {
-            self.validated(schema, decode)
-        };
-        value.map(build)
+        self.checked(schema, is_exact, decode).map(build)
     }
 
     fn end(&mut self, end: End<'de>) -> Result<()> {

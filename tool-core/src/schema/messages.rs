@@ -300,6 +300,13 @@ pub(crate) fn name(written: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns the last character boundary up to `at`.
+pub(crate) fn floor_char_boundary(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    let boundary = (0..=at).rev().find(|&at| text.is_char_boundary(at));
+    boundary.unwrap_or_default()
+}
+
 /// Returns `true` if a character changes the layout of the text around it.
 pub(crate) fn affects_layout(character: char) -> bool {
     character.is_control()

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::schema::messages::shorten;
+use crate::schema::messages::{floor_char_boundary, shorten};
 use crate::schema::secret::HIDDEN;
 
 /// The most violations that one result lists; the rest are counted.
@@ -42,9 +42,7 @@ impl Violation {
         let start = text.len();
         message(&mut text);
         if text.len() - start > MAX_MESSAGE {
-            let is_boundary = |at: &usize| text.is_char_boundary(*at);
-            let end = (start..=start + MAX_MESSAGE).rev().find(is_boundary);
-            text.truncate(end.unwrap_or(start));
+            text.truncate(floor_char_boundary(&text, start + MAX_MESSAGE));
             text.push('…');
         }
         Violation {
