@@ -562,3 +562,40 @@ fn the_messages_of_a_client_are_read_one_by_one() {
     assert_eq!(response, messages);
     assert_eq!(dialect.read(&response).unwrap().calls.len(), 5);
 }
+
+#[test]
+fn bytes_in_any_pieces_are_the_events_one_by_one() {
+    let mut random = Random::new(1);
+    for case in recorded::cases() {
+        let expected = read(&*case.dialect, &case.stream);
+        let mut body = String::new();
+        for event in &case.stream {
+            body += &format!("event: message\ndata: {event}\n\n");
+        }
+        let mut reader = case.dialect.stream();
+        let (mut events, mut rest) = (Vec::new(), body.as_bytes());
+        while !rest.is_empty() {
+            let (piece, more) = rest.split_at(1 + random.below(rest.len().min(40)));
+            events.extend(reader.bytes(piece).unwrap());
+            rest = more;
+        }
+        assert_eq!(events, expected.events, "{}", case.name);
+        let (turn, response) = reader.finish().unwrap();
+        assert_eq!(Ok(response), expected.response, "{}", case.name);
+        assert_eq!(turn, expected.turn, "{}", case.name);
+    }
+}
+
+#[test]
+fn events_with_too_many_values_end_a_stream() {
+    let mut reader = OpenAiChat::default().stream();
+    let zeros = format!("data: {{\"x\":[{}0]}}\n\n", "0,".repeat(300_000));
+    let results: Vec<_> = (0..4).map(|_| reader.bytes(zeros.as_bytes())).collect();
+    let error = results[3].as_ref().unwrap_err();
+    assert!(results[..3].iter().all(Result::is_ok));
+    assert_eq!(
+        error.to_string(),
+        "the response has more than 1000000 JSON values"
+    );
+    assert_eq!(reader.finish().unwrap_err(), *error);
+}

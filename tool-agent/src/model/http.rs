@@ -22,7 +22,7 @@ use tokio::runtime::{Builder, Handle};
 
 use self::failure::{Secrets, of_status, reported, transport};
 use super::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response, ResponseStream};
-use tool_core::dialect::{Dialect, HttpApi, Streaming, SystemPrompt};
+use tool_core::dialect::{Dialect, HttpApi, ParseError, Streaming, SystemPrompt, ValueLimit};
 use tool_core::runtime::BoxFuture;
 
 /// A provider's model, asked over HTTP.
@@ -309,7 +309,7 @@ impl HttpModel {
             body.extend_from_slice(&chunk?);
         }
         let what = format!("the response, of the content type {media_type:?},");
-        let value = parse(&body, &what, &mut { MAX_VALUES })?;
+        let value = parse(&body, &what, &mut ValueLimit::default())?;
         match reported(&value, &secrets) {
             Some(error) => Err(error),
             None => Ok(Response::Whole(value)),
@@ -615,39 +615,21 @@ fn body_bytes(response: reqwest::Response, limit: usize) -> Chunks {
     }))
 }
 
-/// The most JSON values of a response: a value takes far more memory than its JSON.
-const MAX_VALUES: usize = 1_000_000;
-
-/// Parses JSON of at most `left` values, and subtracts them. `what` names it in an error.
-fn parse(json: &[u8], what: &str, left: &mut usize) -> Result<Value, ModelError> {
-    let Some(rest) = left.checked_sub(values(json)) else {
-        let problem = format!("the response has more than {MAX_VALUES} JSON values");
-        return Err(ModelError::new(ModelErrorKind::Response, problem));
-    };
-    *left = rest;
-    serde_json::from_slice(json).map_err(|error| {
-        let (kind, problem) = if error.is_eof() {
-            (ModelErrorKind::Connection, "ended early")
-        } else {
-            (ModelErrorKind::Response, "is not valid JSON")
+/// Parses JSON of a response. `what` names it in an error.
+fn parse(json: &[u8], what: &str, limit: &mut ValueLimit) -> Result<Value, ModelError> {
+    limit.parse(json).map_err(|error| {
+        let (kind, problem) = match error {
+            ParseError::Json(error) if error.is_eof() => {
+                (ModelErrorKind::Connection, format!("{what} ended early"))
+            }
+            ParseError::Json(_) => (
+                ModelErrorKind::Response,
+                format!("{what} is not valid JSON"),
+            ),
+            error => (ModelErrorKind::Response, error.to_string()),
         };
-        ModelError::new(kind, format!("{what} {problem}"))
+        ModelError::new(kind, problem)
     })
-}
-
-/// Counts the places in JSON where a value may start.
-fn values(json: &[u8]) -> usize {
-    let (mut count, mut in_string, mut is_escaped) = (1, false, false);
-    for byte in json {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = in_string,
-            b'"' => in_string = !in_string,
-            b',' | b'[' | b'{' if !in_string => count += 1,
-            _ => {}
-        }
-    }
-    count
 }
 
 /// Returns the events of a body. Waits for the first one, so that a failure before it can be retried.
@@ -655,9 +637,9 @@ async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, Model
     // Some servers leave out the empty line after the last event.
     let end = stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
     let lines = SseByteStream::new(bytes.chain(end));
-    let init = Some((lines, secrets, MAX_VALUES));
+    let init = Some((lines, secrets, ValueLimit::default()));
     let mut events = Box::pin(stream::unfold(init, |state| async move {
-        let (mut lines, secrets, mut left) = state?;
+        let (mut lines, secrets, mut limit) = state?;
         loop {
             let data = match lines.next().await? {
                 Ok(event) => event.data.unwrap_or_default(),
@@ -667,8 +649,8 @@ async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, Model
                 "" => {}
                 "[DONE]" => return None,
                 data => {
-                    let event = event(data, &secrets, &mut left);
-                    let state = event.is_ok().then_some((lines, secrets, left));
+                    let event = event(data, &secrets, &mut limit);
+                    let state = event.is_ok().then_some((lines, secrets, limit));
                     return Some((event, state));
                 }
             }
@@ -684,8 +666,8 @@ async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, Model
 }
 
 /// Reads the JSON of one event.
-fn event(data: &str, secrets: &Secrets, left: &mut usize) -> Result<Value, ModelError> {
-    let event = parse(data.as_bytes(), "an event of the stream", left)?;
+fn event(data: &str, secrets: &Secrets, limit: &mut ValueLimit) -> Result<Value, ModelError> {
+    let event = parse(data.as_bytes(), "an event of the stream", limit)?;
     match reported(&event, secrets) {
         Some(error) => Err(error),
         None => Ok(event),

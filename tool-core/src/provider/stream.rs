@@ -14,6 +14,7 @@ use crate::provider::response::{CallIds, ResponseError, ResponseFormat};
 use crate::provider::server_sent::ServerSent;
 use crate::provider::turn::Turn;
 use crate::provider::usage::Usage;
+use crate::provider::value_limit::{ParseError, ValueLimit};
 
 /// Reads the events of one streamed response; see [`Dialect::stream`](crate::dialect::Dialect::stream).
 ///
@@ -86,8 +87,9 @@ pub trait StreamReader: Send {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`event`](StreamReader::event), and an error if an event is not JSON. A reader that does
-    /// not implement this returns an error.
+    /// Returns the errors of [`event`](StreamReader::event), and an error if an event is not JSON, or if
+    /// the events have more than a million [values](crate::dialect::ValueLimit) together. A reader that does not
+    /// implement this returns an error.
     fn bytes(&mut self, _chunk: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
         Err(ResponseError::new(
             "this reader takes events; implement `StreamReader::bytes`",
@@ -205,6 +207,7 @@ pub(crate) fn reader(
             ..Output::default()
         },
         server_sent: ServerSent::default(),
+        limit: ValueLimit::default(),
         error: None,
     })
 }
@@ -216,6 +219,8 @@ struct Reader<S> {
     outline: fn(&Value) -> Turn,
     out: Output,
     server_sent: ServerSent,
+    /// Of the events that are read from bytes.
+    limit: ValueLimit,
     error: Option<ResponseError>,
 }
 
@@ -227,9 +232,17 @@ impl<S: StreamFormat> Reader<S> {
             if matches!(data.trim(), "" | "[DONE]") {
                 continue;
             }
-            let event = serde_json::from_str(&data).map_err(|error| {
-                ResponseError::new(format!("an event of the stream is not JSON: {error}"))
-            })?;
+            let event = self
+                .limit
+                .parse(data.as_bytes())
+                .map_err(|error| match error {
+                    ParseError::Json(error) => {
+                        ResponseError::new(format!("an event of the stream is not JSON: {error}"))
+                    }
+                    too_many @ ParseError::TooManyValues => {
+                        ResponseError::new(too_many.to_string())
+                    }
+                })?;
             read.extend(self.event(&event)?);
         }
         Ok(read)
