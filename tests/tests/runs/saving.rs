@@ -295,30 +295,24 @@ enum Fault {
     Dropped,
 }
 
-/// A journal whose append with this index fails, once.
-struct Failing {
-    journal: Arc<dyn Journal>,
-    appends: AtomicUsize,
-    index: usize,
-    fault: Fault,
+/// A journal whose appends pass through a closure.
+pub(super) struct Through<F> {
+    pub(super) journal: Arc<dyn Journal>,
+    pub(super) append: F,
 }
 
-impl Journal for Failing {
+impl<F> Journal for Through<F>
+where
+    F: Fn(&dyn Journal, RunHead, Vec<Increment>) -> BoxFuture<Result<(), JournalError>>
+        + Send
+        + Sync,
+{
     fn append(
         &self,
         head: RunHead,
         increments: Vec<Increment>,
     ) -> BoxFuture<Result<(), JournalError>> {
-        let is_failing = self.appends.fetch_add(1, Ordering::Relaxed) == self.index;
-        if is_failing && self.fault == Fault::Dropped {
-            return Box::pin(pending());
-        }
-        let failed = Box::pin(ready(Err(JournalError::failed("the disk is full"))));
-        if is_failing && self.fault == Fault::Before {
-            return failed;
-        }
-        let appended = self.journal.append(head, increments);
-        if is_failing { failed } else { appended }
+        (self.append)(&*self.journal, head, increments)
     }
 
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
@@ -346,6 +340,28 @@ impl Journal for Failing {
     }
 }
 
+/// Returns a journal whose append with this index fails, once. Counts the appends.
+fn failing(
+    journal: Arc<dyn Journal>,
+    appends: Arc<AtomicUsize>,
+    index: usize,
+    fault: Fault,
+) -> impl Journal + 'static {
+    let append = move |journal: &dyn Journal, head: RunHead, increments: Vec<Increment>| {
+        let is_failing = appends.fetch_add(1, Ordering::Relaxed) == index;
+        if is_failing && fault == Fault::Dropped {
+            return Box::pin(pending()) as BoxFuture<_>;
+        }
+        let failed = Box::pin(ready(Err(JournalError::failed("the disk is full"))));
+        if is_failing && fault == Fault::Before {
+            return failed;
+        }
+        let appended = journal.append(head, increments);
+        if is_failing { failed } else { appended }
+    };
+    Through { journal, append }
+}
+
 struct Paid(Arc<AtomicUsize>);
 
 /// Pays, which may not be repeated.
@@ -363,13 +379,9 @@ fn pays_at_most_once(journal: Arc<dyn Journal>, index: usize, fault: Fault) -> b
         .build()
         .unwrap();
     let model = ScriptedModel::new([calling(&[("pay", "{}"), ("pay", "{}")]), saying("Paid.")]);
-    let failing = Arc::new(Failing {
-        journal: Arc::clone(&journal),
-        appends: AtomicUsize::new(0),
-        index,
-        fault,
-    });
-    let agent = Agent::new(registry, dialect(), model).journal(Shared(Arc::clone(&failing)));
+    let appends = Arc::new(AtomicUsize::new(0));
+    let failing = failing(Arc::clone(&journal), Arc::clone(&appends), index, fault);
+    let agent = Agent::new(registry, dialect(), model).journal(failing);
     let mut run = new_run();
     let mut conflicts = 0;
     let outcome = loop {
@@ -404,43 +416,7 @@ fn pays_at_most_once(journal: Arc<dyn Journal>, index: usize, fault: Fault) -> b
             "{name}"
         );
     }
-    failing.appends.load(Ordering::Relaxed) > index
-}
-
-struct Shared(Arc<Failing>);
-
-impl Journal for Shared {
-    fn append(
-        &self,
-        head: RunHead,
-        increments: Vec<Increment>,
-    ) -> BoxFuture<Result<(), JournalError>> {
-        self.0.append(head, increments)
-    }
-
-    fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
-        self.0.load(run)
-    }
-
-    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        self.0.waiting(page)
-    }
-
-    fn runs(
-        &self,
-        owner: Option<&str>,
-        page: Page,
-    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        self.0.runs(owner, page)
-    }
-
-    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
-        self.0.remove(run)
-    }
-
-    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
-        self.0.remove_before(saved_ms)
-    }
+    appends.load(Ordering::Relaxed) > index
 }
 
 #[test]

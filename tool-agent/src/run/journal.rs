@@ -81,6 +81,41 @@ pub trait Journal: Send + Sync {
     fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>>;
 }
 
+/// A shared journal.
+impl<J: Journal + ?Sized> Journal for Arc<J> {
+    fn append(
+        &self,
+        head: RunHead,
+        increments: Vec<Increment>,
+    ) -> BoxFuture<Result<(), JournalError>> {
+        (**self).append(head, increments)
+    }
+
+    fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
+        (**self).load(run)
+    }
+
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        (**self).waiting(page)
+    }
+
+    fn runs(
+        &self,
+        owner: Option<&str>,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        (**self).runs(owner, page)
+    }
+
+    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
+        (**self).remove(run)
+    }
+
+    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
+        (**self).remove_before(saved_ms)
+    }
+}
+
 /// The error of a [`Journal`].
 #[non_exhaustive]
 pub enum JournalError {
