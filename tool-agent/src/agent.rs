@@ -1,6 +1,7 @@
 //! [`Agent`]: drives runs.
 
 mod compaction;
+mod error;
 mod events;
 mod prices;
 mod telemetry;
@@ -10,10 +11,8 @@ mod tool;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, pending, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
@@ -24,8 +23,7 @@ use serde_json::Value;
 use tool_core::call::TraceContext;
 use tool_core::call::{CallPosition, CancellationToken};
 use tool_core::dialect::{
-    AnswerError, Dialect, RequestError, RequestOptions, ResponseError, StreamEvent, ToolChoice,
-    Turn, TypedAnswer, Usage,
+    Dialect, RequestOptions, StreamEvent, ToolChoice, Turn, TypedAnswer, Usage,
 };
 use tool_core::hooks::{Decision, DecisionPolicy, DecisionRequest, Hold};
 use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
@@ -35,15 +33,17 @@ use self::events::{Caller, EventQueue, EventSink, Listener};
 #[cfg(feature = "tracing")]
 use self::telemetry::TraceLinks;
 use self::telemetry::{Chat, Invocation};
+use crate::guarded::{Guarded, answered, caught, finished};
 use crate::model::{Model, ModelError, ModelErrorKind, Request, Response};
 #[cfg(feature = "tower")]
 use crate::model::{ModelService, Retry, ServiceModel};
 use crate::run::{
-    DecideError, Increment, Journal, JournalError, ReplayError, Run, RunError, RunInfo, RunOutcome,
-    Step, position_of, random_id,
+    DecideError, Increment, Journal, JournalError, Run, RunError, RunInfo, RunOutcome, Step,
+    position_of, random_id,
 };
 
 pub use self::compaction::Compaction;
+pub use self::error::{AgentError, Typed, Unfinished, UnfinishedReason};
 pub use self::events::{Event, Events, PartialArguments};
 pub use self::prices::Prices;
 
@@ -781,17 +781,13 @@ impl Agent {
         let mut prepared = Vec::with_capacity(calls.len());
         for call in calls {
             let mut own = match &self.prepare {
-                Some(prepare) => caught(call, || prepare(call.clone())),
+                Some(prepare) => caught(&call.name, || prepare(call.clone())),
                 None => Ok(call.clone()),
             };
             // Last, so that nothing replaces the values of the owner.
             if let (Some(contexts), Ok(attaching)) = (&self.contexts, &own) {
-                let attaching = caught(call, || contexts(run.clone(), attaching.clone()));
-                let attached = match attaching {
-                    Ok(attaching) => finished(call, attaching).await,
-                    Err(panic) => Err(panic),
-                };
-                let attached = attached.unwrap_or_else(|panic| Err(panic.into()));
+                let attaching = || contexts(run.clone(), attaching.clone());
+                let attached = answered(&call.name, attaching).await;
                 own = Ok(attached.map_err(|error| AgentError::Context {
                     run: run.id().into(),
                     tool: call.name.clone(),
@@ -895,8 +891,10 @@ impl Agent {
         let token = self.cancellation.clone().unwrap_or_default();
         // Cancels the calls when the time is over, too.
         let stop = token.child();
-        let mut out_of_time = pin!(self.out_of_time().fuse());
-        let mut is_out_of_time = false;
+        let mut time = TimeLimit {
+            timer: pin!(self.out_of_time().fuse()),
+            is_over: false,
+        };
         let mut running = FuturesUnordered::new();
         let interrupted = run.resume(dialect, &self.registry)?;
         interrupted.into_iter().map(Event::Result).for_each(emit);
@@ -910,23 +908,17 @@ impl Agent {
                 return Ok(None);
             }
             match run.next() {
-                Step::Request(_) | Step::Call(_) if is_out_of_time && running.is_empty() => {
+                Step::Request(_) | Step::Call(_) if time.is_over && running.is_empty() => {
                     return Ok(Some(RunOutcome::OutOfTime));
                 }
                 Step::Request(messages) => {
                     if let Some(old) = self.old_messages(run) {
                         let summary = self.summarise(run, &messages[old.clone()]);
-                        let summary = until_cancelled(&token, summary);
-                        let summary = match select(pin!(summary), &mut out_of_time).await {
-                            Either::Left((Some(summary), _)) => summary?,
-                            Either::Left((None, _)) => continue,
-                            Either::Right((ended, _)) => {
-                                ended?;
-                                is_out_of_time = true;
-                                continue;
-                            }
+                        let summary = time.within(until_cancelled(&token, summary)).await?;
+                        let Some(summary) = summary.flatten() else {
+                            continue;
                         };
-                        if let Some(summary) = summary {
+                        if let Some(summary) = summary? {
                             let micros = self.micros(run, summary.usage);
                             run.compact(old, summary.message, summary.usage, micros);
                             continue;
@@ -943,16 +935,10 @@ impl Agent {
                     let mut request = request.continued(run.continuation().clone());
                     request.prefers_stream = events.is_read();
                     let asking = until_cancelled(&token, self.response(request, run, &events));
-                    let (mut turn, shows_text) = match select(pin!(asking), &mut out_of_time).await
-                    {
-                        Either::Left((Some(response), _)) => response?,
-                        Either::Left((None, _)) => continue,
-                        Either::Right((ended, _)) => {
-                            ended?;
-                            is_out_of_time = true;
-                            continue;
-                        }
+                    let Some(response) = time.within(asking).await?.flatten() else {
+                        continue;
                     };
+                    let (mut turn, shows_text) = response?;
                     if self.options.has_answer() {
                         turn.accept_answer(|results| dialect.results(results));
                     }
@@ -960,23 +946,17 @@ impl Agent {
                     run.respond_at(dialect, &self.registry, turn, micros)?;
                     emit_response(run, shows_text, &emit);
                 }
-                Step::Call(calls) if !is_out_of_time => {
+                Step::Call(calls) if !time.is_over => {
                     let preparing = until_cancelled(&token, async {
                         let prepared = self.prepared(run.info(), &calls).await?;
                         // Last, right before the calls start.
                         let forbidden = self.forbidden(run, &calls).await;
                         Ok::<_, AgentError>((prepared, forbidden))
                     });
-                    let (prepared, forbidden) =
-                        match select(pin!(preparing), &mut out_of_time).await {
-                            Either::Left((Some(prepared), _)) => prepared?,
-                            Either::Left((None, _)) => continue,
-                            Either::Right((ended, _)) => {
-                                ended?;
-                                is_out_of_time = true;
-                                continue;
-                            }
-                        };
+                    let Some(prepared) = time.within(preparing).await?.flatten() else {
+                        continue;
+                    };
+                    let (prepared, forbidden) = prepared?;
                     if !forbidden.is_empty() {
                         for (call, decision) in forbidden {
                             run.revoke(call, decision);
@@ -990,23 +970,18 @@ impl Agent {
                     starting.calls.clear();
                     drop(starting);
                     for (call, prepared) in calls.into_iter().zip(prepared) {
-                        let shown = self.registry.shown(&call);
-                        emit(Event::Call {
-                            call: call.clone(),
-                            shown,
-                        });
+                        if events.is_read() {
+                            let shown = self.registry.shown(&call);
+                            let call = call.clone();
+                            emit(Event::Call { call, shown });
+                        }
                         running.push(self.call(call, prepared, &stop, events.clone()));
                     }
                 }
                 Step::Call(_) | Step::Running => {
-                    let result = match select(running.next(), &mut out_of_time).await {
-                        Either::Left((result, _)) => result,
-                        Either::Right((ended, _)) => {
-                            ended?;
-                            is_out_of_time = true;
-                            stop.cancel();
-                            continue;
-                        }
+                    let Some(result) = time.within(running.next()).await? else {
+                        stop.cancel();
+                        continue;
                     };
                     let Some(result) = result else {
                         // The caller started calls without running them.
@@ -1175,13 +1150,13 @@ impl Agent {
             let call = call.cancel_with(&both);
             let running: BoxFuture<ToolResult> = match &service {
                 None => Box::pin(registry.call(call)),
-                Some(service) => match caught(&unprepared, || service(call)) {
+                Some(service) => match caught(&unprepared.name, || service(call)) {
                     Ok(running) => running,
                     Err(error) => return registry.fail(unprepared, error),
                 },
             };
             // Layers are code of the application.
-            let running = pin!(finished(&unprepared, running));
+            let running = pin!(finished(&unprepared.name, running));
             let finished = match own {
                 None => running.await,
                 Some(own) => match select(own.cancelled(), running).await {
@@ -1199,49 +1174,6 @@ impl Agent {
             }
         }
     }
-}
-
-/// A value of the application. A panic in its `Drop` is caught.
-struct Guarded<T>(Option<T>);
-
-impl<T> Drop for Guarded<T> {
-    fn drop(&mut self) {
-        let dropped = catch_unwind(AssertUnwindSafe(|| self.0 = None));
-        // The payload may panic too when it is dropped.
-        let _ = dropped.map_err(|payload| ToolError::of_panic("", payload));
-    }
-}
-
-/// Runs code of the application that belongs to a call. If it panics, returns the error of the call.
-fn caught<T>(call: &ToolCall, run: impl FnOnce() -> T) -> Result<T, ToolError> {
-    let caught = catch_unwind(AssertUnwindSafe(run));
-    caught.map_err(|payload| ToolError::of_panic(&call.name, payload))
-}
-
-/// Waits for a future of the application, or returns the error of a panic.
-async fn finished<T>(call: &ToolCall, running: BoxFuture<T>) -> Result<T, ToolError> {
-    let mut running = Some(running);
-    poll_fn(|context| {
-        let mut result = None;
-        let polled = caught(call, || {
-            if let Some(future) = &mut running
-                && let Poll::Ready(ready) = future.as_mut().poll(context)
-            {
-                result = Some(ready);
-                // In here, because it may panic too. The result is kept then.
-                running = None;
-            }
-        });
-        match (result, polled) {
-            (Some(result), _) => Poll::Ready(Ok(result)),
-            (None, Ok(())) => Poll::Pending,
-            (None, Err(error)) => {
-                let _ = caught(call, || running = None);
-                Poll::Ready(Err(error))
-            }
-        }
-    })
-    .await
 }
 
 /// Emits the events of the last response.
@@ -1268,6 +1200,30 @@ fn with_progress(call: ToolCall, events: EventSink, position: CallPosition) -> T
     })
 }
 
+/// The time that a run may be driven.
+struct TimeLimit<F> {
+    /// Completes when the time is over.
+    timer: F,
+    is_over: bool,
+}
+
+impl<F: Future<Output = Result<(), AgentError>> + Unpin> TimeLimit<F> {
+    /// Waits for a future, or returns `None` when the time is over.
+    async fn within<T>(
+        &mut self,
+        running: impl Future<Output = T>,
+    ) -> Result<Option<T>, AgentError> {
+        match select(pin!(running), &mut self.timer).await {
+            Either::Left((value, _)) => Ok(Some(value)),
+            Either::Right((ended, _)) => {
+                ended?;
+                self.is_over = true;
+                Ok(None)
+            }
+        }
+    }
+}
+
 /// Waits for the future, or returns `None` when the token is cancelled.
 async fn until_cancelled<T>(
     token: &CancellationToken,
@@ -1285,220 +1241,6 @@ impl fmt::Debug for Agent {
             .field("registry", &self.registry)
             .field("provider", &self.dialect.provider())
             .finish_non_exhaustive()
-    }
-}
-
-/// The error of a run.
-#[non_exhaustive]
-pub enum AgentError {
-    /// The settings of the request don't fit the tools.
-    Request(RequestError),
-    /// The request failed.
-    Model(ModelError),
-    /// The dialect can't read the response.
-    Response(ResponseError),
-    /// The run was changed from outside.
-    Run(RunError),
-    /// The run can't be saved or loaded.
-    Journal(JournalError),
-    /// The increments in the journal do not make a run.
-    Replay(ReplayError),
-    /// There are no timers for [`Agent::max_duration`], or a blocking method has to wait on a platform
-    /// without threads.
-    NoRuntime(NoRuntime),
-    /// The answer does not match the schema of the type that [`Agent::ask_for`] asked for.
-    Answer(AnswerError),
-    /// The closure of [`Compaction::summary_with`] failed.
-    Summary(Box<dyn Error + Send + Sync>),
-    /// The run with this id has a limit of money, and the agent has no [prices](Agent::prices).
-    NoPrices(String),
-    /// The decision was not made.
-    Decide(DecideError),
-    /// The run with this id has an owner, and the agent has no [`contexts`](Agent::contexts).
-    NoContexts(String),
-    /// The closure of [`Agent::contexts`] failed.
-    Context {
-        /// The id of the run.
-        run: String,
-        /// The name of the tool that was called.
-        tool: String,
-        /// The error of the closure.
-        error: Box<dyn Error + Send + Sync>,
-    },
-    /// The run of [`Agent::ask`] or [`Agent::ask_for`] has no answer yet.
-    Unfinished(Box<Unfinished>),
-}
-
-/// The answer of a run as a value; see [`Agent::answer`].
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Typed<T> {
-    /// The answer.
-    Answered(T),
-    /// The run ended or waits without an answer.
-    Ended(RunOutcome),
-}
-
-/// A run that has no answer yet; see [`AgentError::Unfinished`]. Drive it with [`Agent::run`], or save it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Unfinished {
-    /// The run.
-    pub run: Run,
-    /// The reason why it has no answer.
-    pub reason: UnfinishedReason,
-}
-
-/// The reason why a run has no answer yet.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum UnfinishedReason {
-    /// The run ended at a limit, was cancelled, or waits.
-    Ended(RunOutcome),
-    /// An error came after calls had run, which must not be lost.
-    Failed(AgentError),
-}
-
-impl Unfinished {
-    /// Returns the answer of a run, and the run.
-    fn check(ended: Result<RunOutcome, AgentError>, run: Run) -> Result<(String, Run), AgentError> {
-        match ended {
-            Ok(RunOutcome::Answered(text)) => Ok((text, run)),
-            Ok(outcome) => Err(Unfinished::error(UnfinishedReason::Ended(outcome), run)),
-            Err(error) => Err(Unfinished::of_error(error, run)),
-        }
-    }
-
-    /// Says why a run that ended like this has no answer.
-    fn describe(outcome: &RunOutcome) -> String {
-        match outcome {
-            RunOutcome::Waiting(_) => "the run waits for a decision; drive it with `run`".into(),
-            RunOutcome::Cancelled => "the run was cancelled before the model answered".into(),
-            RunOutcome::Ended(result) => {
-                format!(
-                    "a call of {} ended the run before the model answered",
-                    result.name()
-                )
-            }
-            RunOutcome::OutOfFailures(tool) => {
-                format!("calls of {tool} failed too often before the model answered")
-            }
-            _ => "the run reached a limit before the model answered".into(),
-        }
-    }
-
-    /// Adds the run to an error, unless nothing is lost with it.
-    fn of_error(error: AgentError, run: Run) -> AgentError {
-        if run.has_results() {
-            return Unfinished::error(UnfinishedReason::Failed(error), run);
-        }
-        error
-    }
-
-    fn error(reason: UnfinishedReason, run: Run) -> AgentError {
-        AgentError::Unfinished(Box::new(Unfinished { run, reason }))
-    }
-}
-
-impl fmt::Display for AgentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AgentError::Model(error) => {
-                write!(f, "the request to the model failed: {error}")
-            }
-            AgentError::Request(error) => error.fmt(f),
-            AgentError::Answer(error) => error.fmt(f),
-            AgentError::Response(error) => error.fmt(f),
-            AgentError::Run(error) => error.fmt(f),
-            AgentError::Journal(error) => error.fmt(f),
-            AgentError::Replay(error) => {
-                write!(f, "the run can't be loaded: {error}")
-            }
-            AgentError::NoRuntime(error) => error.fmt(f),
-            AgentError::Decide(error) => error.fmt(f),
-            AgentError::Summary(error) => write!(f, "old messages can't be summarised: {error}"),
-            AgentError::NoPrices(run) => write!(
-                f,
-                "the run {run:?} has a limit of money; set the prices of the model with `Agent::prices`"
-            ),
-            AgentError::NoContexts(run) => {
-                write!(
-                    f,
-                    "the run {run:?} has an owner; say with `Agent::contexts` how its calls get the rights of the owner"
-                )
-            }
-            AgentError::Context { run, tool, error } => {
-                write!(
-                    f,
-                    "the call of {tool} in the run {run:?} did not start, because its context values are missing: {error}"
-                )
-            }
-            AgentError::Unfinished(unfinished) => match &unfinished.reason {
-                UnfinishedReason::Ended(outcome) => f.write_str(&Unfinished::describe(outcome)),
-                UnfinishedReason::Failed(error) => write!(f, "calls have run, and then {error}"),
-            },
-        }
-    }
-}
-
-/// The message and its sources, because `main` may return the error.
-impl fmt::Debug for AgentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::error_text::write(self, f)
-    }
-}
-
-impl Error for AgentError {
-    /// Returns the source of the wrapped error, because the wrapped error is displayed already.
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            AgentError::Model(error) => error.source(),
-            AgentError::Run(error) => error.source(),
-            AgentError::Journal(error) => error.source(),
-            AgentError::Decide(error) => error.source(),
-            AgentError::Context { error, .. } | AgentError::Summary(error) => error.source(),
-            AgentError::Unfinished(unfinished) => match &unfinished.reason {
-                UnfinishedReason::Failed(error) => error.source(),
-                UnfinishedReason::Ended(_) => None,
-            },
-            AgentError::Request(_)
-            | AgentError::Answer(_)
-            | AgentError::Response(_)
-            | AgentError::Replay(_)
-            | AgentError::NoRuntime(_)
-            | AgentError::NoPrices(_)
-            | AgentError::NoContexts(_) => None,
-        }
-    }
-}
-
-impl From<ResponseError> for AgentError {
-    fn from(error: ResponseError) -> AgentError {
-        AgentError::Response(error)
-    }
-}
-
-impl From<RunError> for AgentError {
-    fn from(error: RunError) -> AgentError {
-        AgentError::Run(error)
-    }
-}
-
-impl From<DecideError> for AgentError {
-    fn from(error: DecideError) -> AgentError {
-        AgentError::Decide(error)
-    }
-}
-
-impl From<JournalError> for AgentError {
-    fn from(error: JournalError) -> AgentError {
-        AgentError::Journal(error)
-    }
-}
-
-impl From<ReplayError> for AgentError {
-    fn from(error: ReplayError) -> AgentError {
-        AgentError::Replay(error)
     }
 }
 

@@ -1,77 +1,64 @@
-//! [`GuardedSpan`]: a span whose subscriber may panic.
+//! Code of the application that may panic: the run goes on.
 
+use std::error::Error;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::task::Poll;
 
 use tool_core::ToolError;
-use tracing::span::Entered;
-use tracing::{Span, Value};
+use tool_core::runtime::BoxFuture;
 
-/// Runs code of the application, and returns `None` if it panics.
-pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Option<T> {
-    let ended = catch_unwind(AssertUnwindSafe(run));
+/// Runs code of the application. If it panics, returns the error of a call of `tool`, which is empty where no call
+/// is concerned.
+pub(crate) fn caught<T>(tool: &str, run: impl FnOnce() -> T) -> Result<T, ToolError> {
+    let caught = catch_unwind(AssertUnwindSafe(run));
     // The payload may panic too when it is dropped.
-    ended
-        .map_err(|payload| ToolError::of_panic("", payload))
-        .ok()
+    caught.map_err(|payload| ToolError::of_panic(tool, payload))
 }
 
-/// A span; `None` if the subscriber panicked when it was created.
-pub(crate) struct GuardedSpan(Option<Span>);
-
-/// Is inside of a span until it is dropped.
-struct Inside<'s>(Option<Entered<'s>>);
-
-impl GuardedSpan {
-    pub(crate) fn new(create: impl FnOnce() -> Span) -> GuardedSpan {
-        GuardedSpan(caught(create))
-    }
-
-    /// Returns the span if a subscriber takes it.
-    pub(crate) fn enabled(&self) -> Option<&Span> {
-        self.0.as_ref().filter(|span| !span.is_disabled())
-    }
-
-    pub(crate) fn record(&self, field: &str, value: impl Value) {
-        if let Some(span) = self.enabled() {
-            caught(|| {
-                span.record(field, value);
-            });
+/// Waits for a future of the application, or returns the error of a panic like [`caught`].
+pub(crate) async fn finished<T>(tool: &str, running: BoxFuture<T>) -> Result<T, ToolError> {
+    let mut running = Some(running);
+    poll_fn(|context| {
+        let mut result = None;
+        let polled = caught(tool, || {
+            if let Some(future) = &mut running
+                && let Poll::Ready(ready) = future.as_mut().poll(context)
+            {
+                result = Some(ready);
+                // In here, because it may panic too. The result is kept then.
+                running = None;
+            }
+        });
+        match (result, polled) {
+            (Some(result), _) => Poll::Ready(Ok(result)),
+            (None, Ok(())) => Poll::Pending,
+            (None, Err(error)) => {
+                let _ = caught(tool, || running = None);
+                Poll::Ready(Err(error))
+            }
         }
-    }
-
-    /// Runs code of the subscriber inside of the span.
-    pub(crate) fn inside(&self, run: impl FnOnce()) {
-        let _inside = self.enter();
-        caught(run);
-    }
-
-    /// Runs a future inside of the span.
-    pub(crate) async fn around<T>(&self, future: impl Future<Output = T>) -> T {
-        let mut future = pin!(future);
-        poll_fn(|context| {
-            let _inside = self.enter();
-            future.as_mut().poll(context)
-        })
-        .await
-    }
-
-    fn enter(&self) -> Inside<'_> {
-        Inside(self.enabled().and_then(|span| caught(|| span.enter())))
-    }
+    })
+    .await
 }
 
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        let entered = self.0.take();
-        caught(|| drop(entered));
-    }
+/// Runs an async closure of the application, whose panic becomes an error like that of [`caught`].
+pub(crate) async fn answered<T>(
+    tool: &str,
+    start: impl FnOnce() -> BoxFuture<Result<T, Box<dyn Error + Send + Sync>>>,
+) -> Result<T, Box<dyn Error + Send + Sync>> {
+    let answered = match caught(tool, start) {
+        Ok(running) => finished(tool, running).await,
+        Err(panic) => Err(panic),
+    };
+    answered.unwrap_or_else(|panic| Err(panic.into()))
 }
 
-impl Drop for GuardedSpan {
+/// A value of the application. A panic in its `Drop` is caught.
+pub(crate) struct Guarded<T>(pub(crate) Option<T>);
+
+impl<T> Drop for Guarded<T> {
     fn drop(&mut self) {
-        let span = self.0.take();
-        caught(|| drop(span));
+        let _ = caught("", || self.0 = None);
     }
 }

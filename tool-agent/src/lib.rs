@@ -4,7 +4,7 @@
 
 // Modules, from the bottom up. A module imports only from those above it.
 //
-// error_text, guarded    the display of errors; spans of a subscriber that may panic
+// error_text, guarded    errors as text; code of the application that may panic
 // run       a conversation as a value, its increments, and journals to save them
 // model     what answers requests: `HttpModel` (`http`), services and retries (`tower`)
 // agent     drives a run by a model, with events
@@ -25,7 +25,6 @@ compile_error!(
 
 mod agent;
 mod error_text;
-#[cfg(feature = "tracing")]
 mod guarded;
 #[cfg(any(doc, doctest))]
 pub mod guide;

@@ -328,6 +328,24 @@ fn old_messages_are_summarised_and_the_journal_keeps_them() {
     }
 }
 
+#[test]
+fn a_summary_that_panics_is_an_error_and_the_run_can_go_on() {
+    let (agent, _) = agent(
+        registry(),
+        [calling(&[LOOK_UP]), calling(&[LOOK_UP]), saying("Done.")],
+    );
+    let policy = Compaction::at_tokens(1).keep(1);
+    let panics = agent
+        .clone()
+        .compact(policy.summary_with(async |_| panic!("no model today")));
+    let mut run = Run::new("run-1");
+    run.push(question()).unwrap();
+    let error = now(panics.run(&mut run)).unwrap_err();
+    assert!(matches!(error, AgentError::Summary(_)), "{error}");
+    let outcome = now(agent.run(&mut run)).unwrap();
+    assert_eq!(outcome, RunOutcome::Answered("Done.".into()));
+}
+
 /// Checks the invariant for many limits and numbers of kept parts.
 #[test]
 fn a_summary_never_splits_a_call_from_its_result() {

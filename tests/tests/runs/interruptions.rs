@@ -10,12 +10,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::model::{ModelError, Request};
-use tool_agent::run::{
-    FileJournal, Increment, Journal, JournalError, Page, Round, Run, RunHead, RunOutcome,
-};
-use tool_core::runtime::BoxFuture;
+use tool_agent::run::{FileJournal, Increment, Journal, Round, Run, RunHead, RunOutcome};
 use tool_core::{CallContext, Registry, ToolErrorKind, tool, tools};
 
+use super::saving::Through;
 use super::{calling, dialect, saying};
 
 /// Set in the process that is killed: its folder, and the point at which it stops.
@@ -36,49 +34,6 @@ impl Points {
                 std::thread::park();
             }
         }
-    }
-}
-
-/// A journal in a folder, with a point before and after every append.
-struct Stopping {
-    journal: FileJournal,
-    points: Arc<Points>,
-}
-
-impl Journal for Stopping {
-    fn append(
-        &self,
-        head: RunHead,
-        increments: Vec<Increment>,
-    ) -> BoxFuture<Result<(), JournalError>> {
-        self.points.pass();
-        let appended = self.journal.append(head, increments);
-        self.points.pass();
-        appended
-    }
-
-    fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
-        self.journal.load(run)
-    }
-
-    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        self.journal.waiting(page)
-    }
-
-    fn runs(
-        &self,
-        owner: Option<&str>,
-        page: Page,
-    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        self.journal.runs(owner, page)
-    }
-
-    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
-        self.journal.remove(run)
-    }
-
-    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
-        self.journal.remove_before(saved_ms)
     }
 }
 
@@ -160,8 +115,17 @@ fn agent(folder: &Path, stop_at: u32) -> Agent {
     let builder = Registry::builder().tools(tools![look_up, set_value, pay]);
     let registry = builder.context(effects).build().unwrap();
     let model = |request: Request| std::future::ready(Ok::<_, ModelError>(respond(&request)));
-    let journal = FileJournal::new(folder.join("journal"));
-    Agent::new(registry, dialect(), model).journal(Stopping { journal, points })
+    // With a point before and after every append.
+    let journal = Through {
+        journal: Arc::new(FileJournal::new(folder.join("journal"))),
+        append: move |journal: &dyn Journal, head: RunHead, increments: Vec<Increment>| {
+            points.pass();
+            let appended = journal.append(head, increments);
+            points.pass();
+            appended
+        },
+    };
+    Agent::new(registry, dialect(), model).journal(journal)
 }
 
 /// Continues the run in a folder, or starts it.

@@ -10,6 +10,7 @@ use tool_core::dialect::{RequestOptions, ToolChoice, Usage};
 use tool_core::runtime::BoxFuture;
 
 use super::{Agent, AgentError, ContextError, EventSink};
+use crate::guarded::answered;
 use crate::model::Request;
 use crate::run::Run;
 
@@ -122,7 +123,7 @@ impl Agent {
         };
         let (text, usage) = match &compaction.summary {
             Summary::Application(summarise) => {
-                let text = summarise(old.to_vec()).await;
+                let text = answered("", || summarise(old.to_vec())).await;
                 (text.map_err(AgentError::Summary)?, None)
             }
             Summary::Model(instructions) => {

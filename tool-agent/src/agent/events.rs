@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -15,9 +14,10 @@ use tool_core::call::{CallPosition, Progress};
 use tool_core::dialect::Usage;
 use tool_core::registry::ArgumentsReader;
 use tool_core::schema::Violation;
-use tool_core::{ToolCall, ToolError, ToolResult};
+use tool_core::{ToolCall, ToolResult};
 
 use super::AgentError;
+use crate::guarded::caught;
 use crate::run::{Pending, RunOutcome};
 
 /// Something that happened in a run; see [`Agent::events`](crate::Agent::events).
@@ -225,8 +225,7 @@ impl EventSink {
     pub(super) fn push(&self, event: Event) {
         if let Some(listener) = &self.listener {
             // A run goes on without its listener.
-            let told = catch_unwind(AssertUnwindSafe(|| listener(&event)));
-            let _ = told.map_err(|payload| ToolError::of_panic("", payload));
+            let _ = caught("", || listener(&event));
         }
         if let Some(queue) = &self.queue {
             queue.push(event);

@@ -8,6 +8,9 @@
 //! all of this does nothing.
 
 #[cfg(feature = "tracing")]
+mod span;
+
+#[cfg(feature = "tracing")]
 use std::sync::Arc;
 #[cfg(feature = "tracing")]
 use std::time::Instant;
@@ -20,9 +23,11 @@ use tracing::{Span, field::Empty};
 use serde_json::Value;
 use tool_core::dialect::Turn;
 
+#[cfg(feature = "tracing")]
+use self::span::GuardedSpan;
 use super::{Agent, AgentError};
 #[cfg(feature = "tracing")]
-use crate::guarded::{GuardedSpan, caught};
+use crate::guarded::caught;
 use crate::run::{Run, RunOutcome};
 
 /// How the application reads the trace of a span, and links a span to another trace.
@@ -111,13 +116,13 @@ impl Invocation {
 impl TraceLinks {
     /// Links a span to an earlier trace, and returns its own.
     fn attach(&self, span: &Span, earlier: Option<&str>) -> Option<TraceContext> {
-        let attached = caught(|| {
+        let attached = caught("", || {
             if let Some(earlier) = earlier.and_then(TraceContext::new) {
                 (self.link)(span, &earlier);
             }
             (self.trace_of)(span)
         });
-        attached.flatten()
+        attached.ok().flatten()
     }
 }
 

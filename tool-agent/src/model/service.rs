@@ -206,7 +206,7 @@ impl<R> Policy<Request, R, ModelError> for Retry {
             None => part(wait, 0.5 + random() / 2.0),
         };
         #[cfg(feature = "tracing")]
-        crate::guarded::caught(|| {
+        let _ = crate::guarded::caught("", || {
             tracing::event!(
                 name: "retry",
                 target: "tool_agent",

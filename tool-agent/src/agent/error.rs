@@ -1,0 +1,229 @@
+//! [`AgentError`]: why a run can't go on, and [`Unfinished`]: a run without an answer.
+
+use std::error::Error;
+use std::fmt;
+
+use tool_core::dialect::{AnswerError, RequestError, ResponseError};
+use tool_core::runtime::NoRuntime;
+
+#[cfg(doc)]
+use super::{Agent, Compaction};
+use crate::model::ModelError;
+use crate::run::{DecideError, JournalError, ReplayError, Run, RunError, RunOutcome};
+
+/// The error of a run.
+#[non_exhaustive]
+pub enum AgentError {
+    /// The settings of the request don't fit the tools.
+    Request(RequestError),
+    /// The request failed.
+    Model(ModelError),
+    /// The dialect can't read the response.
+    Response(ResponseError),
+    /// The run was changed from outside.
+    Run(RunError),
+    /// The run can't be saved or loaded.
+    Journal(JournalError),
+    /// The increments in the journal do not make a run.
+    Replay(ReplayError),
+    /// There are no timers for [`Agent::max_duration`], or a blocking method has to wait on a platform
+    /// without threads.
+    NoRuntime(NoRuntime),
+    /// The answer does not match the schema of the type that [`Agent::ask_for`] asked for.
+    Answer(AnswerError),
+    /// The closure of [`Compaction::summary_with`] failed.
+    Summary(Box<dyn Error + Send + Sync>),
+    /// The run with this id has a limit of money, and the agent has no [prices](Agent::prices).
+    NoPrices(String),
+    /// The decision was not made.
+    Decide(DecideError),
+    /// The run with this id has an owner, and the agent has no [`contexts`](Agent::contexts).
+    NoContexts(String),
+    /// The closure of [`Agent::contexts`] failed.
+    Context {
+        /// The id of the run.
+        run: String,
+        /// The name of the tool that was called.
+        tool: String,
+        /// The error of the closure.
+        error: Box<dyn Error + Send + Sync>,
+    },
+    /// The run of [`Agent::ask`] or [`Agent::ask_for`] has no answer yet.
+    Unfinished(Box<Unfinished>),
+}
+
+/// The answer of a run as a value; see [`Agent::answer`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Typed<T> {
+    /// The answer.
+    Answered(T),
+    /// The run ended or waits without an answer.
+    Ended(RunOutcome),
+}
+
+/// A run that has no answer yet; see [`AgentError::Unfinished`]. Drive it with [`Agent::run`], or save it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Unfinished {
+    /// The run.
+    pub run: Run,
+    /// The reason why it has no answer.
+    pub reason: UnfinishedReason,
+}
+
+/// The reason why a run has no answer yet.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UnfinishedReason {
+    /// The run ended at a limit, was cancelled, or waits.
+    Ended(RunOutcome),
+    /// An error came after calls had run, which must not be lost.
+    Failed(AgentError),
+}
+
+impl Unfinished {
+    /// Returns the answer of a run, and the run.
+    pub(super) fn check(
+        ended: Result<RunOutcome, AgentError>,
+        run: Run,
+    ) -> Result<(String, Run), AgentError> {
+        match ended {
+            Ok(RunOutcome::Answered(text)) => Ok((text, run)),
+            Ok(outcome) => Err(Unfinished::error(UnfinishedReason::Ended(outcome), run)),
+            Err(error) => Err(Unfinished::of_error(error, run)),
+        }
+    }
+
+    /// Says why a run that ended like this has no answer.
+    pub(super) fn describe(outcome: &RunOutcome) -> String {
+        match outcome {
+            RunOutcome::Waiting(_) => "the run waits for a decision; drive it with `run`".into(),
+            RunOutcome::Cancelled => "the run was cancelled before the model answered".into(),
+            RunOutcome::Ended(result) => {
+                format!(
+                    "a call of {} ended the run before the model answered",
+                    result.name()
+                )
+            }
+            RunOutcome::OutOfFailures(tool) => {
+                format!("calls of {tool} failed too often before the model answered")
+            }
+            _ => "the run reached a limit before the model answered".into(),
+        }
+    }
+
+    /// Adds the run to an error, unless nothing is lost with it.
+    pub(super) fn of_error(error: AgentError, run: Run) -> AgentError {
+        if run.has_results() {
+            return Unfinished::error(UnfinishedReason::Failed(error), run);
+        }
+        error
+    }
+
+    pub(super) fn error(reason: UnfinishedReason, run: Run) -> AgentError {
+        AgentError::Unfinished(Box::new(Unfinished { run, reason }))
+    }
+}
+
+impl fmt::Display for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AgentError::Model(error) => {
+                write!(f, "the request to the model failed: {error}")
+            }
+            AgentError::Request(error) => error.fmt(f),
+            AgentError::Answer(error) => error.fmt(f),
+            AgentError::Response(error) => error.fmt(f),
+            AgentError::Run(error) => error.fmt(f),
+            AgentError::Journal(error) => error.fmt(f),
+            AgentError::Replay(error) => {
+                write!(f, "the run can't be loaded: {error}")
+            }
+            AgentError::NoRuntime(error) => error.fmt(f),
+            AgentError::Decide(error) => error.fmt(f),
+            AgentError::Summary(error) => write!(f, "old messages can't be summarised: {error}"),
+            AgentError::NoPrices(run) => write!(
+                f,
+                "the run {run:?} has a limit of money; set the prices of the model with `Agent::prices`"
+            ),
+            AgentError::NoContexts(run) => {
+                write!(
+                    f,
+                    "the run {run:?} has an owner; say with `Agent::contexts` how its calls get the rights of the owner"
+                )
+            }
+            AgentError::Context { run, tool, error } => {
+                write!(
+                    f,
+                    "the call of {tool} in the run {run:?} did not start, because its context values are missing: {error}"
+                )
+            }
+            AgentError::Unfinished(unfinished) => match &unfinished.reason {
+                UnfinishedReason::Ended(outcome) => f.write_str(&Unfinished::describe(outcome)),
+                UnfinishedReason::Failed(error) => write!(f, "calls have run, and then {error}"),
+            },
+        }
+    }
+}
+
+/// The message and its sources, because `main` may return the error.
+impl fmt::Debug for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::error_text::write(self, f)
+    }
+}
+
+impl Error for AgentError {
+    /// Returns the source of the wrapped error, because the wrapped error is displayed already.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            AgentError::Model(error) => error.source(),
+            AgentError::Run(error) => error.source(),
+            AgentError::Journal(error) => error.source(),
+            AgentError::Decide(error) => error.source(),
+            AgentError::Context { error, .. } | AgentError::Summary(error) => error.source(),
+            AgentError::Unfinished(unfinished) => match &unfinished.reason {
+                UnfinishedReason::Failed(error) => error.source(),
+                UnfinishedReason::Ended(_) => None,
+            },
+            AgentError::Request(_)
+            | AgentError::Answer(_)
+            | AgentError::Response(_)
+            | AgentError::Replay(_)
+            | AgentError::NoRuntime(_)
+            | AgentError::NoPrices(_)
+            | AgentError::NoContexts(_) => None,
+        }
+    }
+}
+
+impl From<ResponseError> for AgentError {
+    fn from(error: ResponseError) -> AgentError {
+        AgentError::Response(error)
+    }
+}
+
+impl From<RunError> for AgentError {
+    fn from(error: RunError) -> AgentError {
+        AgentError::Run(error)
+    }
+}
+
+impl From<DecideError> for AgentError {
+    fn from(error: DecideError) -> AgentError {
+        AgentError::Decide(error)
+    }
+}
+
+impl From<JournalError> for AgentError {
+    fn from(error: JournalError) -> AgentError {
+        AgentError::Journal(error)
+    }
+}
+
+impl From<ReplayError> for AgentError {
+    fn from(error: ReplayError) -> AgentError {
+        AgentError::Replay(error)
+    }
+}
