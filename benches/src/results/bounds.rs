@@ -138,6 +138,20 @@ fn rows(data: &Data) -> Vec<Row> {
         measured::to_floor(data, &["nested"]),
     );
     add(
+        "spaced",
+        "instructions of the same with a space after each comma and colon",
+        "≤ 1.4 × without spaces",
+        AtMost(1.4),
+        measured::to_nested(data, "spaced"),
+    );
+    add(
+        "constrained",
+        "instructions of 13 values of a recursive type with constraints",
+        "≤ 1.6 × nested",
+        AtMost(1.6),
+        measured::to_nested(data, "constrained"),
+    );
+    add(
         "none",
         "call, no arguments",
         "× the floor",

@@ -1,6 +1,8 @@
-//! Cases of tool-core alone: registries of many tools, concurrent calls, and a borrowed parameter.
+//! Cases of tool-core alone: registries of many tools, concurrent calls, a borrowed parameter, white space, and a
+//! recursive type with constraints.
 
 mod concurrent;
+mod decoding;
 mod many;
 
 use std::hint::black_box;
@@ -12,6 +14,8 @@ use tool_core::{Registry, ToolCall, tool, tools};
 
 pub const CASES: &[&str] = &[
     "text as &str",
+    "spaced",
+    "constrained",
     "1000 at once",
     "1000 at once, bare",
     "strict openai-chat",
@@ -30,7 +34,7 @@ pub const CASES: &[&str] = &[
 ];
 
 pub fn work(case: &str) -> Work {
-    let (what, size) = case.rsplit_once(' ').expect("a known case");
+    let (what, size) = case.rsplit_once(' ').unwrap_or((case, ""));
     match (what, size.parse()) {
         ("start", Ok(size)) => {
             let tools = many::tools(size);
@@ -63,6 +67,8 @@ pub fn work(case: &str) -> Work {
         }
         _ => match case {
             "text as &str" => borrowed_text(),
+            "spaced" => decoding::spaced(),
+            "constrained" => decoding::constrained(),
             "1000 at once" => concurrent::calls(),
             "1000 at once, bare" => concurrent::bare(),
             "strict openai-chat" => strict(OpenAiChat::strict()),

@@ -48,6 +48,16 @@ pub fn to_floor(data: &Data, cases: &[&str]) -> Vec<Figure> {
     cases.iter().flat_map(both).collect()
 }
 
+/// Returns the instructions of a case of tool-core alone, as a ratio to those of nested arguments.
+pub fn to_nested(data: &Data, case: &str) -> Vec<Figure> {
+    let ratio = || {
+        let of = |case| get(&data.instructions, OURS, case);
+        let ratio = of(case)? / of("nested")?;
+        Some(figure(ratio, format!("{ratio:.2} ({})", of(case)?)))
+    };
+    vec![or_missing(case, ratio())]
+}
+
 /// Returns how many times faster a case is than the fastest peer at another: instructions and wall
 /// time.
 pub fn to_fastest(data: &Data, peers: &[&'static str], case: &str, theirs: &str) -> Vec<Figure> {

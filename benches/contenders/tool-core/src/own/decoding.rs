@@ -1,0 +1,68 @@
+//! Spellings and types that the shapes of all contenders lack.
+
+use std::hint::black_box;
+
+use harness::now::now;
+use harness::{Work, cases};
+use tool_core::{Registry, ToolCall, ToolType, tool, tools};
+
+/// The case `nested` with a space after each colon and each comma, as Python writes JSON.
+pub fn spaced() -> Work {
+    let registry = Registry::linked().expect("unique names");
+    let arguments = cases::nested();
+    let arguments = arguments
+        .replace("\":", "\": ")
+        .replace(",\"", ", \"")
+        .replace(",{", ", {");
+    calls(registry, "nested_7", arguments)
+}
+
+/// A condition and what follows if it holds.
+#[allow(dead_code, reason = "fields are decoded, not read")]
+#[derive(ToolType)]
+struct Rule {
+    /// What the rule is called.
+    #[param(length = 1..=40)]
+    name: String,
+    /// How much it counts.
+    #[param(range = 0..=100)]
+    weight: u8,
+    /// What it looks for.
+    #[param(length = ..=5)]
+    words: Vec<String>,
+    /// What else must hold.
+    #[param(recursive)]
+    rules: Vec<Rule>,
+}
+
+/// Sorts mail.
+#[tool(unlinked)]
+fn sort(
+    /// The first rule.
+    rule: Rule,
+) -> String {
+    black_box(rule);
+    "sorted".into()
+}
+
+/// A tree of 13 rules.
+pub fn constrained() -> Work {
+    let rule = |name: &str, rules: &[String]| {
+        let rules = rules.join(",");
+        format!(
+            r#"{{"name":"{name}","weight":40,"words":["offer","invoice"],"rules":[{rules}]}}"#
+        )
+    };
+    let leaves = vec![rule("From a shop", &[]); 3];
+    let inner = vec![rule("On a weekday", &leaves); 3];
+    let arguments = format!(r#"{{"rule":{}}}"#, rule("Orders", &inner));
+    let registry = Registry::builder().tools(tools![sort]).build();
+    calls(registry.expect("one tool"), "sort", arguments)
+}
+
+fn calls(registry: Registry, tool: &'static str, arguments: String) -> Work {
+    Work::new(1, move || {
+        let call = ToolCall::new("call_1", tool, &*arguments);
+        assert!(!black_box(now(registry.call(call))).is_error());
+    })
+}
