@@ -202,13 +202,12 @@ const _: () = {
         fn decode(
             __reader: &mut __tool_core::Reader<'__de>,
         ) -> __tool_core::Result<Self, __tool_core::ReadError> {
-            let __variant = match __reader
-                .external(<Self as __tool_core::ToolType>::SCHEMA)
+            let __variant = match __reader.unit(<Self as __tool_core::ToolType>::SCHEMA)
             {
                 __tool_core::Ok(__variant) => __variant,
                 __tool_core::Err(__error) => return __tool_core::Err(__error),
             };
-            match __variant.number {
+            match __variant {
                 0usize => __tool_core::Ok(Unit::Celsius {}),
                 1usize => __tool_core::Ok(Unit::DegreesFahrenheit {}),
                 _ => __reader.rejected(),

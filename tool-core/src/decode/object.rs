@@ -25,6 +25,10 @@ pub(crate) fn decode_strict<'a>(
     properties: &'static [Property],
     slots: &mut [&mut dyn DecodeSlot<'a>],
 ) -> bool {
+    // A tool without parameters needs no reader.
+    if properties.is_empty() && text == "{}" {
+        return true;
+    }
     let mut reader = Reader::new(text);
     reader.is_strict = true;
     reader.object(properties, slots).is_ok() && reader.is_at_end()
@@ -71,13 +75,9 @@ impl<'de> Reader<'de> {
                 self.member(property, &mut **slot)?;
             }
         }
-        let rest = self.cursor;
-        let is_whole = is_plain
-            && decoded == properties.len()
-            && (decoded > 0 || self.cursor.eat(b'{'))
-            && self.cursor.eat(b'}');
-        if !is_whole {
-            self.cursor = rest;
+        if decoded > 0 && decoded == properties.len() && self.cursor.peek() == b'}' {
+            self.cursor.skip(1);
+        } else {
             self.in_any_order(properties, slots, decoded)?;
         }
         self.depth += 1;
@@ -153,26 +153,36 @@ impl<'de> Reader<'de> {
     ) -> Result<()> {
         let may_be_null = property.nullable || !property.required;
         if may_be_null && self.cursor.peek() == b'n' {
-            return self.null(property, slot);
+            self.null(property, slot)
+        } else if property.exact || !self.is_strict {
+            self.decode(property, slot)
+        } else {
+            self.inexact(property, slot)
         }
-        self.checked(property.schema, property.exact, |reader| {
-            reader.decode(property, slot)
-        })
     }
 
     /// Decodes a value that starts like `null`, for an optional or nullable property.
     #[inline(never)]
     fn null(&mut self, property: &'static Property, slot: &mut dyn DecodeSlot<'de>) -> Result<()> {
         if property.ignores_null() && self.cursor.eat_word("null") {
-            return self.absent(property, slot);
-        }
-        if property.exact || !self.is_strict {
+            self.absent(property, slot)
+        } else if property.exact || !self.is_strict {
             self.decode(property, slot)
         } else if property.nullable {
             self.lax(|reader| reader.decode(property, slot))
         } else {
-            self.validated(property.schema, |reader| reader.decode(property, slot))
+            self.inexact(property, slot)
         }
+    }
+
+    /// Decodes a value whose type enforces less than its schema, in the strict mode.
+    #[inline(never)]
+    fn inexact(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn DecodeSlot<'de>,
+    ) -> Result<()> {
+        self.validated(property.schema, |reader| reader.decode(property, slot))
     }
 
     /// Decodes a value. In the strict mode, it is validated first unless its type is as exact as the schema.
@@ -190,7 +200,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Decodes a value whose type enforces less than its schema, in the strict mode.
+    /// Validates a value before it is decoded in the lax mode.
     fn validated<T>(
         &mut self,
         schema: &Schema,
@@ -214,6 +224,7 @@ impl<'de> Reader<'de> {
         Ok(value)
     }
 
+    #[inline]
     fn decode(
         &mut self,
         property: &'static Property,

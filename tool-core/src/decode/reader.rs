@@ -72,8 +72,7 @@ impl<'de> Reader<'de> {
 
     /// Returns `true` if only white space is left.
     pub(super) fn is_at_end(&mut self) -> bool {
-        self.cursor.peek();
-        self.cursor.rest().is_empty()
+        self.cursor.is_at_end()
     }
 
     /// Reads the next value with `serde_json`.

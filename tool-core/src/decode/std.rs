@@ -10,12 +10,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use serde::Deserialize;
+
 use super::Decode;
 use super::reader::{ReadError, Reader, Result};
 use crate::by_serde;
 
 by_serde! {
-    bool, char, String, Box<str>, Cow<'a, str> ['a], f32, f64, (),
+    char, Box<str>, Cow<'a, str> ['a], f32, f64, (),
     Duration, SystemTime, serde_json::Value, serde_json::Number, serde_json::Map<String, serde_json::Value>,
     PhantomData<T> [T: ?Sized],
 }
@@ -27,6 +29,26 @@ macro_rules! integers {
 }
 
 integers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize }
+
+/// Types whose plain spellings are read here, without a visitor.
+macro_rules! plain {
+    ($($type:ty: $eat:ident => $make:expr;)*) => {$(
+        impl<'de> Decode<'de> for $type {
+            #[inline]
+            fn decode(reader: &mut Reader<'de>) -> Result<Self> {
+                match reader.cursor.$eat() {
+                    Some(value) => Ok($make(value)),
+                    None => Self::deserialize(reader),
+                }
+            }
+        }
+    )*};
+}
+
+plain! {
+    bool: eat_bool => bool::from;
+    String: eat_plain_string => str::to_owned;
+}
 
 impl<'de, T: Decode<'de>> Decode<'de> for Option<T> {
     #[inline]

@@ -91,6 +91,21 @@ fn tagged(
 }
 
 impl<'de> Reader<'de> {
+    /// Reads a value of an externally tagged enum whose variants hold nothing: the number of the variant.
+    pub fn unit(&mut self, schema: &'static Schema) -> Result<usize> {
+        self.cursor.peek();
+        let mut next = self.cursor;
+        if let Kind::Enum(strings) = &schema.kind
+            && self.tags.is_empty()
+            && let Some(name) = next.eat_plain_string()
+            && let Some(number) = strings.number_of(name)
+        {
+            self.cursor = next;
+            return Ok(number);
+        }
+        self.external(schema).map(|variant| variant.number)
+    }
+
     /// Reads the variant of an externally tagged enum.
     pub fn external(&mut self, schema: &'static Schema) -> Result<Variant<'de>> {
         let is_string = match self.cursor.peek() {

@@ -62,6 +62,15 @@ impl<'t> Cursor<'t> {
         self.byte()
     }
 
+    /// Returns `true` if only white space is left.
+    #[inline]
+    pub(crate) fn is_at_end(&mut self) -> bool {
+        self.at >= self.text.len() || {
+            self.peek_after_space();
+            self.at >= self.text.len()
+        }
+    }
+
     /// Skips the next byte if it equals `byte`.
     #[inline]
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
@@ -71,7 +80,11 @@ impl<'t> Cursor<'t> {
     }
 
     /// Skips a member's key and colon if the key is spelled exactly like `name`.
-    #[inline]
+    #[allow(
+        clippy::inline_always,
+        reason = "a call would cost 1 % of JSON with spaces"
+    )]
+    #[inline(always)]
     pub(crate) fn eat_key(&mut self, name: &str) -> bool {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let length = name.len();
@@ -219,7 +232,7 @@ impl<'t> Cursor<'t> {
 /// Compares two strings of equal length. Most keys are short, for which a call to `memcmp` costs more
 /// than the comparison.
 #[inline]
-fn is_same(left: &[u8], right: &[u8]) -> bool {
+pub(crate) fn is_same(left: &[u8], right: &[u8]) -> bool {
     // The first and the last bytes, which may overlap.
     if let (Some(first), Some(last)) = (left.first_chunk::<8>(), left.last_chunk::<8>()) {
         return right.first_chunk() == Some(first)
@@ -419,11 +432,14 @@ impl<'t> Cursor<'t> {
         name.is_plain() && (self.eat_member(before, name.as_str()) || self.eat_spaced(before, name))
     }
 
-    /// Skips the same with white space in it.
+    /// Skips the same with white space in it. Not inlined, so that the loop over an object stays small.
+    #[inline(never)]
     fn eat_spaced(&mut self, before: u8, name: &Text) -> bool {
         let mut next = *self;
         let found = next.eat(before) && next.peek() == b'"' && next.eat_key(name.as_str());
         if found {
+            // What is plain has no white space before it.
+            next.peek();
             *self = next;
         }
         found

@@ -53,6 +53,9 @@ pub(crate) fn conforms(schema: &Schema, text: &str) -> Option<usize> {
 /// Returns the same, given the number of bytes that unions may validate again. It is reduced by those
 /// that they do, so that many values in one text take no more time than one.
 pub(crate) fn conforms_within(budget: &mut usize, schema: &Schema, text: &str) -> Option<usize> {
+    if let Some(length) = plain_length(schema, text) {
+        return Some(length);
+    }
     let mut validator = Validator::new(text, false);
     (validator.budget, validator.decode_budget) = (*budget, *budget);
     validator.value(schema, &Path::ROOT, 0);
@@ -61,6 +64,25 @@ pub(crate) fn conforms_within(budget: &mut usize, schema: &Schema, text: &str) -
         .violations
         .is_empty()
         .then(|| validator.cursor.position())
+}
+
+/// Returns the length of a string or an integer that conforms to a schema and is spelled plainly. For other
+/// values, a validator must tell.
+fn plain_length(schema: &Schema, text: &str) -> Option<usize> {
+    let mut cursor = Cursor::new(text);
+    let conforms = match &schema.kind {
+        Kind::Integer(range) => {
+            matches!(range.violated(cursor.eat_integer()?.into()), [None, None])
+        }
+        Kind::String(rule) if rule.pattern.is_empty() => {
+            cursor.peek();
+            let string = cursor.eat_plain_string()?;
+            rule.lengths.is_any() || rule.lengths.accepts(string.chars().count())
+        }
+        Kind::Nullable(inner) => return plain_length(inner, text),
+        _ => return None,
+    };
+    conforms.then(|| cursor.position())
 }
 
 /// Returns the number of bytes of a text that unions may validate again.

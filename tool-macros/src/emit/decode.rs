@@ -204,6 +204,8 @@ fn body(data: &Data) -> TokenStream {
         }
         (Shape::Enum(tagging, variants), _) => {
             let arms = arms(data, tagging, variants);
+            let is_unit = variants.iter().all(|variant| variant.shape.is_unit());
+            let mut number = code!(__variant.number);
             let variant = match tagging {
                 Tagging::Internal(tag) => {
                     let tag = string(tag);
@@ -213,6 +215,10 @@ fn body(data: &Data) -> TokenStream {
                     let tag = string(tag);
                     code!(adjacent(#own, #tag))
                 }
+                _ if is_unit => {
+                    number = code!(__variant);
+                    code!(unit(#own))
+                }
                 _ => code!(external(#own)),
             };
             code! {
@@ -220,7 +226,7 @@ fn body(data: &Data) -> TokenStream {
                     __tool_core::Ok(__variant) => __variant,
                     __tool_core::Err(__error) => return __tool_core::Err(__error),
                 };
-                match __variant.number {
+                match #number {
                     #(#arms)*
                     _ => __reader.rejected(),
                 }
