@@ -226,9 +226,8 @@ impl<'de> Reader<'de> {
         variant: Variant<'de>,
         build: impl FnOnce(V) -> T,
     ) -> Result<T> {
-        let value = self.wrapped(variant.schema, variant.is_exact, build)?;
-        self.end(variant.end)?;
-        Ok(value)
+        let value = self.wrapped(variant.schema, variant.is_exact, build);
+        self.ended(variant, value)
     }
 
     /// Reads the content of a variant with named fields.
@@ -238,9 +237,8 @@ impl<'de> Reader<'de> {
         variant: Variant<'de>,
         build: impl FnOnce(F) -> T,
     ) -> Result<T> {
-        let value = self.structure(variant.schema, build)?;
-        self.end(variant.end)?;
-        Ok(value)
+        let value = self.structure(variant.schema, build);
+        self.ended(variant, value)
     }
 
     /// Reads what a variant of an internally tagged enum holds, beside its tag.
@@ -259,6 +257,17 @@ impl<'de> Reader<'de> {
             V::decode(reader)
         };
         self.checked(schema, is_exact, decode).map(build)
+    }
+
+    /// Reads what follows the content of a variant.
+    #[inline]
+    fn ended<T>(&mut self, variant: Variant<'de>, value: Result<T>) -> Result<T> {
+        if value.is_ok()
+            && let Err(error) = self.end(variant.end)
+        {
+            return Err(error);
+        }
+        value
     }
 
     fn end(&mut self, end: End<'de>) -> Result<()> {
