@@ -202,9 +202,9 @@ pub fn returning() -> Vec<Returning> {
 }
 
 /// A type with the schema of another one, which serde decodes.
-#[derive(Default, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
-struct BySerde<T>(T);
+pub struct BySerde<T>(pub T);
 
 impl<T: ToolType> ToolType for BySerde<T> {
     const SCHEMA: &'static Schema = T::SCHEMA;

@@ -92,6 +92,7 @@ const DIFFERENCES: [Difference; 18] = [
         rewrite: Some(|schema| remove(schema, "default")),
         rows: &[
             "field_defaults",
+            "many_fields",
             "all_default",
             "flat_defaults",
             "external",

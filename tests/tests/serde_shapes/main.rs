@@ -3,13 +3,25 @@
 // Tests read the fields through `Debug`.
 #![allow(dead_code)]
 
+use properties::mutate;
+use properties::random::Random;
+use properties::sample::Sampler;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::{Registry, ToolCall, ToolResult, ToolType};
 
-/// Makes a tool with one parameter `value` of a type: its JSON schema and its registry.
+/// Makes a tool with one parameter `value` of a type: its JSON schema and its registry. Compares what it receives
+/// with what a tool receives whose value serde decodes.
 macro_rules! subject {
     ($ty:ty) => {{
+        let by_serde = {
+            /// Takes a value.
+            #[tool(unlinked)]
+            fn take(value: properties::table::BySerde<$ty>) -> String {
+                format!("{:?}", value.0)
+            }
+            Registry::builder().tools(tools![take]).build().unwrap()
+        };
         /// Takes a value.
         #[tool(unlinked)]
         fn take(value: $ty) -> String {
@@ -17,10 +29,13 @@ macro_rules! subject {
         }
         let parameters: Value = serde_json::from_str(take::SPEC.parameters_json()).unwrap();
         let registry = Registry::builder().tools(tools![take]).build().unwrap();
-        Subject {
+        let subject = Subject {
             parameters,
             registry,
-        }
+            by_serde,
+        };
+        subject.decodes_as_serde(stringify!($ty));
+        subject
     }};
 }
 
@@ -33,6 +48,7 @@ mod structs;
 struct Subject {
     parameters: Value,
     registry: Registry,
+    by_serde: Registry,
 }
 
 impl Subject {
@@ -45,9 +61,43 @@ impl Subject {
     }
 
     fn call(&self, value: &Value) -> ToolResult {
-        let arguments = json!({ "value": value });
-        self.registry
-            .call_blocking(ToolCall::new("id", "take", arguments))
+        self.call_both(&json!({ "value": value }).to_string())
+    }
+
+    /// Calls both tools, which must give the same result.
+    fn call_both(&self, arguments: &str) -> ToolResult {
+        let call = || ToolCall::new("id", "take", arguments);
+        let own = self.registry.call_blocking(call());
+        let by_serde = self.by_serde.call_blocking(call());
+        let same = [&own, &by_serde].map(|result| match result.error() {
+            Some(error) => Err((error.kind(), error.violations())),
+            None => {
+                // A hash map prints its entries in any order.
+                let mut bytes = result.content().as_bytes().to_vec();
+                bytes.sort_unstable();
+                Ok(bytes)
+            }
+        });
+        assert!(
+            same[0] == same[1],
+            "{arguments}: {}\nby serde: {}",
+            own.content(),
+            by_serde.content()
+        );
+        own
+    }
+
+    /// Calls both tools with random arguments, of which most are valid.
+    fn decodes_as_serde(&self, name: &str) {
+        let sampler = Sampler::new(&self.parameters);
+        let mut random = Random::named(name, 29);
+        for round in 0..properties::rounds(100, 10_000) {
+            let mut arguments = sampler.sample(&mut random);
+            if round % 3 == 0 {
+                arguments = mutate::value(&arguments, &self.parameters, &mut random);
+            }
+            self.call_both(&arguments.to_string());
+        }
     }
 
     fn is_valid(&self, value: &Value) -> bool {

@@ -24,6 +24,7 @@ struct ManyFields {
     f0: bool,
     f1: Option<bool>,
     f2: String,
+    #[serde(default)]
     f3: bool,
     f4: Option<bool>,
     f5: String,
@@ -35,6 +36,12 @@ struct ManyFields {
     f11: String,
     f12: bool,
     f13: Option<bool>,
+    #[serde(default = "words")]
+    f14: String,
+}
+
+fn words() -> String {
+    "two words".into()
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToolType, JsonSchema)]
