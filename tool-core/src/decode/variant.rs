@@ -93,15 +93,16 @@ fn tagged(
 impl<'de> Reader<'de> {
     /// Reads a value of an externally tagged enum whose variants hold nothing: the number of the variant.
     pub fn unit(&mut self, schema: &'static Schema) -> Result<usize> {
-        self.cursor.peek();
-        let mut next = self.cursor;
         if let Kind::Enum(strings) = &schema.kind
+            && self.cursor.peek() == b'"'
             && self.tags.is_empty()
-            && let Some(name) = next.eat_plain_string()
-            && let Some(number) = strings.number_of(name)
         {
-            self.cursor = next;
-            return Ok(number);
+            let mut names = strings.values.iter();
+            let number =
+                names.position(|name| name.is_plain() && self.cursor.eat_string(name.as_str()));
+            if let Some(number) = number {
+                return Ok(number);
+            }
         }
         self.external(schema).map(|variant| variant.number)
     }

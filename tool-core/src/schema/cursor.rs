@@ -232,7 +232,7 @@ impl<'t> Cursor<'t> {
 /// Compares two strings of equal length. Most keys are short, for which a call to `memcmp` costs more
 /// than the comparison.
 #[inline]
-pub(crate) fn is_same(left: &[u8], right: &[u8]) -> bool {
+fn is_same(left: &[u8], right: &[u8]) -> bool {
     // The first and the last bytes, which may overlap.
     if let (Some(first), Some(last)) = (left.first_chunk::<8>(), left.last_chunk::<8>()) {
         return right.first_chunk() == Some(first)
@@ -407,6 +407,22 @@ impl<'t> Cursor<'t> {
         }
         self.at += length + 2;
         rest.get(..length)
+    }
+
+    /// Skips a string if it is spelled exactly like `plain`, which needs no escapes.
+    #[inline]
+    pub(crate) fn eat_string(&mut self, plain: &str) -> bool {
+        let end = self.at + plain.len() + 2;
+        let Some(string) = self.text.as_bytes().get(self.at..end) else {
+            return false;
+        };
+        let found = string.first() == Some(&b'"')
+            && string.last() == Some(&b'"')
+            && is_same(&string[1..string.len() - 1], plain.as_bytes());
+        if found {
+            self.at = end;
+        }
+        found
     }
 
     /// Skips the byte `before`, a member's key and the colon, if the key is spelled exactly like `name`

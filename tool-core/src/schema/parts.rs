@@ -1,7 +1,6 @@
 //! The parts of a schema: descriptions, bounds and the rules of each kind of node.
 
 use crate::schema::Schema;
-use crate::schema::cursor::is_same;
 use crate::schema::numbers::Decimal;
 
 /// Text in a schema, in plain form and escaped for JSON.
@@ -451,11 +450,7 @@ impl Strings {
     /// Returns the number of the variant that `text` is decoded to, if it is spelled exactly. The variant for
     /// any other string is the last.
     pub(crate) fn number_of(&self, text: &str) -> Option<usize> {
-        let is_named = |value: &Text| {
-            let name = value.as_str();
-            name.len() == text.len() && is_same(name.as_bytes(), text.as_bytes())
-        };
-        if let Some(number) = self.values.iter().position(is_named) {
+        if let Some(number) = self.values.iter().position(|value| value.as_str() == text) {
             return Some(number);
         }
         if let Some((_, number)) = self.aliases.iter().find(|(alias, _)| *alias == text) {
