@@ -12,6 +12,7 @@ pub(crate) mod hold;
 pub(crate) mod origin;
 mod position;
 pub(crate) mod result;
+mod start;
 mod trace_context;
 pub(crate) mod truncate;
 
@@ -33,6 +34,8 @@ pub(crate) use head::{CALL_TOOL, CallHead, WireId};
 pub(crate) use hold::{Answer, AnswerOutput, Decided, Decision, Hold};
 pub use position::CallPosition;
 pub(crate) use result::ToolResult;
+pub use start::Start;
+pub(crate) use start::{StartCheck, check_start};
 pub use trace_context::TraceContext;
 
 /// A call made by a model.

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::call::boundary::Guarded;
 use crate::call::elicit::{Elicit, ElicitError, Elicited, Elicitor, NestedElicitor};
 use crate::call::head::CallHead;
-use crate::call::{CallPosition, Decided, Decision, Hold, ToolCall, ToolResult};
+use crate::call::{CallPosition, Decided, Decision, Hold, StartCheck, ToolCall, ToolResult};
 use crate::runtime::BoxFuture;
 
 pub use cancellation::{CancellationToken, Cancelled};
@@ -157,6 +157,8 @@ pub(crate) struct CallExtensions {
     pub(crate) idempotency_key: Option<String>,
     pub(crate) nesting: Option<Nesting>,
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
+    /// The last checks before the tool runs, and before each that it calls.
+    pub(crate) starts: Vec<StartCheck>,
     /// The permit of the call, for those that it makes.
     pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
 }
@@ -311,6 +313,8 @@ impl CallContext {
         });
         if let Some(own) = &self.extensions {
             extensions.values.inherit(&own.values);
+            let starts = own.starts.iter().cloned();
+            extensions.starts.splice(0..0, starts);
             if let (Some(elicitor), None) = (&own.elicitor, &extensions.elicitor) {
                 extensions.elicitor = Some(Arc::new(NestedElicitor {
                     outer: elicitor.clone(),

@@ -93,6 +93,39 @@ impl Hold {
         self.shown.as_deref().unwrap_or(&self.arguments)
     }
 
+    /// Returns the hold as somebody may see and save it: without the secrets in its arguments. A decision on it is not
+    /// one on the original, unless the arguments have no secrets.
+    ///
+    /// ```
+    /// use tool_core::hooks::Gate;
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Signs in.
+    /// #[tool]
+    /// fn sign_in(user: &str, #[param(secret)] password: &str) -> usize {
+    ///     user.len() + password.len()
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![sign_in])
+    ///     .before(async |_| Gate::hold("it opens the account"))
+    ///     .build()?;
+    /// let call = ToolCall::new("call_1", "sign_in", r#"{"user":"ada","password":"hunter2"}"#);
+    /// let result = registry.call_blocking(call);
+    /// let hold = result.error().unwrap().hold().unwrap();
+    /// let shown = hold.without_secrets();
+    /// assert_ne!(shown, *hold);
+    /// assert_eq!(shown.arguments(), r#"{"user":"ada","password":"[secret]"}"#);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn without_secrets(&self) -> Hold {
+        Hold {
+            arguments: self.arguments().to_owned(),
+            shown: None,
+            ..self.clone()
+        }
+    }
+
     /// Returns a decision in which changed arguments have the secrets that a person could not see, in place
     /// of `"[secret]"`. [`ToolCall::decided`] does this too.
     pub fn restored(&self, decision: Decision) -> Decision {

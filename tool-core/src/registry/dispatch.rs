@@ -21,7 +21,9 @@ use crate::call::boundary::{Caught, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken, Nesting};
 use crate::call::error::ToolError;
 use crate::call::origin::ResultHead;
-use crate::call::{Arguments, CallHead, Decided, Decision, Hold, TRUNCATED, ToolCall, ToolResult};
+use crate::call::{
+    Arguments, CallHead, Decided, Decision, Hold, TRUNCATED, ToolCall, ToolResult, check_start,
+};
 use crate::output::Outcome;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::schema::validate::Options;
@@ -436,7 +438,9 @@ async fn run_gated(
     let mut parent = None;
     let mut decided = Decided::default();
     let mut is_changed = false;
+    let mut starts = Vec::new();
     if let Some(extensions) = &mut call.extensions {
+        starts.clone_from(&extensions.starts);
         parent.clone_from(&extensions.parent);
         decided.clone_from(&extensions.decided);
         match decided.other_than_allow() {
@@ -464,6 +468,15 @@ async fn run_gated(
     let permit = Permit::acquire(policy, parent.as_ref(), !tool.has_context()).await;
     if let Some(permit) = permit.for_nested() {
         input.set_permit(permit);
+    }
+    let is_nested = parent.is_some();
+    let refused = match check_start(&starts, &tool, is_nested).await {
+        Ok(Ok(())) => None,
+        Ok(Err(reason)) => Some(CallFailure::Denied(reason)),
+        Err(panic) => Some(CallFailure::Panicked(panic)),
+    };
+    if let Some(refused) = refused {
+        return (Err(refused), input.finish());
     }
     let timeout = policy
         .timeout_of(&tool)
