@@ -9,9 +9,11 @@
 //! | `ask` | questions to the user, in each lifecycle |
 //! | `state` | `requestState`: what a call must know when it is made again |
 //! | `tasks` | calls that continue after their response |
+//! | `approvals` | held calls that wait for somebody else |
 //! | `request` | what an application sees of a request |
 //! | `http` | streamable HTTP |
 
+pub mod approvals;
 mod ask;
 mod call;
 mod handler;
@@ -36,9 +38,10 @@ use tokio::sync::watch;
 use tool_core::registry::ChangeListener;
 use tool_core::{Registry, ToolCall, ToolEntry};
 
+use self::approvals::Approvals;
 use self::lines::LineTransport;
 use self::list::ListCache;
-use self::state::StateCodec;
+use self::state::{StateCodec, random};
 use self::tasks::TaskStore;
 use crate::lock;
 
@@ -86,7 +89,7 @@ pub use self::tasks::{TaskLimits, TaskPolicy};
 /// [`identity`](Server::identity), where the user is `local`.
 ///
 /// A call that a hook [holds](tool_core::hooks::Gate::hold) waits for somebody else, so its client is never asked: the
-/// call does not run, and its result says that it is held.
+/// call does not run, and its result says that it is held. With [`on_hold`](Server::on_hold) it can be decided on.
 ///
 /// What the server must know when a call is made again goes through the client, signed and bound to the tool,
 /// its arguments and the [user](UserId). It expires, and is accepted once by one process. It is not encrypted.
@@ -106,6 +109,7 @@ struct Options {
     identity: Option<Box<Identity>>,
     visible: Option<Arc<Visible>>,
     policies: Option<Box<Policies>>,
+    approvals: Option<Approvals>,
     task_limits: TaskLimits,
     page_size: usize,
     cache_for: Duration,
@@ -124,6 +128,7 @@ impl Server {
                 identity: None,
                 visible: None,
                 policies: None,
+                approvals: None,
                 task_limits: TaskLimits::default(),
                 page_size: 1000,
                 cache_for: Duration::from_secs(60),
@@ -228,6 +233,24 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
+    /// Lets calls that a hook [holds](tool_core::hooks::Gate::hold) wait for the decision of somebody else; see
+    /// [`approvals`] for an example. Without this, a held call is not run, and there is no way to decide on it.
+    ///
+    /// A call waits in the name of its [`UserId`]. One without a name never waits: over HTTP without an identity, a held
+    /// call is not run. Over a stream without [`identity`](Server::identity) the user is `local`, who decides on nothing.
+    ///
+    /// The result of a call that waits is an error that names the approval, in its text and as `tool-core/approval` in its
+    /// `_meta`. The same call again waits on, or has the decision: it runs, once, or ends with the reason why it was
+    /// denied. A hook has to give the same reason each time, because the decision is on what the person has seen. A call
+    /// that is a [task](Server::tasks) waits by itself, for as long as [tasks may run](TaskLimits::runs_for).
+    ///
+    /// The name of the person who decided is recorded with the call: see
+    /// [`CallContext::decisions`](tool_core::CallContext::decisions).
+    pub fn on_hold(mut self, approvals: Approvals) -> Server<H> {
+        self.options.approvals = Some(approvals);
+        self
+    }
+
     /// Sets the limits of [tasks](Server::tasks): their number, and the size and the lifetime of their results.
     pub fn task_limits(mut self, limits: TaskLimits) -> Server<H> {
         self.options.task_limits = limits;
@@ -253,7 +276,8 @@ impl<H: ServerHandler> Server<H> {
     }
 
     /// Sets the key that signs what goes through the client while the user is asked. By default, each
-    /// process has a random key. Servers with several processes need the same key in all.
+    /// process has a random key. Servers with several processes need the same key in all, and so do
+    /// [approvals](approvals::Inbox) that outlive the process.
     ///
     /// # Panics
     ///
@@ -362,11 +386,16 @@ impl Options {
     }
 }
 
+/// The name of the user on the other end of a stream, where the application does not name one.
+const LOCAL: &str = "local";
+
 /// What all connections of a server share.
 struct Core {
     registry: Registry,
     options: Options,
     list: ListCache,
+    /// The key of signatures and digests.
+    key: Vec<u8>,
     states: StateCodec,
     tasks: TaskStore,
     /// Counts the changes of the registry.
@@ -381,9 +410,12 @@ struct Core {
 
 impl Core {
     fn new(registry: Registry, options: Options) -> Arc<Core> {
+        let key = options.state_key.clone();
+        let key = key.unwrap_or_else(|| random::<32>().to_vec());
         let core = Arc::new(Core {
             list: ListCache::default(),
-            states: StateCodec::new(options.state_key.as_deref(), options.state_lifetime),
+            states: StateCodec::new(&key, options.state_lifetime),
+            key,
             tasks: TaskStore::new(options.task_limits.clone()),
             changes: watch::Sender::new(0),
             closing: watch::Sender::new(false),

@@ -68,6 +68,14 @@ impl Asker {
         Asker::with_way(way, context.client_capabilities())
     }
 
+    /// Returns the task that the call is.
+    pub(super) fn task(&self) -> Option<&TaskContext> {
+        match &self.way {
+            Way::Task(task) => Some(task),
+            _ => None,
+        }
+    }
+
     /// Creates the asker of a call that is a task.
     pub(super) fn of_task(task: TaskContext, capabilities: Option<ClientCapabilities>) -> Asker {
         Asker::with_way(Way::Task(task), capabilities)

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock,
-    ErrorCode, InputRequiredResult, ProgressNotificationParam, ProgressToken, RequestMetaObject,
+    ErrorCode, InputRequiredResult, MetaObject, ProgressNotificationParam, ProgressToken,
+    RequestMetaObject,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, Peer};
@@ -19,12 +20,13 @@ use tool_core::dialect::{Dialect, Mcp};
 use tool_core::hooks::Hold;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
-use super::Core;
+use super::approvals::{Found, HeldCall, InboxError, log};
 use super::ask::{Asker, ToolElicitor};
 use super::lines::RawArguments;
 use super::request::{Request, UserId, is_modern};
 use super::state::Binding;
 use super::tasks::TaskPolicy;
+use super::{Core, LOCAL};
 use crate::lock;
 
 /// An error that a tool returns to end its call with an error of the protocol, in place of a result that the
@@ -101,7 +103,8 @@ impl Core {
             (None, None) => Arguments::from(""),
         };
         // A call that may end with a question is made again with equal arguments.
-        let bound = (asks && is_modern).then(|| arguments.clone());
+        let may_wait = asks && (is_modern || self.options.approvals.is_some());
+        let bound = may_wait.then(|| arguments.clone());
         let call = ToolCall::new(context.id.to_string(), request.name.as_ref(), arguments);
         // Before the application, which may remove or replace it.
         let call = match trace_context(&context.meta) {
@@ -118,9 +121,22 @@ impl Core {
         } else {
             call
         };
+        let binding = |user: Option<&UserId>| {
+            let user = user.map(UserId::as_str);
+            Binding::new(&tool.name, bound.as_ref(), user)
+        };
+        let held = match (&self.options.approvals, named(&call)) {
+            (Some(approvals), Some(user)) if asks => {
+                let binding = binding(Some(user));
+                Some(HeldCall::new(
+                    approvals, &registry, user, &tool.name, &binding, &self.key,
+                ))
+            }
+            _ => None,
+        };
         if self.is_task(&tool, &context)? {
             let capabilities = context.client_capabilities();
-            return self.tasks.start(registry, call, user, capabilities);
+            return self.tasks.start(registry, call, user, capabilities, held);
         }
         let progress = context.meta.get_progress_token().map(|token| {
             let reports = Arc::new(Reports::default());
@@ -142,10 +158,7 @@ impl Core {
             return Ok(CallToolResponse::Complete(*result));
         }
         let asker = Arc::new(Asker::new(&context, is_modern));
-        let binding = || {
-            let user = user.as_ref().map(UserId::as_str);
-            Binding::new(&tool.name, bound.as_ref(), user)
-        };
+        let binding = || binding(user.as_ref());
         if is_modern && let Some(state) = &request.request_state {
             let state = self.states.open(state, &binding())?;
             asker.resume(state, request.input_responses.take());
@@ -153,13 +166,16 @@ impl Core {
         let running = async {
             tokio::select! {
                 biased;
-                finished = run_call(&registry, call, &asker) => Some(finished),
+                finished = run_call(&registry, call, &asker, held.as_ref()) => Some(finished),
                 () = asker.suspended() => None,
             }
         };
         match until_end(running, progress, &context).await? {
             Some(finished) => Ok(CallToolResponse::Complete(*finished?)),
             None => {
+                if let Some(held) = &held {
+                    held.suspend().await;
+                }
                 let (questions, state) = asker.take_questions();
                 let state = self.states.seal(state, &binding())?;
                 let result = InputRequiredResult::new(Some(questions), Some(state));
@@ -274,30 +290,111 @@ fn trace_context(meta: &RequestMetaObject) -> Option<TraceContext> {
     Some(trace)
 }
 
-/// The name of the user on the other end of a stream, where the application does not name one.
-const LOCAL: &str = "local";
+/// Returns the user of a call. An empty name is none.
+fn named(call: &ToolCall) -> Option<&UserId> {
+    let user = call.get::<UserId>();
+    user.filter(|user| !user.as_str().trim().is_empty())
+}
 
-/// Runs a call to its end. Asks its user whether to run it if a hook wants that confirmed. Whoever makes a call
-/// never decides on a hold, and nobody without a name decides on anything.
-pub(super) async fn run_call(registry: &Registry, call: ToolCall, asker: &Arc<Asker>) -> Finished {
+/// Runs a call to its end. Asks its user whether to run it if a hook wants that confirmed, and looks for a decision of
+/// somebody else if a hook holds it. Whoever makes a call never decides on a hold, and nobody without a name decides on
+/// anything.
+pub(super) async fn run_call(
+    registry: &Registry,
+    call: ToolCall,
+    asker: &Arc<Asker>,
+    held: Option<&Arc<HeldCall>>,
+) -> Finished {
     let mut call = call.elicit_with(Arc::new(ToolElicitor(asker.clone())));
+    if let Some(held) = held {
+        call = held.guard(call);
+    }
     loop {
-        // Only calls with hooks are held.
-        let again = registry.has_before_hooks().then(|| call.clone());
+        // Only calls that hooks or their tools hold are made again.
+        let again = (held.is_some() || registry.has_before_hooks()).then(|| call.clone());
         let result = registry.call(call).await;
         let hold = result.error().and_then(|error| error.hold()).cloned();
-        let (Some(again), Some(hold)) = (again, hold.filter(Hold::is_confirmation)) else {
+        let (Some(again), Some(hold)) = (again, hold) else {
+            if let Some(held) = held {
+                held.end().await;
+            }
             return finished(result, Some(asker));
         };
-        let Some(user) = again.get::<UserId>().cloned() else {
-            return finished(result, Some(asker));
+        call = if hold.is_confirmation() {
+            let Some(user) = named(&again).cloned() else {
+                return finished(result, Some(asker));
+            };
+            match asker.decide(&hold).await {
+                Ok(decision) => again.decided_by(hold, decision, user.as_str()),
+                // The result says that the call waits for approval.
+                Err(_) => return finished(result, Some(asker)),
+            }
+        } else {
+            let Some(held) = held else {
+                return finished(result, Some(asker));
+            };
+            match decided(again, &hold, held, asker).await {
+                Ok(call) => call,
+                Err(waiting) => return Ok(waiting),
+            }
         };
-        match asker.decide(&hold).await {
-            Ok(decision) => call = again.decided_by(hold, decision, user.as_str()),
-            // The result says that the call waits for approval.
-            Err(_) => return finished(result, Some(asker)),
-        }
     }
+}
+
+/// Returns a call with the decision on its hold, for which a task waits. Without one, returns a result that says so.
+async fn decided(
+    call: ToolCall,
+    hold: &Hold,
+    held: &Arc<HeldCall>,
+    asker: &Arc<Asker>,
+) -> Result<ToolCall, Box<CallToolResult>> {
+    loop {
+        let waits = match held.find(call.clone(), hold).await {
+            Ok(Found::Decided(call)) => {
+                if let Some(task) = asker.task() {
+                    task.set_message(None);
+                }
+                return Ok(*call);
+            }
+            Ok(Found::Waiting(id)) => id,
+            Err(error) => return Err(not_asked(hold, &error)),
+        };
+        let Some(task) = asker.task() else {
+            let text = format!(
+                "{} was not run: it waits for approval {waits}: {}. Somebody else decides. Make the same call with the \
+                 same arguments later to get the result.",
+                hold.tool(),
+                hold.reason()
+            );
+            let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+            let mut meta = MetaObject::default();
+            meta.insert(APPROVAL.into(), waits.into());
+            result.meta = Some(meta);
+            return Err(Box::new(result));
+        };
+        task.set_message(Some(&format!("waits for approval {waits}")));
+        held.changed(&waits).await;
+    }
+}
+
+/// The key of the id of an approval in the metadata of a result.
+const APPROVAL: &str = "tool-core/approval";
+
+/// Returns the result of a held call that can't wait.
+fn not_asked(hold: &Hold, error: &InboxError) -> Box<CallToolResult> {
+    let problem = match error {
+        InboxError::Full => "too many calls wait for approval",
+        InboxError::Failed(_) => {
+            log(error);
+            "nobody can be asked for approval at the moment"
+        }
+    };
+    let text = format!(
+        "{} was not run: it needs approval: {}. But {problem}; try again later.",
+        hold.tool(),
+        hold.reason()
+    );
+    Box::new(CallToolResult::error(vec![ContentBlock::text(text)]))
 }
 
 /// Runs a call until it ends or is cancelled, and sends its progress. All reports are sent before this returns.

@@ -46,8 +46,7 @@ struct Used {
 }
 
 impl StateCodec {
-    pub(super) fn new(key: Option<&[u8]>, lifetime: Duration) -> StateCodec {
-        let key = key.map_or_else(|| random::<32>().to_vec(), <[u8]>::to_vec);
+    pub(super) fn new(key: &[u8], lifetime: Duration) -> StateCodec {
         StateCodec {
             codec: RequestStateCodec::try_new(key).expect("the length of the key is checked"),
             lifetime,
@@ -123,6 +122,10 @@ impl Binding {
         hash.update(text);
         Binding(hash.finalize().into())
     }
+
+    pub(super) fn digest(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// Returns a short digest of strings.
@@ -153,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_state_is_accepted_once_and_only_where_it_belongs() {
-        let codec = StateCodec::new(None, Duration::from_secs(60));
+        let codec = StateCodec::new(&[7; 32], Duration::from_secs(60));
         let arguments = json!({"id": 7, "deep": {"a": 1, "b": [2]}});
         let own = binding("delete", &arguments, Some("ada"));
         let sealed = codec.seal(State::default(), &own).unwrap();
@@ -167,7 +170,7 @@ mod tests {
         ] {
             assert!(codec.open(&sealed, &other).is_err());
         }
-        let other_key = StateCodec::new(None, Duration::from_secs(60));
+        let other_key = StateCodec::new(&[8; 32], Duration::from_secs(60));
         assert!(other_key.open(&sealed, &own).is_err());
         assert!(
             codec
@@ -182,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_expired_state_is_rejected() {
-        let codec = StateCodec::new(None, Duration::ZERO);
+        let codec = StateCodec::new(&[7; 32], Duration::ZERO);
         let own = binding("delete", &json!({}), None);
         let sealed = codec.seal(State::default(), &own).unwrap();
         std::thread::sleep(Duration::from_millis(5));
@@ -191,7 +194,7 @@ mod tests {
 
     #[test]
     fn used_states_are_remembered_until_they_expire() {
-        let mut codec = StateCodec::new(Some(&[7; 32]), Duration::from_secs(60));
+        let mut codec = StateCodec::new(&[7; 32], Duration::from_secs(60));
         codec.remembered = 3;
         let own = binding("delete", &json!({}), None);
         let seal = |codec: &StateCodec| codec.seal(State::default(), &own).unwrap();

@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use tool_core::call::CancellationToken;
 use tool_core::{Registry, ToolCall};
 
+use super::approvals::HeldCall;
 use super::ask::Asker;
 use super::call::run_call;
 use super::request::UserId;
@@ -198,11 +199,12 @@ impl TaskStore {
         call: ToolCall,
         user: Option<UserId>,
         capabilities: Option<ClientCapabilities>,
+        held: Option<Arc<HeldCall>>,
     ) -> Result<CallToolResponse, ErrorData> {
         let (task, context) = self.add(user)?;
         tokio::spawn(async move {
             let ending = EndOnDrop(context.clone());
-            let outcome = run_task(&registry, call, &context, capabilities).await;
+            let outcome = run_task(&registry, call, &context, capabilities, held).await;
             context.finish(outcome);
             drop(ending);
         });
@@ -434,9 +436,9 @@ impl TaskContext {
         receiver.await.ok()
     }
 
-    fn set_message(&self, message: &str) {
+    pub(super) fn set_message(&self, message: Option<&str>) {
         self.with(|entry| {
-            entry.task.status_message = Some(message.to_owned());
+            entry.task.status_message = message.map(ToOwned::to_owned);
             entry.touch();
         });
     }
@@ -471,15 +473,16 @@ async fn run_task(
     call: ToolCall,
     task: &TaskContext,
     capabilities: Option<ClientCapabilities>,
+    held: Option<Arc<HeldCall>>,
 ) -> Outcome {
     let asker = Arc::new(Asker::of_task(task.clone(), capabilities));
     let status = task.clone();
     let call = call.on_progress(move |progress| {
         if let Some(message) = &progress.message {
-            status.set_message(message);
+            status.set_message(Some(message));
         }
     });
-    let running = tokio::time::timeout(task.limit, run_call(registry, call, &asker));
+    let running = tokio::time::timeout(task.limit, run_call(registry, call, &asker, held.as_ref()));
     let finished: Result<Box<CallToolResult>, ErrorData> = tokio::select! {
         finished = running => finished.unwrap_or_else(|_| {
             Err(ErrorData::internal_error("the task took too long", None))

@@ -1,0 +1,219 @@
+//! One call, while it is held.
+
+use std::sync::{Arc, Mutex};
+
+use sha2::{Digest, Sha256};
+use tool_core::hooks::{Decision, Hold};
+use tool_core::{Registry, ToolCall};
+
+use super::{Approval, Approvals, InboxError, caught};
+use crate::server::request::UserId;
+use crate::server::state::{Binding, random};
+use crate::{hex, lock};
+
+/// How often an approval that does not count is replaced before the inbox counts as broken.
+const TRIES: u32 = 4;
+
+/// What a call that may be held needs to wait for its approvals.
+pub(in crate::server) struct HeldCall {
+    approvals: Approvals,
+    registry: Registry,
+    requester: String,
+    tool: String,
+    /// A digest of the user, the tool and the arguments.
+    call: [u8; 32],
+    /// The approvals with decisions that are attached to the call.
+    attached: Mutex<Vec<(Approval, Hold)>>,
+    /// Those of them that are used up.
+    used: Mutex<Vec<Approval>>,
+}
+
+/// What the inbox has for a hold.
+pub(in crate::server) enum Found {
+    /// The call, with a decision.
+    Decided(Box<ToolCall>),
+    /// The id of the approval that the call waits for.
+    Waiting(String),
+}
+
+impl HeldCall {
+    /// `secret` keeps those who read the inbox from guessing secret arguments.
+    pub(in crate::server) fn new(
+        approvals: &Approvals,
+        registry: &Registry,
+        user: &UserId,
+        tool: &str,
+        binding: &Binding,
+        secret: &[u8],
+    ) -> Arc<HeldCall> {
+        let mut hash = Sha256::new();
+        hash.update(b"tool-mcp approval 1");
+        hash.update((secret.len() as u64).to_be_bytes());
+        hash.update(secret);
+        hash.update(binding.digest());
+        Arc::new(HeldCall {
+            approvals: approvals.clone(),
+            registry: registry.clone(),
+            requester: user.as_str().to_owned(),
+            tool: tool.to_owned(),
+            call: hash.finalize().into(),
+            attached: Mutex::default(),
+            used: Mutex::default(),
+        })
+    }
+
+    /// Lets the call start only if each decision that is attached to it still counts. They are used up then.
+    pub(in crate::server) fn guard(self: &Arc<Self>, call: ToolCall) -> ToolCall {
+        let held = self.clone();
+        call.start_with(move |_| {
+            let held = held.clone();
+            async move { held.use_up().await }
+        })
+    }
+
+    async fn use_up(&self) -> Result<(), String> {
+        let attached = std::mem::take(&mut *lock(&self.attached));
+        for (approval, hold) in attached {
+            self.use_one(&approval, &hold).await?;
+            lock(&self.used).push(approval);
+        }
+        Ok(())
+    }
+
+    /// Uses a decision up. Returns the reason if it does not count.
+    async fn use_one(&self, approval: &Approval, hold: &Hold) -> Result<(), String> {
+        let id = &approval.id;
+        match caught(|| self.approvals.inbox.remove(id)).await {
+            Ok(true) => {}
+            Ok(false) => return Err(format!("the approval {id} was used by another call")),
+            Err(error) => {
+                log(&error);
+                return Err(format!("the approval {id} can't be checked at the moment"));
+            }
+        }
+        let by = approval.verdict.as_ref().map_or("", |verdict| &*verdict.by);
+        let checked = self
+            .approvals
+            .check(&self.registry, &self.requester, hold, by)
+            .await;
+        checked
+            .map_err(|denied| format!("the decision on the approval {id} does not count: {denied}"))
+    }
+
+    /// Looks for a decision on a hold. Without one, the call waits for it from now on.
+    pub(in crate::server) async fn find(
+        &self,
+        call: ToolCall,
+        hold: &Hold,
+    ) -> Result<Found, InboxError> {
+        let key = self.key(hold)?;
+        for _ in 0..TRIES {
+            let found = self.put(self.approval(&key, hold)).await?;
+            // Whatever the store has mixed up, the decision on another call is not one on this.
+            if found.key != key || found.requester != self.requester {
+                return Err(InboxError::failed(
+                    "it returned the approval of another call",
+                ));
+            }
+            if self.approvals.is_over(&found) {
+                caught(|| self.approvals.inbox.remove(&found.id)).await?;
+                continue;
+            }
+            let Some(verdict) = found.verdict.clone() else {
+                return Ok(Found::Waiting(found.id));
+            };
+            if matches!(verdict.decision, Decision::Deny(_) | Decision::Answer(_)) {
+                // The tool does not start, so nothing else uses it up.
+                if let Err(reason) = self.use_one(&found, hold).await {
+                    tracing::debug!(reason, "a decision was ignored");
+                    continue;
+                }
+            } else {
+                self.attach(found, hold)?;
+            }
+            let call = call.decided_by(hold.clone(), verdict.decision, verdict.by);
+            return Ok(Found::Decided(Box::new(call)));
+        }
+        Err(InboxError::failed("it keeps approvals that were removed"))
+    }
+
+    /// Notes a decision that is used up when the tool starts.
+    fn attach(&self, approval: Approval, hold: &Hold) -> Result<(), InboxError> {
+        let mut attached = lock(&self.attached);
+        if attached.iter().any(|(other, _)| other.id == approval.id) {
+            return Err(InboxError::failed("a decision had no effect on its hold"));
+        }
+        attached.push((approval, hold.clone()));
+        Ok(())
+    }
+
+    async fn put(&self, approval: Approval) -> Result<Approval, InboxError> {
+        let inbox = &self.approvals.inbox;
+        match caught(|| inbox.put(approval.clone())).await {
+            Err(InboxError::Full) => {}
+            other => return other,
+        }
+        caught(|| inbox.remove_before(self.approvals.first_ms())).await?;
+        caught(|| inbox.put(approval)).await
+    }
+
+    /// Waits until there may be a decision.
+    pub(in crate::server) async fn changed(&self, id: &str) {
+        let inbox = &self.approvals.inbox;
+        let changed = caught(|| {
+            let changed = inbox.changed(id);
+            Box::pin(async { Ok(changed.await) })
+        });
+        if let Err(error) = changed.await {
+            log(&error);
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        }
+    }
+
+    /// Uses up the decisions of a call that has ended without a start of its tool.
+    pub(in crate::server) async fn end(&self) {
+        let attached = std::mem::take(&mut *lock(&self.attached));
+        for (approval, _) in attached {
+            if let Err(error) = caught(|| self.approvals.inbox.remove(&approval.id)).await {
+                log(&error);
+            }
+        }
+    }
+
+    /// Makes the decisions count again, because the tool has only asked its user a question, and will run again from
+    /// its start.
+    pub(in crate::server) async fn suspend(&self) {
+        let used = std::mem::take(&mut *lock(&self.used));
+        for approval in used {
+            if let Err(error) = self.put(approval).await {
+                log(&error);
+            }
+        }
+    }
+
+    fn approval(&self, key: &str, hold: &Hold) -> Approval {
+        Approval {
+            id: hex(&random::<16>()),
+            key: key.to_owned(),
+            requester: self.requester.clone(),
+            tool: self.tool.clone(),
+            hold: hold.without_secrets(),
+            asked_ms: self.approvals.now_ms(),
+            verdict: None,
+        }
+    }
+
+    /// Returns the key of a hold of this call.
+    fn key(&self, hold: &Hold) -> Result<String, InboxError> {
+        let mut hash = Sha256::new();
+        hash.update(self.call);
+        // With the secrets, which a digest with a secret key does not tell.
+        hash.update(serde_json::to_vec(hold).map_err(InboxError::failed)?);
+        Ok(hex(&hash.finalize()))
+    }
+}
+
+/// Logs why an inbox failed.
+pub(in crate::server) fn log(error: &InboxError) {
+    tracing::warn!(%error, "an inbox of approvals failed");
+}
