@@ -8,11 +8,14 @@
 //! | `call` | one call: context, progress, cancellation, result |
 //! | `ask` | questions to the user, in each lifecycle |
 //! | `state` | `requestState`: what a call must know when it is made again |
+//! | `admission` | what each call passes: scopes and rates |
+//! | `rate` | limits of calls for each user and tool |
 //! | `tasks` | calls that continue after their response |
 //! | `approvals` | held calls that wait for somebody else |
 //! | `request` | what an application sees of a request |
 //! | `http` | streamable HTTP |
 
+mod admission;
 pub mod approvals;
 mod ask;
 mod call;
@@ -21,6 +24,7 @@ mod handler;
 pub mod http;
 mod lines;
 mod list;
+mod rate;
 mod request;
 mod state;
 mod tasks;
@@ -38,6 +42,7 @@ use tokio::sync::watch;
 use tool_core::registry::ChangeListener;
 use tool_core::{Registry, ToolCall, ToolEntry};
 
+use self::admission::Scopes;
 use self::approvals::Approvals;
 use self::lines::LineTransport;
 use self::list::ListCache;
@@ -47,7 +52,8 @@ use crate::lock;
 
 pub use self::call::ProtocolError;
 pub use self::handler::{Handler, NoHandler};
-pub use self::request::{Refusal, Request, UserId};
+pub use self::rate::{Rate, Rates};
+pub use self::request::{Refusal, Request, Token, UserId};
 pub use self::tasks::{TaskLimits, TaskPolicy};
 
 /// Serves the tools of a registry.
@@ -109,6 +115,8 @@ struct Options {
     identity: Option<Box<Identity>>,
     visible: Option<Arc<Visible>>,
     policies: Option<Box<Policies>>,
+    scopes: Option<Box<Scopes>>,
+    rates: Option<Rates>,
     approvals: Option<Approvals>,
     task_limits: TaskLimits,
     page_size: usize,
@@ -128,6 +136,8 @@ impl Server {
                 identity: None,
                 visible: None,
                 policies: None,
+                scopes: None,
+                rates: None,
                 approvals: None,
                 task_limits: TaskLimits::default(),
                 page_size: 1000,
@@ -206,6 +216,72 @@ impl<H: ServerHandler> Server<H> {
         visible: impl Fn(&Request<'_>, &ToolEntry) -> bool + Send + Sync + 'static,
     ) -> Server<H> {
         self.options.visible = Some(Arc::new(visible));
+        self
+    }
+
+    /// Limits how often each user calls each tool. A [`Rate`] is the same for all tools, and [`Rates`] chooses one for each.
+    /// Without this, calls are not limited.
+    ///
+    /// A call too many is not run. Over HTTP its response is 429 with `Retry-After`; over a stream its result is an error
+    /// that says how long to wait. Each call that a client makes counts, also one that collects a decision or has the answer
+    /// to a question. Calls that tools make through their [`CallContext`](tool_core::CallContext) count for the user, too.
+    /// All clients without a [`UserId`] are one user.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use tool_core::Registry;
+    /// use tool_mcp::server::Rate;
+    ///
+    /// let rate = Rate::new(60, Duration::from_secs(60));
+    /// let server = tool_mcp::Server::new(Registry::new()).rate(rate);
+    /// # let _ = server;
+    /// ```
+    pub fn rate(mut self, rates: impl Into<Rates>) -> Server<H> {
+        self.options.rates = Some(rates.into());
+        self
+    }
+
+    /// Says which scopes the token of a client needs to call a tool: all of those that the closure returns. Without this,
+    /// no scopes are needed.
+    ///
+    /// Over HTTP, the response to a call without them is 403 with a challenge, `insufficient_scope`, that names all scopes
+    /// of the tool, so that the client can ask its user for them. Calls that tools make through their
+    /// [`CallContext`](tool_core::CallContext) need the scopes of their tools, too.
+    ///
+    /// The scopes of a token are those of the [`Token`] that [`Auth::bearer`](http::Auth::bearer) returns. A call without a
+    /// [`Token`] has no scopes. Over a stream, where there is none, [`identity`](Server::identity) may attach one. A tool
+    /// for which the closure panics can't be called.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_mcp::server::http::{Auth, AuthError, HttpConfig};
+    /// use tool_mcp::server::{Token, UserId};
+    ///
+    /// let server = tool_mcp::Server::new(Registry::new()).scopes(|tool| {
+    ///     let is_read_only = tool.annotations.read_only == Some(true);
+    ///     [if is_read_only { "notes:read" } else { "notes:write" }]
+    /// });
+    /// let mut config = HttpConfig::default();
+    /// let auth = Auth::bearer(|token| async move {
+    ///     // Verify the token, and read its claims.
+    ///     match &*token {
+    ///         "secret" => Ok(Token::new(UserId::new("ada")).scopes(["notes:read"])),
+    ///         _ => Err(AuthError::InvalidToken),
+    ///     }
+    /// });
+    /// config.auth = Some(auth.resource("https://tools.example.com/mcp", ["https://login.example.com"]));
+    /// # let _ = (server, config);
+    /// ```
+    pub fn scopes<S>(
+        mut self,
+        scopes: impl Fn(&ToolEntry) -> S + Send + Sync + 'static,
+    ) -> Server<H>
+    where
+        S: IntoIterator<Item: Into<String>>,
+    {
+        let scopes = move |tool: &ToolEntry| scopes(tool).into_iter().map(Into::into).collect();
+        self.options.scopes = Some(Box::new(scopes));
         self
     }
 
@@ -361,6 +437,11 @@ impl<H> fmt::Debug for Server<H> {
 }
 
 impl Options {
+    /// Returns `true` if calls must pass something before they run.
+    fn has_limits(&self) -> bool {
+        self.scopes.is_some() || self.rates.is_some()
+    }
+
     /// Adds what the server has to what a handler says of itself.
     fn info(&self, mut info: InitializeResult) -> InitializeResult {
         if let Some(implementation) = &self.implementation {

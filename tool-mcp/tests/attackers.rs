@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use raw::{
-    HOST, INITIALIZE, JSON, PING, assert_alive, config, connect, initialize, modern, post, read,
-    request, send, session, start, stateless,
+    HOST, INITIALIZE, JSON, PING, Reply, assert_alive, config, connect, initialize, modern, post,
+    read, request, send, session, start, stateless,
 };
 use serde_json::{Value, json};
 use support::in_time;

@@ -20,10 +20,11 @@ use tool_core::dialect::{Dialect, Mcp};
 use tool_core::hooks::Hold;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
+use super::admission::Admission;
 use super::approvals::{Found, HeldCall, InboxError, log};
 use super::ask::{Asker, ToolElicitor};
 use super::lines::RawArguments;
-use super::request::{Request, UserId, is_modern};
+use super::request::{Request, Token, UserId, is_modern};
 use super::state::Binding;
 use super::tasks::TaskPolicy;
 use super::{Core, LOCAL};
@@ -114,6 +115,25 @@ impl Core {
         let seen = Request::new(&context);
         let call = self.identify(&seen, call)?;
         let user = call.get::<UserId>().cloned();
+        let who = named(&call).map(UserId::as_str);
+        let admission = Admission::new(self, who, call.get());
+        if let Some(admission) = &admission {
+            let admitted = admission.admit(&tool);
+            #[cfg(feature = "server-http")]
+            if let Some(ruling) = seen.extension::<super::http::Ruling>() {
+                ruling.set(admitted.clone());
+            }
+            if let Err(refused) = admitted {
+                let text = ContentBlock::text(refused.message(&tool.name));
+                return Ok(CallToolResponse::Complete(CallToolResult::error(vec![
+                    text,
+                ])));
+            }
+        }
+        let call = match admission {
+            Some(admission) => admission.guard(call),
+            None => call,
+        };
         // Only calls with hooks are held; others don't pay for the name.
         let is_local = self.options.identity.is_none() && !seen.is_http() && user.is_none();
         let call = if is_local && registry.has_before_hooks() {
@@ -190,6 +210,11 @@ impl Core {
         #[cfg(feature = "server-http")]
         let call = match request.extension::<UserId>() {
             Some(user) => call.with(user.clone()),
+            None => call,
+        };
+        #[cfg(feature = "server-http")]
+        let call = match request.extension::<Token>() {
+            Some(token) => call.with(token.clone()),
             None => call,
         };
         match &self.options.identity {

@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `auth` | bearer tokens and the metadata of a resource server |
 //! | `guard` | what each request passes before `rmcp` handles it |
+//! | `ruling` | calls that are refused with a status |
 //! | `sessions` | the owners of sessions and their number |
 //! | `listener` | connections: their number, time-outs and end |
 
 mod auth;
 mod guard;
 mod listener;
+mod ruling;
 mod sessions;
 
 use std::sync::Arc;
@@ -35,6 +37,7 @@ use super::{ServeError, Server};
 
 pub use self::auth::{Auth, AuthError};
 pub(super) use self::guard::BodyText;
+pub(super) use self::ruling::Ruling;
 pub(super) use self::sessions::with_head;
 
 /// The settings of an HTTP server. The defaults are for clients on the same machine.

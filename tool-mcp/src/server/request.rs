@@ -1,6 +1,7 @@
 //! What an application sees of a request.
 
 use std::fmt;
+use std::sync::Arc;
 
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{RequestContext, RoleServer};
@@ -137,6 +138,54 @@ impl UserId {
     /// Returns the id.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// What is known of a token: its user, and what it may be used for. It does not contain the token.
+///
+/// A closure of [`Auth::bearer`](super::http::Auth::bearer) returns it, and a [`UserId`] converts into one without scopes.
+/// [`Server::identity`](crate::Server::identity) may attach one to a call instead.
+///
+/// ```
+/// use tool_mcp::server::{Token, UserId};
+///
+/// let token = Token::new(UserId::new("ada")).scopes(["notes:read"]);
+/// assert!(token.has("notes:read") && !token.has("notes:write"));
+/// assert_eq!(token.user().as_str(), "ada");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    user: UserId,
+    scopes: Arc<[String]>,
+}
+
+impl Token {
+    /// Creates what is known of a token of a user, without scopes.
+    pub fn new(user: UserId) -> Token {
+        let scopes = Arc::default();
+        Token { user, scopes }
+    }
+
+    /// Sets the scopes of the token.
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Token {
+        self.scopes = scopes.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Returns the user of the token.
+    pub fn user(&self) -> &UserId {
+        &self.user
+    }
+
+    /// Returns `true` if the token has this scope.
+    pub fn has(&self, scope: &str) -> bool {
+        self.scopes.iter().any(|own| own == scope)
+    }
+}
+
+impl From<UserId> for Token {
+    fn from(user: UserId) -> Token {
+        Token::new(user)
     }
 }
 

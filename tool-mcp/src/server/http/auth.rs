@@ -10,18 +10,18 @@ use axum::routing::{Router, get};
 use serde_json::json;
 use tool_core::runtime::BoxFuture;
 
-use crate::server::UserId;
+use crate::server::Token;
 use crate::server::request::bearer;
 
 /// The path of the metadata (RFC 9728, section 3).
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-type Check = dyn Fn(String) -> BoxFuture<Result<UserId, AuthError>> + Send + Sync;
+type Check = dyn Fn(String) -> BoxFuture<Result<Token, AuthError>> + Send + Sync;
 
 /// Checks the bearer token of each HTTP request. A request without a valid one gets 401.
 ///
-/// The user of the token is the user of the calls: a [`UserId`] is attached to them, and
-/// [`Request::extension`](crate::server::Request::extension) returns it.
+/// The user of the token is the user of the calls: a [`UserId`](crate::server::UserId) is attached to them, and
+/// [`Request::extension`](crate::server::Request::extension) returns it. So is a [`Token`], which has the scopes.
 ///
 /// ```
 /// use tool_mcp::server::UserId;
@@ -64,12 +64,19 @@ pub enum AuthError {
 impl Auth {
     /// Calls this closure with the token of each request. It must check that the token is for this server:
     /// a token for another one is invalid (MCP 2025-11-25, "Token Audience Binding and Validation").
-    pub fn bearer<F>(check: impl Fn(String) -> F + Send + Sync + 'static) -> Auth
+    ///
+    /// The closure returns the [`UserId`](crate::server::UserId) of the token, or a [`Token`] that has the scopes, which
+    /// [`Server::scopes`](crate::Server::scopes) needs.
+    pub fn bearer<F, T>(check: impl Fn(String) -> F + Send + Sync + 'static) -> Auth
     where
-        F: Future<Output = Result<UserId, AuthError>> + Send + 'static,
+        F: Future<Output = Result<T, AuthError>> + Send + 'static,
+        T: Into<Token>,
     {
         Auth {
-            check: Arc::new(move |token| Box::pin(check(token))),
+            check: Arc::new(move |token| {
+                let checking = check(token);
+                Box::pin(async { checking.await.map(Into::into) })
+            }),
             resource: None,
             scopes: Vec::new(),
         }
@@ -108,53 +115,31 @@ impl Auth {
         self
     }
 
-    /// Returns the user of a request, or the response that rejects it.
-    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<UserId, Response> {
+    /// Returns the token of a request, or the response that rejects it.
+    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<Token, Response> {
         let Some(token) = bearer(headers) else {
             // No error code for a request without a token (RFC 6750, section 3.1).
-            return Err(self.challenge(StatusCode::UNAUTHORIZED, None, &self.scopes.join(" ")));
+            return Err(challenge(
+                Some(self),
+                StatusCode::UNAUTHORIZED,
+                None,
+                &self.scopes.join(" "),
+            ));
         };
         match (self.check)(token.to_owned()).await {
-            Ok(user) => Ok(user),
-            Err(AuthError::InvalidToken) => Err(self.challenge(
+            Ok(token) => Ok(token),
+            Err(AuthError::InvalidToken) => Err(challenge(
+                Some(self),
                 StatusCode::UNAUTHORIZED,
                 Some("invalid_token"),
                 &self.scopes.join(" "),
             )),
-            Err(AuthError::InsufficientScope(scopes)) => {
-                Err(self.challenge(StatusCode::FORBIDDEN, Some("insufficient_scope"), &scopes))
-            }
+            Err(AuthError::InsufficientScope(scopes)) => Err(lacks_scopes(Some(self), &scopes)),
             Err(AuthError::Unavailable) => {
                 let retry = [(RETRY_AFTER, "5")];
                 Err((StatusCode::SERVICE_UNAVAILABLE, retry).into_response())
             }
         }
-    }
-
-    fn challenge(&self, status: StatusCode, error: Option<&str>, scopes: &str) -> Response {
-        let metadata = self
-            .resource
-            .as_ref()
-            .map(|resource| &*resource.metadata_url);
-        let scopes = (!scopes.is_empty()).then_some(scopes);
-        let mut text = "Bearer".to_owned();
-        let parameters = [
-            ("error", error),
-            ("scope", scopes),
-            ("resource_metadata", metadata),
-        ];
-        let mut separator = ' ';
-        for (name, value) in parameters {
-            let Some(value) = value else { continue };
-            text.push(separator);
-            text.push_str(&format!("{name}=\"{}\"", value.replace(['"', '\\'], "")));
-            separator = ',';
-        }
-        let mut response = status.into_response();
-        let value = HeaderValue::from_str(&text);
-        let value = value.unwrap_or_else(|_| HeaderValue::from_static("Bearer"));
-        response.headers_mut().insert(WWW_AUTHENTICATE, value);
-        response
     }
 
     /// Adds the metadata to a router.
@@ -184,6 +169,46 @@ impl Auth {
         }
         router.route(&format!("{WELL_KNOWN}{}", resource.path), route)
     }
+}
+
+/// Returns the response to a token that lacks some of these scopes, which are all that the request needs (RFC 6750,
+/// section 3.1, and MCP 2026-07-28, "Runtime Insufficient Scope Errors"): clients add them to those that they have.
+pub(super) fn lacks_scopes(auth: Option<&Auth>, scopes: &str) -> Response {
+    challenge(
+        auth,
+        StatusCode::FORBIDDEN,
+        Some("insufficient_scope"),
+        scopes,
+    )
+}
+
+fn challenge(
+    auth: Option<&Auth>,
+    status: StatusCode,
+    error: Option<&str>,
+    scopes: &str,
+) -> Response {
+    let resource = auth.and_then(|auth| auth.resource.as_ref());
+    let metadata = resource.map(|resource| &*resource.metadata_url);
+    let scopes = (!scopes.is_empty()).then_some(scopes);
+    let mut text = "Bearer".to_owned();
+    let parameters = [
+        ("error", error),
+        ("scope", scopes),
+        ("resource_metadata", metadata),
+    ];
+    let mut separator = ' ';
+    for (name, value) in parameters {
+        let Some(value) = value else { continue };
+        text.push(separator);
+        text.push_str(&format!("{name}=\"{}\"", value.replace(['"', '\\'], "")));
+        separator = ',';
+    }
+    let mut response = status.into_response();
+    let value = HeaderValue::from_str(&text);
+    let value = value.unwrap_or_else(|_| HeaderValue::from_static("Bearer"));
+    response.headers_mut().insert(WWW_AUTHENTICATE, value);
+    response
 }
 
 impl fmt::Debug for Auth {

@@ -21,10 +21,12 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use tokio::time::Sleep;
 
-use super::auth::Auth;
+use super::auth::{Auth, lacks_scopes};
+use super::ruling::{Ruling, is_call};
 use super::sessions::{Outcome, Sessions, in_request};
 use crate::lock;
 use crate::server::Core;
+use crate::server::admission::{Refused, seconds};
 use crate::server::handler::Handler;
 use crate::server::lines::arguments_in;
 
@@ -55,9 +57,13 @@ impl<H: ServerHandler> Guard<H> {
         }
         if let Some(auth) = &self.auth {
             match auth.check(request.headers()).await {
-                Ok(user) => request.extensions_mut().insert(user),
+                Ok(token) => {
+                    let extensions = request.extensions_mut();
+                    extensions.insert(token.user().clone());
+                    extensions.insert(token);
+                }
                 Err(response) => return response,
-            };
+            }
         }
         let (parts, body) = request.into_parts();
         // Also without sessions: who is refused learns nothing, such as the list of tools.
@@ -78,6 +84,11 @@ impl<H: ServerHandler> Guard<H> {
         };
         let mut parts = parts;
         parts.extensions.insert(BodyText(reading.clone()));
+        let has_limits = self.core.options.has_limits();
+        let ruling = has_limits.then(Ruling::default);
+        if let Some(ruling) = &ruling {
+            parts.extensions.insert(ruling.clone());
+        }
         // `rmcp` looks a tool up before there is a context.
         let head = self.core.options.visible.as_ref().map(|_| parts.clone());
         let is_get = parts.method == Method::GET;
@@ -109,17 +120,39 @@ impl<H: ServerHandler> Guard<H> {
         if is_delete && status.is_success() {
             return StatusCode::NO_CONTENT.into_response();
         }
+        if status == StatusCode::OK && is_get {
+            return self.until_closing(response);
+        }
+        let response = if status == StatusCode::OK && is_stream {
+            // A session answers before the call has started.
+            let ruling = ruling.as_ref().filter(|_| lock(&reading).is_call());
+            gathered(response, ruling).await
+        } else {
+            response
+        };
+        let refused = ruling.and_then(|ruling| ruling.refused());
+        if let Some(refused) = refused.and_then(|refused| self.refused(&refused)) {
+            return refused;
+        }
         if status == StatusCode::OK {
-            return if is_get {
-                self.until_closing(response)
-            } else if is_stream {
-                gathered(response).await
-            } else {
-                response
-            };
+            return response;
         }
         let reading = lock(&reading);
         reading.rejection(status).unwrap_or(response)
+    }
+
+    /// Returns the response to a call that may not run.
+    fn refused(&self, refused: &Refused) -> Option<Response> {
+        match refused {
+            Refused::Scopes(scopes) => Some(lacks_scopes(self.auth.as_ref(), &scopes.join(" "))),
+            Refused::Rate(wait) => {
+                let retry = [(RETRY_AFTER, seconds(*wait).to_string())];
+                let text = "too many calls of the tool";
+                Some((StatusCode::TOO_MANY_REQUESTS, retry, text).into_response())
+            }
+            // The result says so.
+            Refused::Unchecked => None,
+        }
     }
 
     /// Ends a stream of notifications when the server closes.
@@ -139,8 +172,8 @@ impl<H: ServerHandler> Guard<H> {
 const TURNS: u32 = 16;
 
 /// Waits for what a stream of events has at once, and sends that in one piece: in a session, a response is a first
-/// event without data, the result, and the end, each of which would be a write of its own.
-async fn gathered(response: Response) -> Response {
+/// event without data, the result, and the end, each of which would be a write of its own. Waits for a ruling, too.
+async fn gathered(response: Response, ruling: Option<&Ruling>) -> Response {
     let (parts, mut body) = response.into_parts();
     let mut start = Vec::new();
     let mut turns = 0;
@@ -157,6 +190,9 @@ async fn gathered(response: Response) -> Response {
                     Ok(Err(_)) => {}
                     Err(error) => return Poll::Ready((false, Some(Err(error)))),
                 },
+                Poll::Pending if ruling.is_some_and(|ruling| ruling.poll(cx).is_pending()) => {
+                    return Poll::Pending;
+                }
                 Poll::Pending if turns < TURNS => {
                     turns += 1;
                     cx.waker().wake_by_ref();
@@ -260,6 +296,11 @@ enum End {
 }
 
 impl Reading {
+    /// Returns `true` if the message calls a tool.
+    fn is_call(&self) -> bool {
+        is_call(&[&*self.first, &*self.rest].concat())
+    }
+
     /// Returns the response for a request that the service rejected because of its body.
     fn rejection(&self, status: StatusCode) -> Option<Response> {
         let close = [(CONNECTION, "close")];
