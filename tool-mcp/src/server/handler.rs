@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 use std::fmt;
+#[cfg(feature = "server-http")]
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rmcp::model::{
@@ -176,7 +178,11 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         #[cfg(feature = "server-http")]
         if let Some(visible) = &core.options.visible {
             let entry = core.registry.get(name)?;
-            let sees = |head: &_| visible(&Request::of_http(head), &entry);
+            let sees = |head: &_| {
+                let sees = || visible(&Request::of_http(head), &entry);
+                // As in a selection, a panic hides the tool.
+                catch_unwind(AssertUnwindSafe(sees)).unwrap_or(false)
+            };
             return super::http::with_head(sees)?.then(|| tool.clone());
         }
         Some(tool.clone())
