@@ -1,11 +1,12 @@
 //! Calls that a tool makes through its context.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
 use tool_core::call::CancellationToken;
-use tool_core::hooks::Gate;
+use tool_core::hooks::{Decision, Gate};
 use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, tool, tools};
 
 /// The tools that run, and the most that ran at one time.
@@ -191,4 +192,142 @@ async fn a_context_that_outlives_its_call_waits_for_a_permit() {
             .unwrap();
         assert_eq!(result.content(), "worked");
     }
+}
+
+/// Calls a tool that calls a tool.
+#[tool(unlinked)]
+async fn outer(call: &CallContext) -> String {
+    let result = call.call(ToolCall::new("inner", "middle", "")).await;
+    format!("outer: {}", result.content())
+}
+
+/// Calls a tool.
+#[tool(unlinked)]
+fn middle(call: &CallContext) -> String {
+    let result = call.call_blocking(ToolCall::new("inner", "last", ""));
+    format!("middle: {}", result.content())
+}
+
+/// Is called by others.
+#[tool(unlinked)]
+fn last() -> &'static str {
+    "last"
+}
+
+#[tokio::test]
+async fn a_call_is_checked_right_before_it_starts_and_so_are_those_that_it_makes() {
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let noting = |what: &'static str| {
+        let order = order.clone();
+        move |name: &str, is_nested: bool| {
+            let nested = if is_nested { " nested" } else { "" };
+            order.lock().unwrap().push(format!("{what} {name}{nested}"));
+        }
+    };
+    let hook = noting("hook");
+    let registry = Registry::builder()
+        .tools(tools![outer, middle, last])
+        .before(move |call| {
+            hook(&call.tool.name, false);
+            async { Gate::Allow }
+        })
+        .build()
+        .unwrap();
+    let call = |refuses: &'static str| {
+        let (first, second) = (noting("first"), noting("second"));
+        ToolCall::new("call_1", "outer", "")
+            .start_with(move |start| {
+                first(&start.tool.name, start.is_nested);
+                assert_ne!(refuses, "panic");
+                let refused = *start.tool.name == *refuses;
+                std::future::ready(match refused {
+                    true => Err("not today".to_owned()),
+                    false => Ok(()),
+                })
+            })
+            .start_with(move |start| {
+                second(&start.tool.name, start.is_nested);
+                std::future::ready(Ok(()))
+            })
+    };
+    let result = registry.call(call("nothing")).await;
+    assert_eq!(result.content(), "outer: middle: last");
+    let expected = [
+        "hook outer",
+        "first outer",
+        "second outer",
+        "hook middle",
+        "first middle nested",
+        "second middle nested",
+        "hook last",
+        "first last nested",
+        "second last nested",
+    ];
+    assert_eq!(std::mem::take(&mut *order.lock().unwrap()), expected);
+
+    let result = registry.call(call("outer")).await;
+    assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Denied);
+    assert!(
+        result.content().ends_with("not today"),
+        "{}",
+        result.content()
+    );
+    let noted = std::mem::take(&mut *order.lock().unwrap());
+    assert_eq!(noted, ["hook outer", "first outer"]);
+    let result = registry.call(call("last")).await;
+    let text = result.content();
+    assert!(
+        text.starts_with("outer: middle: last was not run") && text.ends_with("not today"),
+        "{text}"
+    );
+    let result = registry.call(call("panic")).await;
+    assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Panicked);
+    // Calls of another registry are a part of the call, too.
+    let other = Registry::builder().tools(tools![last]).build().unwrap();
+    /// Calls a tool of another registry.
+    #[tool(unlinked)]
+    async fn elsewhere(call: &CallContext, #[param(context)] other: &Registry) -> String {
+        let result = other
+            .call_within(call, ToolCall::new("inner", "last", ""))
+            .await;
+        result.content().into()
+    }
+    let registry = Registry::builder().tools(tools![elsewhere]);
+    let registry = registry.context(other).build().unwrap();
+    let call =
+        ToolCall::new("call_1", "elsewhere", "").start_with(async |start| match start.is_nested {
+            true => Err("not from here".to_owned()),
+            false => Ok(()),
+        });
+    let result = registry.call(call).await;
+    assert!(
+        result.content().ends_with("not from here"),
+        "{}",
+        result.content()
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_start_is_not_checked() {
+    let registry = Registry::builder()
+        .tools(tools![last])
+        .before(async |_| Gate::hold("others will see it"))
+        .build()
+        .unwrap();
+    let checks = Arc::new(AtomicUsize::new(0));
+    let counter = checks.clone();
+    let call = ToolCall::new("call_1", "last", "").start_with(move |_| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        std::future::ready(Ok(()))
+    });
+    let held = registry.call(call.clone()).await;
+    let hold = held.error().unwrap().hold().unwrap().clone();
+    let denied = call
+        .clone()
+        .decided_by(hold.clone(), Decision::deny("no"), "Ada");
+    assert!(registry.call(denied).await.is_error());
+    assert_eq!(checks.load(Ordering::SeqCst), 0);
+    let allowed = call.decided_by(hold, Decision::Allow, "Ada");
+    assert_eq!(registry.call(allowed).await.content(), "last");
+    assert_eq!(checks.load(Ordering::SeqCst), 1);
 }

@@ -19,7 +19,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
 use tool_core::call::elicit::{Elicit, ElicitError};
-use tool_core::{CallContext, Registry, tool, tools};
+use tool_core::dynamic::DynamicTool;
+use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::http::{Auth, AuthError, HttpConfig};
 use tool_mcp::server::{TaskPolicy, UserId};
@@ -927,4 +928,142 @@ async fn calls_that_do_not_end_are_dropped_with_the_server() {
     in_time(closing.signals.dropped.notified()).await;
     let reply = read(&mut closing.call).await;
     assert!(!reply.body.contains("released"), "{reply:?}");
+}
+
+/// Wipes all notes.
+#[tool(unlinked, tags = ["admin"])]
+fn wipe_notes() -> &'static str {
+    "wiped"
+}
+
+/// Exports the notes of everybody.
+#[tool(unlinked, defer, tags = ["admin"])]
+fn export_notes() -> &'static str {
+    "exported"
+}
+
+/// Prints the notes.
+#[tool(unlinked, defer)]
+fn print_notes() -> &'static str {
+    "printed"
+}
+
+/// Calls a tool.
+#[tool(unlinked)]
+async fn relay(name: &str, arguments: &str, call: &CallContext) -> String {
+    let result = call.call(ToolCall::new("inner", name, arguments)).await;
+    result.content().to_owned()
+}
+
+/// Tools of which `add` and `relay` are for all, and the others for admins.
+fn tools_of_admins(has_all: bool) -> Registry {
+    let region = r#"{
+        "type": "object",
+        "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+        "required": ["region"]
+    }"#;
+    let region = DynamicTool::foreign("wipe_region")
+        .description("Wipes a region.")
+        .parameters_json(region)
+        .tags(["admin"])
+        .build(async |_, _| Ok::<_, String>("wiped"))
+        .unwrap();
+    let registry = Registry::builder().tools(tools![add, relay, print_notes]);
+    let registry = match has_all {
+        true => registry
+            .tools(tools![wipe_notes, export_notes])
+            .tool(region),
+        false => registry,
+    };
+    registry.build().unwrap()
+}
+
+/// Removes what is random in an answer.
+fn without_references(text: &str) -> String {
+    let mut parts = text.split("[ref ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(part.split_once(']').map_or(part, |(_, rest)| rest));
+    }
+    text
+}
+
+#[tokio::test]
+async fn a_tool_of_another_user_is_unknown_by_each_way_in() {
+    let users = |registry: Registry| {
+        let server = Server::new(registry).identity(|request, call| {
+            let token = request.bearer().ok_or("a token is missing")?;
+            Ok(call.with(UserId::new(token)))
+        });
+        server.tasks(|tool| match tool.tags().any(|tag| tag == "admin") {
+            true => TaskPolicy::Required,
+            false => TaskPolicy::Never,
+        })
+    };
+    // In the way of `identity`, and without the message.
+    let server = users(tools_of_admins(true)).visible(|request, tool| {
+        request.bearer() == Some("ada") || !tool.tags().any(|tag| tag == "admin")
+    });
+    let address = start(server, HttpConfig::default()).await;
+    let other = start(users(tools_of_admins(false)), HttpConfig::default()).await;
+    let sessions = [
+        session(address, "Authorization: Bearer bob\r\n").await,
+        session(other, "Authorization: Bearer bob\r\n").await,
+    ];
+    let inner = |name: &str, arguments: Value| {
+        let arguments = json!({"name": name, "arguments": arguments.to_string()});
+        json!({"name": "relay", "arguments": arguments})
+    };
+    let mut ways = vec![("tools/list", json!({}))];
+    let search = json!({"query": "export, print or wipe notes of a region", "limit": 20});
+    ways.push(("tools/call", inner("search_tools", search)));
+    for name in [
+        "wipe_notes",
+        "export_notes",
+        "wipe_region",
+        // A "did you mean" would name it.
+        "wipe_note",
+        "export_note",
+    ] {
+        // Without the header that its parameter needs.
+        let arguments = json!({"region": "north"});
+        ways.push(("tools/call", json!({"name": name})));
+        ways.push(("tools/call", json!({"name": name, "arguments": arguments})));
+        ways.push(("tools/call", inner(name, json!({}))));
+        ways.push(("tools/call", inner("call_tool", json!({"name": name}))));
+    }
+    for (method, params) in ways {
+        let mine = modern(address, "bob", method, params.clone()).await;
+        let theirs = modern(other, "bob", method, params.clone()).await;
+        assert_eq!(mine.status, theirs.status, "{params}: {mine:?}");
+        let (mut mine, mut theirs) = (mine.message(), theirs.message());
+        for message in [&mut mine, &mut theirs] {
+            // A list for one user is not for others.
+            if let Some(result) = message["result"].as_object_mut() {
+                result.remove("cacheScope");
+            }
+        }
+        let [mine, theirs] = [mine, theirs].map(|message| without_references(&message.to_string()));
+        assert_eq!(mine, theirs, "{params}");
+        for secret in ["wiped", "exported", "Wipes", "Exports"] {
+            assert!(!mine.contains(secret), "{mine}");
+        }
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        let mine = post(address, &sessions[0], &body.to_string()).await;
+        let theirs = post(other, &sessions[1], &body.to_string()).await;
+        assert_eq!(mine.status, theirs.status, "{params}: {mine:?}");
+        let replies = [mine, theirs];
+        let [mine, theirs] = replies.map(|reply| without_references(&reply.message().to_string()));
+        assert_eq!(mine, theirs, "{params}");
+    }
+    // They are there for the other user, who is told which header is missing.
+    let list = modern(address, "ada", "tools/list", json!({})).await;
+    assert!(list.body.contains("wipe_notes") && list.body.contains("wipe_region"));
+    let call = json!({"name": "wipe_region", "arguments": {"region": "north"}});
+    let reply = modern(address, "ada", "tools/call", call).await;
+    assert!(
+        reply.body.to_ascii_lowercase().contains("region"),
+        "{reply:?}"
+    );
+    assert!(!reply.body.contains("unknown tool"), "{reply:?}");
 }
