@@ -311,8 +311,7 @@ impl Bench {
         let is_lead = self.world.leads.lock().unwrap().contains(by);
         let may = is_lead && by != approval.requester && by != "local" && !by.trim().is_empty();
         if is_forged {
-            let verdict = json!({"decision": decision, "by": by});
-            let verdict: Verdict = serde_json::from_value(verdict).unwrap();
+            let verdict = Verdict::new(decision.clone(), by);
             assert!(self.inbox.decide(&approval.id, verdict).await.unwrap());
             self.count("forged");
         } else {

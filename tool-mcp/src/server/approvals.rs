@@ -115,6 +115,15 @@ pub struct Verdict {
     pub by: String,
 }
 
+impl Verdict {
+    /// Creates a verdict of a user, as a store does that keeps its parts. [`Approvals::decide`] is what decides: a verdict
+    /// that the rules forbid has no effect.
+    pub fn new(decision: Decision, by: impl Into<String>) -> Verdict {
+        let by = by.into();
+        Verdict { decision, by }
+    }
+}
+
 /// A store of [approvals](Approval), which [`Approvals`] uses. [`MemoryInbox`] is one.
 ///
 /// Implement it for a store of your own if approvals have to outlive the process, or if a server has several processes.
@@ -419,8 +428,7 @@ impl Approvals {
             return Err(DecideError::Unknown);
         };
         self.may(&approval, user).await?;
-        let by = user.to_owned();
-        let verdict = Verdict { decision, by };
+        let verdict = Verdict::new(decision, user);
         match caught(|| self.inbox.decide(id, verdict)).await? {
             true => Ok(()),
             false => Err(DecideError::Decided),
