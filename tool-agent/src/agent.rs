@@ -10,7 +10,7 @@ mod tool;
 
 use std::error::Error;
 use std::fmt;
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, pending};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -55,6 +55,8 @@ pub struct Agent {
     registry: Registry,
     dialect: Arc<dyn Dialect>,
     model: Arc<dyn Model>,
+    /// Kept here, because layers around the model have no name.
+    model_name: Option<Arc<str>>,
     journal: Option<Arc<dyn Journal>>,
     prepare: Option<Prepare>,
     contexts: Option<Contexts>,
@@ -110,6 +112,7 @@ impl Agent {
         Agent {
             registry,
             dialect: Arc::new(dialect),
+            model_name: model.name().map(Arc::from),
             model: Arc::new(model),
             journal: None,
             prepare: None,
@@ -417,7 +420,7 @@ impl Agent {
             let mut service = service.clone();
             Box::pin(async move {
                 let own = call.clone();
-                let ready = poll_fn(|cx| service.poll_ready(cx))
+                let ready = std::future::poll_fn(|cx| service.poll_ready(cx))
                     .await
                     .map_err(Into::into);
                 let result = match ready {
@@ -631,7 +634,7 @@ impl Agent {
 
     async fn reply_in(
         &self,
-        invocation: &Invocation,
+        invocation: &Invocation<'_>,
         run: &mut Run,
         message: Value,
         queue: Option<EventQueue>,
@@ -864,7 +867,7 @@ impl Agent {
 
     async fn drive_in(
         &self,
-        invocation: &Invocation,
+        invocation: &Invocation<'_>,
         run: &mut Run,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
@@ -879,7 +882,7 @@ impl Agent {
     /// Drives a run. Returns `None` if the goal is reached before the run has an outcome.
     async fn drive(
         &self,
-        invocation: &Invocation,
+        invocation: &Invocation<'_>,
         run: &mut Run,
         queue: Option<EventQueue>,
         goal: Goal,
@@ -913,7 +916,7 @@ impl Agent {
                 }
                 Step::Request(messages) => {
                     if let Some(old) = self.old_messages(run) {
-                        let summary = self.summarise(run, &messages[old.clone()]);
+                        let summary = self.summarise(invocation, run, &messages[old.clone()]);
                         let summary = time.within(until_cancelled(&token, summary)).await?;
                         let Some(summary) = summary.flatten() else {
                             continue;
@@ -934,7 +937,8 @@ impl Agent {
                     let request = Request::of(messages, tools);
                     let mut request = request.continued(run.continuation().clone());
                     request.prefers_stream = events.is_read();
-                    let asking = until_cancelled(&token, self.response(request, run, &events));
+                    let asking =
+                        until_cancelled(&token, self.response(invocation, request, run, &events));
                     let Some(response) = time.within(asking).await?.flatten() else {
                         continue;
                     };
@@ -969,6 +973,7 @@ impl Agent {
                     self.save(starting.run).await?;
                     starting.calls.clear();
                     drop(starting);
+                    invocation.count_calls(calls.len());
                     for (call, prepared) in calls.into_iter().zip(prepared) {
                         if events.is_read() {
                             let shown = self.registry.shown(&call);
@@ -1012,11 +1017,12 @@ impl Agent {
     /// Asks the model for the response of this round. Returns it, and `true` if its text has yet to be shown.
     async fn response(
         &self,
+        invocation: &Invocation<'_>,
         request: Request,
         run: &Run,
         events: &EventSink,
     ) -> Result<(Turn, bool), AgentError> {
-        let chat = Chat::new(self.dialect.provider(), run.id());
+        let chat = Chat::new(self, invocation, run, &request);
         chat.run(self.read_response(request, run.rounds().len(), events, &chat))
             .await
     }
@@ -1026,7 +1032,7 @@ impl Agent {
         request: Request,
         round: usize,
         events: &EventSink,
-        chat: &Chat,
+        chat: &Chat<'_>,
     ) -> Result<(Turn, bool), AgentError> {
         let mut stream = match self.model.ask(request).await.map_err(AgentError::Model)? {
             Response::Whole(response) => {

@@ -14,6 +14,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::Stream;
@@ -64,6 +65,12 @@ pub trait Model: Send + Sync {
     /// Returns an error if there is no response. The agent does not retry by itself; see `Agent::retry`
     /// (feature `tower`).
     fn ask(&self, request: Request) -> ModelFuture<'_>;
+
+    /// Returns the name by which the provider knows the model, for spans and metrics, if it is always the same. `None`
+    /// by default.
+    fn name(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl<F, A> Model for F
@@ -135,6 +142,8 @@ pub struct Request {
     tools: Arc<ToolRequest>,
     /// What the last response demands of this request.
     continuation: Map<String, Value>,
+    /// Shared by the clones that are sent again.
+    retries: Arc<AtomicU32>,
 }
 
 /// The messages contain the arguments of calls, which may be secret.
@@ -173,6 +182,7 @@ impl Request {
             prefers_stream: false,
             tools: Arc::new(tools),
             continuation: Map::new(),
+            retries: Arc::default(),
         }
     }
 
@@ -180,6 +190,21 @@ impl Request {
     pub(crate) fn continued(mut self, continuation: Map<String, Value>) -> Request {
         self.continuation = continuation;
         self
+    }
+
+    /// Counts that the request is sent again, for the span and the [observers](tool_core::hooks::Observer). `Retry`
+    /// does it; a model that repeats requests itself calls this.
+    pub fn count_retry(&self) {
+        self.retries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how often the request or a clone of it was sent again.
+    pub fn retries(&self) -> u32 {
+        self.retries.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn retry_counter(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.retries)
     }
 
     /// Returns the value of the request's `tools` field.

@@ -324,6 +324,30 @@ pub enum RunOutcome {
     Waiting(Vec<Pending>),
 }
 
+impl RunOutcome {
+    /// Returns the name of the outcome, for logs and metrics.
+    ///
+    /// ```
+    /// use tool_agent::run::RunOutcome;
+    ///
+    /// assert_eq!(RunOutcome::OutOfTime.as_str(), "out_of_time");
+    /// ```
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            RunOutcome::Answered(_) => "answered",
+            RunOutcome::Ended(_) => "ended",
+            RunOutcome::OutOfRounds => "out_of_rounds",
+            RunOutcome::OutOfCalls => "out_of_calls",
+            RunOutcome::OutOfTokens => "out_of_tokens",
+            RunOutcome::OutOfMoney => "out_of_money",
+            RunOutcome::OutOfFailures(_) => "out_of_failures",
+            RunOutcome::OutOfTime => "out_of_time",
+            RunOutcome::Cancelled => "cancelled",
+            RunOutcome::Waiting(_) => "waiting",
+        }
+    }
+}
+
 /// The messages contain the arguments of calls, which may be secret.
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

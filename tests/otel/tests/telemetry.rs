@@ -1,7 +1,7 @@
 //! Spans, events and metrics as exporters of OpenTelemetry get them, held against its conventions.
 //!
-//! The names are those of open-telemetry/semantic-conventions-genai (`execute_tool` in `model/gen-ai/spans.yaml`,
-//! `gen_ai.execute_tool.duration` in `model/gen-ai/metrics.yaml`; read on 2026-11-23) and of
+//! The names are those of open-telemetry/semantic-conventions-genai (`model/gen-ai/spans.yaml` and
+//! `model/gen-ai/metrics.yaml`; read on 2026-11-23, the metrics of requests and runs on 2026-11-25) and of
 //! open-telemetry/semantic-conventions (`docs/exceptions`).
 
 /// The recipe of the cookbook.
@@ -13,11 +13,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
+use std::time::Duration;
 
-use opentelemetry::Value;
 use opentelemetry::metrics::MeterProvider;
 use opentelemetry::propagation::TextMapPropagator;
 use opentelemetry::trace::{SpanId, SpanKind, Status, TraceContextExt, TraceId, TracerProvider};
+use opentelemetry::{KeyValue, Value};
 use opentelemetry_sdk::metrics::data::{
     AggregatedMetrics, MetricData, ResourceMetrics, ScopeMetrics,
 };
@@ -26,16 +28,19 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use serde_json::json;
 use tool_agent::Agent;
+use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Retry};
 use tool_agent::run::{FileJournal, Journal, MemoryJournal, Run, RunOutcome};
 use tool_agent::testing::ScriptedModel;
 use tool_core::call::TraceContext;
 use tool_core::dialect::OpenAiChat;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{CallContext, Registry, RegistryBuilder, ToolCall, tool, tools};
-use tracing::Span;
-use tracing::subscriber::with_default;
+use tracing::subscriber::{NoSubscriber, with_default};
+use tracing::{Dispatch, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::layer::SubscriberExt;
+
+use self::metrics::Metrics;
 
 /// Looks up the weather.
 #[tool(unlinked)]
@@ -94,6 +99,11 @@ fn builder() -> RegistryBuilder {
 
 /// Returns the spans that are exported while `run` runs.
 fn exported(run: impl FnOnce()) -> Vec<SpanData> {
+    // While there is one subscriber only, tracing asks the thread that first reaches a place of the source
+    // whether it is of interest. Here that may be a thread without any, and then nobody sees the place.
+    static OTHERS: LazyLock<[Dispatch; 2]> =
+        LazyLock::new(|| [(); 2].map(|()| Dispatch::new(NoSubscriber::new())));
+    LazyLock::force(&OTHERS);
     let exporter = InMemorySpanExporter::default();
     let provider = SdkTracerProvider::builder()
         .with_simple_exporter(exporter.clone())
@@ -249,58 +259,90 @@ fn a_remote_trace_is_the_parent_of_the_outermost_call() {
     assert!(!opentelemetry::Context::current().has_active_span());
 }
 
-#[test]
-fn durations_are_a_histogram_with_the_boundaries_of_the_conventions() {
+/// Returns the points of each metric: `name unit` with a line for each point, which has its attributes, its count or
+/// sum, and the boundaries of a histogram.
+fn measured(run: impl FnOnce(Metrics)) -> BTreeMap<String, Vec<String>> {
     let exporter = InMemoryMetricExporter::default();
     let provider = SdkMeterProvider::builder()
         .with_periodic_exporter(exporter.clone())
         .build();
-    let registry = builder()
-        .observe(metrics::durations(&provider.meter("test")))
-        .build()
-        .unwrap();
-    let arguments = json!({ "city": "Lisbon", "api_key": KEY });
-    for _ in 0..3 {
-        registry.call_blocking(ToolCall::new("call", "get_weather", arguments.clone()));
-    }
-    registry.call_blocking(ToolCall::new("call", "get_weather", ""));
-    registry.call_blocking(ToolCall::new("call", "no_such_tool", ""));
-    block_on(async {
-        let call = registry.call(ToolCall::new("call", "hang", ""));
-        tokio::select! {
-            biased;
-            _ = call => unreachable!(),
-            () = std::future::ready(()) => {}
-        }
-    });
+    run(Metrics::new(&provider.meter("test")));
     provider.force_flush().unwrap();
     let finished = exporter.get_finished_metrics().unwrap();
     let scopes = finished.iter().flat_map(ResourceMetrics::scope_metrics);
-    let metrics: Vec<_> = scopes.flat_map(ScopeMetrics::metrics).collect();
-    let [metric] = metrics[..] else {
-        panic!("{} metrics", metrics.len())
-    };
-    assert_eq!(
-        (metric.name(), metric.unit()),
-        ("gen_ai.execute_tool.duration", "s")
-    );
-    let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else {
-        panic!("{metric:?}");
-    };
-    let mut counts = BTreeMap::new();
-    for point in histogram.data_points() {
-        let bounds: Vec<f64> = point.bounds().collect();
-        let expected = "[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]";
-        assert_eq!(format!("{bounds:?}"), expected);
-        assert!(point.sum() >= 0.0);
-        let mut labels: Vec<_> = point.attributes().collect();
-        labels.sort_by(|a, b| a.key.cmp(&b.key));
-        let labels = labels.iter().map(|pair| {
-            assert!(matches!(pair.value, Value::String(_)));
-            format!("{}={}", pair.key, pair.value)
-        });
-        counts.insert(labels.collect::<Vec<_>>().join(" "), point.count());
+    let mut measured = BTreeMap::new();
+    for metric in scopes.flat_map(ScopeMetrics::metrics) {
+        let mut points: Vec<String> = match metric.data() {
+            AggregatedMetrics::F64(MetricData::Histogram(histogram)) => {
+                let points = histogram.data_points();
+                points
+                    .map(|point| {
+                        // Times differ each time.
+                        assert!(point.sum() >= 0.0);
+                        let bounds: Vec<f64> = point.bounds().collect();
+                        format!(
+                            "{}: {} {bounds:?}",
+                            labels(point.attributes()),
+                            point.count()
+                        )
+                    })
+                    .collect()
+            }
+            AggregatedMetrics::U64(MetricData::Histogram(histogram)) => {
+                let points = histogram.data_points();
+                points
+                    .map(|point| {
+                        let bounds: Vec<f64> = point.bounds().collect();
+                        format!("{}: {} {bounds:?}", labels(point.attributes()), point.sum())
+                    })
+                    .collect()
+            }
+            AggregatedMetrics::U64(MetricData::Sum(sum)) => {
+                let points = sum.data_points();
+                points
+                    .map(|point| format!("{}: {}", labels(point.attributes()), point.value()))
+                    .collect()
+            }
+            other => panic!("{other:?}"),
+        };
+        points.sort();
+        measured.insert(format!("{} {}", metric.name(), metric.unit()), points);
     }
+    measured
+}
+
+fn labels<'a>(attributes: impl Iterator<Item = &'a KeyValue>) -> String {
+    let labels = attributes.map(|pair| {
+        assert!(matches!(pair.value, Value::String(_)));
+        format!("{}={}", pair.key, pair.value)
+    });
+    let mut labels: Vec<_> = labels.collect();
+    labels.sort();
+    labels.join(" ")
+}
+
+const SHORT: &str =
+    "[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]";
+
+#[test]
+fn durations_are_a_histogram_with_the_boundaries_of_the_conventions() {
+    let measured = measured(|metrics| {
+        let registry = builder().observe_with(metrics).build().unwrap();
+        let arguments = json!({ "city": "Lisbon", "api_key": KEY });
+        for _ in 0..3 {
+            registry.call_blocking(ToolCall::new("call", "get_weather", arguments.clone()));
+        }
+        registry.call_blocking(ToolCall::new("call", "get_weather", ""));
+        registry.call_blocking(ToolCall::new("call", "no_such_tool", ""));
+        block_on(async {
+            let call = registry.call(ToolCall::new("call", "hang", ""));
+            tokio::select! {
+                biased;
+                _ = call => unreachable!(),
+                () = std::future::ready(()) => {}
+            }
+        });
+    });
     let expected = [
         (
             "error.type=cancelled gen_ai.tool.name=hang gen_ai.tool.type=function",
@@ -312,13 +354,115 @@ fn durations_are_a_histogram_with_the_boundaries_of_the_conventions() {
         ),
         ("gen_ai.tool.name=get_weather gen_ai.tool.type=function", 3),
     ];
-    assert!(
-        counts
-            .iter()
-            .map(|(labels, count)| (&**labels, *count))
-            .eq(expected),
-        "{counts:?}"
-    );
+    let expected = expected.map(|(labels, count)| format!("{labels}: {count} {SHORT}"));
+    assert_eq!(measured["gen_ai.execute_tool.duration s"], expected);
+    assert_eq!(measured.len(), 1);
+}
+
+/// A model with a name, which answers the third request of a conversation after a failure.
+struct Overloaded(ScriptedModel);
+
+impl Model for Overloaded {
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
+        if self.0.requests().len() == 2 && request.retries() == 0 {
+            let busy = ModelError::new(ModelErrorKind::Overloaded, "busy");
+            return Box::pin(std::future::ready(Err(busy)));
+        }
+        self.0.ask(request)
+    }
+
+    fn name(&self) -> Option<&str> {
+        Some("m")
+    }
+}
+
+/// Returns an agent and the model's responses for two questions: the first one with a call.
+fn conversing(registry: Registry) -> Agent {
+    let usage = |input: u64, cached: u64, output: u64| {
+        json!({"prompt_tokens": input, "completion_tokens": output,
+            "prompt_tokens_details": {"cached_tokens": cached}})
+    };
+    let responses = [
+        (weather_call(), usage(10, 4, 5)),
+        (answer(), usage(20, 10, 2)),
+        (answer(), usage(30, 20, 3)),
+    ];
+    let responses = responses.map(|(mut response, usage)| {
+        response["model"] = "m-1".into();
+        response["usage"] = usage;
+        response
+    });
+    let model = Overloaded(ScriptedModel::new(responses));
+    let retry = Retry::new(2).first_wait(Duration::ZERO);
+    Agent::new(registry, OpenAiChat::default(), model).retry(retry)
+}
+
+#[test]
+fn a_conversation_has_the_metrics_of_the_conventions() {
+    let measured = measured(|metrics| {
+        let agent = conversing(builder().observe_with(metrics).build().unwrap());
+        let mut run = Run::new("conversation-1");
+        block_on(agent.reply(&mut run, "Lisbon?")).unwrap();
+        block_on(agent.reply(&mut run, "And now?")).unwrap();
+        // There is no fourth response.
+        block_on(agent.reply(&mut run, "And then?")).unwrap_err();
+    });
+    let operation = "gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.request.model=m";
+    let answered = format!("{operation} gen_ai.response.model=m-1");
+    let agent = "gen_ai.request.model=m";
+    let long = "[0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6]";
+    let few = "[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]";
+    let tokens = "[1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, \
+        1048576.0, 4194304.0, 16777216.0, 67108864.0]";
+    let expected: [(&str, Vec<String>); 8] = [
+        (
+            "gen_ai.client.inference.usage.cache_read.input_tokens {token}",
+            vec![format!("{answered}: 34")],
+        ),
+        (
+            "gen_ai.client.operation.duration s",
+            vec![
+                format!("error.type=_OTHER {operation}: 1 {SHORT}"),
+                format!("{answered}: 3 {SHORT}"),
+            ],
+        ),
+        (
+            "gen_ai.client.token.usage {token}",
+            vec![
+                format!("{answered} gen_ai.token.type=input: 60 {tokens}"),
+                format!("{answered} gen_ai.token.type=output: 10 {tokens}"),
+            ],
+        ),
+        (
+            "gen_ai.execute_tool.duration s",
+            vec![format!(
+                "gen_ai.tool.name=get_weather gen_ai.tool.type=function: 1 {SHORT}"
+            )],
+        ),
+        (
+            "gen_ai.invoke_agent.duration s",
+            vec![
+                format!("error.type=_OTHER {agent}: 1 {long}"),
+                format!("{agent} tool_agent.run.outcome=answered: 2 {long}"),
+            ],
+        ),
+        (
+            "gen_ai.invoke_agent.inference_calls {inference_call}",
+            vec![format!(": 4 {few}")],
+        ),
+        (
+            "gen_ai.invoke_agent.tool_calls {tool_call}",
+            vec![format!(": 1 {few}")],
+        ),
+        (
+            "tool_agent.request.retries {retry}",
+            vec![format!("{answered}: 1"), format!("{operation}: 0")],
+        ),
+    ];
+    for (name, points) in &expected {
+        assert_eq!(measured.get(*name), Some(points), "{name}");
+    }
+    assert_eq!(measured.len(), expected.len(), "{measured:?}");
 }
 
 #[test]
@@ -353,7 +497,7 @@ fn a_conversation_is_one_trace() {
     let expected = [
         ("gen_ai.conversation.id", "conversation-1"),
         ("gen_ai.operation.name", "chat"),
-        ("gen_ai.provider.name", "chat completions"),
+        ("gen_ai.provider.name", "openai"),
         ("gen_ai.response.finish_reasons", "tool_calls"),
         ("gen_ai.response.model", "m-1"),
         ("gen_ai.usage.cache_read.input_tokens", "4"),

@@ -4,6 +4,7 @@ mod authority;
 mod conversations;
 mod interruptions;
 mod journals;
+mod observers;
 mod saving;
 
 use std::collections::BTreeSet;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tool_core::dialect::{RequestOptions, ToolChoice, Usage};
 use tool_core::runtime::BoxFuture;
 
-use super::{Agent, AgentError, ContextError, EventSink};
+use super::{Agent, AgentError, ContextError, EventSink, Invocation};
 use crate::guarded::answered;
 use crate::model::Request;
 use crate::run::Run;
@@ -115,6 +115,7 @@ impl Agent {
     /// Writes a summary of messages. Returns `None` if the model writes none.
     pub(super) async fn summarise(
         &self,
+        invocation: &Invocation<'_>,
         run: &Run,
         old: &[Arc<Value>],
     ) -> Result<Option<Summarised>, AgentError> {
@@ -138,7 +139,9 @@ impl Agent {
                     .build();
                 let tools = tools.map_err(AgentError::Request)?;
                 let request = Request::of(Arc::new(messages), tools);
-                let (turn, _) = self.response(request, run, &EventSink::default()).await?;
+                let (turn, _) = self
+                    .response(invocation, request, run, &EventSink::default())
+                    .await?;
                 (turn.text, turn.usage)
             }
         };

@@ -126,6 +126,28 @@ impl Unfinished {
     }
 }
 
+impl AgentError {
+    /// Returns the kind of the error, for spans and metrics.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            AgentError::Request(_) => "invalid_request",
+            AgentError::Model(error) => error.kind().as_str(),
+            AgentError::Response(_) => "unreadable_response",
+            AgentError::Run(_) => "invalid_step",
+            AgentError::Journal(_) => "journal",
+            AgentError::Replay(_) => "invalid_journal",
+            AgentError::NoRuntime(_) => "no_runtime",
+            AgentError::Answer(_) => "invalid_answer",
+            AgentError::Summary(_) => "summary",
+            AgentError::NoPrices(_) => "no_prices",
+            AgentError::Decide(_) => "not_decided",
+            AgentError::NoContexts(_) => "no_contexts",
+            AgentError::Context { .. } => "context",
+            AgentError::Unfinished(_) => "unfinished",
+        }
+    }
+}
+
 impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,19 +1,19 @@
-//! `tracing` spans around runs and requests, by OpenTelemetry's conventions for generative AI: `invoke_agent` has the spans
-//! `chat`, and `execute_tool` of `tool-core`, in it. No span has a message, an argument or a result.
+//! What an operator sees of runs and requests: `tracing` spans, and records for the observers of the registry, by
+//! OpenTelemetry's conventions for generative AI. `invoke_agent` has the spans `chat`, and `execute_tool` of `tool-core`,
+//! in it. No span has a message, an argument or a result.
 //!
 //! A run may be driven by several processes, one after the other. It saves the trace of the span that drives it, and the
 //! next `invoke_agent` span has a link to that one.
 //!
 //! A subscriber is the application's code. If it panics, the run goes on, without its log. Without the feature `tracing`,
-//! all of this does nothing.
+//! there are no spans.
 
+mod record;
 #[cfg(feature = "tracing")]
 mod span;
 
 #[cfg(feature = "tracing")]
 use std::sync::Arc;
-#[cfg(feature = "tracing")]
-use std::time::Instant;
 
 #[cfg(feature = "tracing")]
 use tool_core::call::TraceContext;
@@ -23,11 +23,13 @@ use tracing::{Span, field::Empty};
 use serde_json::Value;
 use tool_core::dialect::Turn;
 
+use self::record::{RequestTimer, RunCounter};
 #[cfg(feature = "tracing")]
 use self::span::GuardedSpan;
 use super::{Agent, AgentError};
 #[cfg(feature = "tracing")]
 use crate::guarded::caught;
+use crate::model::Request;
 use crate::run::{Run, RunOutcome};
 
 /// How the application reads the trace of a span, and links a span to another trace.
@@ -43,8 +45,9 @@ type TraceOf = dyn Fn(&Span) -> Option<TraceContext> + Send + Sync;
 #[cfg(feature = "tracing")]
 type AddLink = dyn Fn(&Span, &TraceContext) + Send + Sync;
 
-/// The span in which an agent drives a run.
-pub(super) struct Invocation {
+/// One time in which an agent drives a run.
+pub(super) struct Invocation<'a> {
+    counter: RunCounter<'a>,
     #[cfg(feature = "tracing")]
     span: GuardedSpan,
     /// The trace of the span, if runs save it.
@@ -52,12 +55,13 @@ pub(super) struct Invocation {
     trace: Option<TraceContext>,
 }
 
-impl Invocation {
-    pub(super) fn new(agent: &Agent, run: &Run) -> Invocation {
+impl<'a> Invocation<'a> {
+    pub(super) fn new(agent: &'a Agent, run: &Run) -> Invocation<'a> {
+        let counter = RunCounter::new(agent);
         #[cfg(not(feature = "tracing"))]
         {
-            let _ = (agent, run);
-            Invocation {}
+            let _ = run;
+            Invocation { counter }
         }
         #[cfg(feature = "tracing")]
         {
@@ -67,7 +71,8 @@ impl Invocation {
                     "invoke_agent",
                     "otel.status_code" = Empty,
                     "gen_ai.operation.name" = "invoke_agent",
-                    "gen_ai.provider.name" = agent.dialect.provider(),
+                    "gen_ai.provider.name" = agent.dialect.telemetry_name(),
+                    "gen_ai.request.model" = agent.model_name.as_deref(),
                     "gen_ai.conversation.id" = run.id(),
                     "error.type" = Empty,
                 )
@@ -76,7 +81,11 @@ impl Invocation {
             let trace = links
                 .zip(span.enabled())
                 .and_then(|(links, span)| links.attach(span, run.trace()));
-            Invocation { span, trace }
+            Invocation {
+                counter,
+                span,
+                trace,
+            }
         }
     }
 
@@ -86,19 +95,20 @@ impl Invocation {
         driving: impl Future<Output = Result<RunOutcome, AgentError>>,
     ) -> Result<RunOutcome, AgentError> {
         #[cfg(not(feature = "tracing"))]
-        return driving.await;
+        let ended = driving.await;
         #[cfg(feature = "tracing")]
-        {
-            let ended = self.span.around(driving).await;
-            if let Err(error) = &ended {
-                let kind = match error {
-                    AgentError::Model(error) => error.kind().as_str(),
-                    _ => "_OTHER",
-                };
-                failed(&self.span, kind);
-            }
-            ended
+        let ended = self.span.around(driving).await;
+        #[cfg(feature = "tracing")]
+        if let Err(error) = &ended {
+            failed(&self.span, error.kind());
         }
+        self.counter.end(&ended);
+        ended
+    }
+
+    /// Counts calls that start.
+    pub(super) fn count_calls(&self, calls: usize) {
+        self.counter.count_calls(calls);
     }
 
     /// Lets the run know the trace, for a link from the next span that drives it.
@@ -132,32 +142,41 @@ fn failed(span: &GuardedSpan, kind: &str) {
     span.record("otel.status_code", "ERROR");
 }
 
-/// The span of one request to the model.
-pub(super) struct Chat {
+/// One request to the model.
+pub(super) struct Chat<'a> {
+    timer: RequestTimer<'a>,
     #[cfg(feature = "tracing")]
     span: GuardedSpan,
-    #[cfg(feature = "tracing")]
-    start: Option<Instant>,
 }
 
-impl Chat {
-    pub(super) fn new(provider: &str, run: &str) -> Chat {
+impl<'a> Chat<'a> {
+    pub(super) fn new(
+        agent: &'a Agent,
+        invocation: &Invocation<'_>,
+        run: &Run,
+        request: &Request,
+    ) -> Chat<'a> {
+        invocation.counter.count_request();
+        let timer = RequestTimer::new(agent, request);
         #[cfg(not(feature = "tracing"))]
         {
-            let _ = (provider, run);
-            Chat {}
+            let _ = run;
+            Chat { timer }
         }
         #[cfg(feature = "tracing")]
         {
+            let model = agent.model_name.as_deref();
             let span = GuardedSpan::new(|| {
                 tracing::info_span!(
                     target: "tool_agent",
                     "chat",
+                    "otel.name" = model.map(|model| format!("chat {model}")),
                     "otel.kind" = "client",
                     "otel.status_code" = Empty,
                     "gen_ai.operation.name" = "chat",
-                    "gen_ai.provider.name" = provider,
-                    "gen_ai.conversation.id" = run,
+                    "gen_ai.provider.name" = agent.dialect.telemetry_name(),
+                    "gen_ai.request.model" = model,
+                    "gen_ai.conversation.id" = run.id(),
                     "gen_ai.response.model" = Empty,
                     "gen_ai.response.finish_reasons" = Empty,
                     "gen_ai.response.time_to_first_chunk" = Empty,
@@ -167,9 +186,7 @@ impl Chat {
                     "error.type" = Empty,
                 )
             });
-            let has_clock = !cfg!(all(target_family = "wasm", target_os = "unknown"));
-            let start = (has_clock && span.enabled().is_some()).then(Instant::now);
-            Chat { span, start }
+            Chat { timer, span }
         }
     }
 
@@ -179,50 +196,43 @@ impl Chat {
         asking: impl Future<Output = Result<T, AgentError>>,
     ) -> Result<T, AgentError> {
         #[cfg(not(feature = "tracing"))]
-        return asking.await;
+        let asked = asking.await;
         #[cfg(feature = "tracing")]
-        {
-            let asked = self.span.around(asking).await;
-            if let Err(error) = &asked {
-                let kind = match error {
-                    AgentError::Model(error) => error.kind().as_str(),
-                    AgentError::Response(_) => "unreadable_response",
-                    _ => "_OTHER",
-                };
-                failed(&self.span, kind);
-                let cause = format!("{error:?}");
-                self.span.inside(|| {
-                    tracing::event!(
-                        name: "exception",
-                        target: "tool_agent",
-                        tracing::Level::WARN,
-                        { exception.message = %cause.escape_debug(), },
-                        "the request to the model failed"
-                    );
-                });
-            }
-            asked
+        let asked = self.span.around(asking).await;
+        #[cfg(feature = "tracing")]
+        if let Err(error) = &asked {
+            failed(&self.span, error.kind());
+            let cause = format!("{error:?}");
+            self.span.inside(|| {
+                tracing::event!(
+                    name: "exception",
+                    target: "tool_agent",
+                    tracing::Level::WARN,
+                    { exception.message = %cause.escape_debug(), },
+                    "the request to the model failed"
+                );
+            });
         }
+        self.timer.end(&asked);
+        asked
     }
 
     /// Records when a stream starts.
     pub(super) fn first_chunk(&self) {
+        let time = self.timer.first_chunk();
+        #[cfg(not(feature = "tracing"))]
+        let _ = time;
         #[cfg(feature = "tracing")]
-        if let Some(start) = self.start {
-            let seconds = start.elapsed().as_secs_f64();
-            self.span
-                .record("gen_ai.response.time_to_first_chunk", seconds);
-        }
+        self.span
+            .record("gen_ai.response.time_to_first_chunk", time.as_secs_f64());
     }
 
     /// Records what a response says of itself.
     pub(super) fn finish(&self, turn: &Turn, response: &Value) {
-        #[cfg(not(feature = "tracing"))]
-        let _ = (turn, response);
+        self.timer.respond(turn, response);
         #[cfg(feature = "tracing")]
         {
-            let model = response["model"].as_str();
-            if let Some(model) = model.or_else(|| response["modelVersion"].as_str()) {
+            if let Some(model) = record::response_model(response) {
                 self.span.record("gen_ai.response.model", model);
             }
             if let Some(stop) = &turn.stop {

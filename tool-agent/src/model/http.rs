@@ -500,6 +500,10 @@ impl HttpModel {
 }
 
 impl Model for HttpModel {
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
     fn ask(&self, request: Request) -> ModelFuture<'_> {
         let Some(handle) = handle() else {
             let problem = "can't start the thread of the HTTP client";

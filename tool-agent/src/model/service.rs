@@ -191,7 +191,7 @@ impl<R> Policy<Request, R, ModelError> for Retry {
 
     fn retry(
         &mut self,
-        _: &mut Request,
+        request: &mut Request,
         result: &mut Result<R, ModelError>,
     ) -> Option<BoxFuture<()>> {
         let error = result.as_ref().err()?;
@@ -221,7 +221,9 @@ impl<R> Policy<Request, R, ModelError> for Retry {
         });
         self.left -= 1;
         self.next_wait = self.next_wait.saturating_mul(2);
-        self.sleep(wait)
+        let sleep = self.sleep(wait)?;
+        request.count_retry();
+        Some(sleep)
     }
 
     fn clone_request(&mut self, request: &Request) -> Option<Request> {

@@ -416,6 +416,10 @@ impl Dialect for Anthropic {
         "Anthropic"
     }
 
+    fn telemetry_name(&self) -> &'static str {
+        "anthropic"
+    }
+
     fn http_api(&self) -> Option<&'static HttpApi> {
         Some(&HTTP_API)
     }

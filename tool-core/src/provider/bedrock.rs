@@ -151,6 +151,10 @@ impl Dialect for Bedrock {
         "Amazon Bedrock"
     }
 
+    fn telemetry_name(&self) -> &'static str {
+        "aws.bedrock"
+    }
+
     fn http_api(&self) -> Option<&'static HttpApi> {
         Some(&HTTP_API)
     }

@@ -115,6 +115,10 @@ impl Dialect for Cohere {
         "Cohere"
     }
 
+    fn telemetry_name(&self) -> &'static str {
+        "cohere"
+    }
+
     fn http_api(&self) -> Option<&'static HttpApi> {
         Some(&HTTP_API)
     }

@@ -291,6 +291,10 @@ impl Dialect for Gemini {
         "Gemini"
     }
 
+    fn telemetry_name(&self) -> &'static str {
+        "gcp.gemini"
+    }
+
     fn http_api(&self) -> Option<&'static HttpApi> {
         Some(&HTTP_API)
     }

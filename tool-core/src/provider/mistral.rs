@@ -120,6 +120,10 @@ impl Dialect for Mistral {
         "Mistral"
     }
 
+    fn telemetry_name(&self) -> &'static str {
+        "mistral_ai"
+    }
+
     fn http_api(&self) -> Option<&'static HttpApi> {
         Some(&HTTP_API)
     }

@@ -95,6 +95,12 @@ pub trait Dialect: Send + Sync {
         "this provider"
     }
 
+    /// Returns the name of the provider in spans and metrics: its `gen_ai.provider.name` in OpenTelemetry's conventions,
+    /// such as `anthropic`. [`provider`](Dialect::provider) by default.
+    fn telemetry_name(&self) -> &'static str {
+        self.provider()
+    }
+
     /// Returns the provider's HTTP API, for `HttpModel` (feature `http`). By default there is
     /// none. The dialect of a server that imitates a provider returns the provider's.
     fn http_api(&self) -> Option<&'static HttpApi> {
@@ -249,6 +255,10 @@ impl<D: Dialect + ?Sized> Dialect for Box<D> {
 
     fn provider(&self) -> &'static str {
         (**self).provider()
+    }
+
+    fn telemetry_name(&self) -> &'static str {
+        (**self).telemetry_name()
     }
 
     fn http_api(&self) -> Option<&'static HttpApi> {

@@ -110,6 +110,10 @@ impl Dialect for XAi {
         "chat completions of xAI"
     }
 
+    fn telemetry_name(&self) -> &'static str {
+        "x_ai"
+    }
+
     fn http_api(&self) -> Option<&'static HttpApi> {
         Some(&HTTP_API)
     }

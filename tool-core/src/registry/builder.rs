@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::hooks::{Gate, HookCall};
-use super::observe::{CallRecord, Observer};
+use super::observe::{CallRecord, Observer, OfCalls};
 use super::policy::Policy;
 use super::{Registry, RegistryError, Snapshot, linked};
 use crate::call::ToolResult;
@@ -502,11 +502,40 @@ impl RegistryBuilder {
     /// assert_eq!(*failures.lock().unwrap(), [ToolErrorKind::InvalidArguments]);
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
-    pub fn observe(mut self, observer: impl Fn(&CallRecord<'_>) + Send + Sync + 'static) -> Self {
-        let observer = Guarded::new(observer);
-        let observer: Observer = Arc::new(move |record| observer(record));
+    pub fn observe(self, observer: impl Fn(&CallRecord<'_>) + Send + Sync + 'static) -> Self {
+        self.observe_with(OfCalls(observer))
+    }
+
+    /// Adds an [`Observer`], which sees calls, and the requests and runs of the `Agent` of `tool-agent` that has the
+    /// registry. Several observers run in order.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_core::hooks::{CallRecord, Observer, RequestRecord, RunRecord};
+    ///
+    /// /// Prints what an operator reads.
+    /// struct Lines;
+    ///
+    /// impl Observer for Lines {
+    ///     fn call(&self, record: &CallRecord<'_>) {
+    ///         println!("{} took {:?}", record.tool, record.duration);
+    ///     }
+    ///
+    ///     fn request(&self, record: &RequestRecord<'_>) {
+    ///         println!("{} took {:?}, with {} retries", record.provider, record.duration, record.retries);
+    ///     }
+    ///
+    ///     fn run(&self, record: &RunRecord<'_>) {
+    ///         println!("{:?} after {} requests", record.outcome, record.requests);
+    ///     }
+    /// }
+    ///
+    /// let registry = Registry::builder().observe_with(Lines).build()?;
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn observe_with(mut self, observer: impl Observer + 'static) -> Self {
         let observers = self.policy.observers.get_or_insert_default();
-        Arc::make_mut(observers).push(observer);
+        Arc::make_mut(observers).push(Arc::new(Guarded::new(observer)));
         self
     }
 }

@@ -3,7 +3,8 @@
 //! A [`before`](crate::RegistryBuilder::before) hook sees each call before its tool runs and returns a
 //! [`Gate`]: it allows, changes, answers, fails or [holds](Gate::hold) the call. A held call waits for the
 //! [`Decision`] of a person, and a [`DecisionPolicy`] says who that may be. An [`after`](crate::RegistryBuilder::after) hook sees the result and may change it. An
-//! [observer](crate::RegistryBuilder::observe) sees a [`CallRecord`] of each call and changes nothing.
+//! [observer](crate::RegistryBuilder::observe) sees a [`CallRecord`] of each call and changes nothing; an [`Observer`]
+//! also sees the requests and runs of an agent.
 
 use std::any::Any;
 use std::fmt;
@@ -17,7 +18,7 @@ use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
 
 pub use super::decision_policy::{DecisionDenied, DecisionPolicy, DecisionRequest};
-pub use super::observe::CallRecord;
+pub use super::observe::{CallRecord, Observer, RequestRecord, RunRecord};
 pub use crate::call::hold::{Answer, Decision, Hold};
 
 pub(super) type BeforeHook = Arc<dyn Fn(HookCall) -> BoxFuture<Gate> + Send + Sync>;

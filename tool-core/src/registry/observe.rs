@@ -1,18 +1,39 @@
-//! [`CallRecord`]: what the observers of a registry see of each call.
+//! [`Observer`]: what sees the calls of a registry, and the requests and runs of whoever drives a model with it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::Registry;
 use crate::call::ToolResult;
-use crate::call::boundary::catch;
+use crate::call::boundary::{Guarded, catch};
 use crate::call::error::{ToolError, ToolErrorKind};
+use crate::provider::dialect::Usage;
 use crate::runtime::HAS_CLOCK;
 use crate::tool::ToolEntry;
 
-/// The functions that see each call.
-pub(super) type Observers = Arc<Vec<Observer>>;
+/// The observers of a registry.
+pub(super) type Observers = Arc<Vec<Arc<dyn Observer>>>;
 
-pub(super) type Observer = Arc<dyn Fn(&CallRecord<'_>) + Send + Sync>;
+/// Sees what happens with a registry and changes nothing, such as for metrics; see
+/// [`RegistryBuilder::observe_with`](crate::RegistryBuilder::observe_with).
+///
+/// Each method does nothing by default. It should return quickly. If it panics, what it observes goes on.
+pub trait Observer: Send + Sync {
+    /// Sees a call that has ended. A call of an unknown tool is not observed, because the model made up its name.
+    fn call(&self, record: &CallRecord<'_>) {
+        let _ = record;
+    }
+
+    /// Sees a request to a model that has ended, of whoever drives the model, such as the `Agent` of `tool-agent`.
+    fn request(&self, record: &RequestRecord<'_>) {
+        let _ = record;
+    }
+
+    /// Sees a run that has ended or waits, of whoever drives the model.
+    fn run(&self, record: &RunRecord<'_>) {
+        let _ = record;
+    }
+}
 
 /// A call that has ended; see [`RegistryBuilder::observe`](crate::RegistryBuilder::observe).
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +48,158 @@ pub struct CallRecord<'r> {
     /// The time from the start of the call, with its hooks and its wait for a free place. Zero on a platform
     /// without a clock.
     pub duration: Duration,
+}
+
+/// A request to a model that has ended; see [`Observer::request`].
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RequestRecord<'r> {
+    /// The provider, as [`Dialect::telemetry_name`](crate::dialect::Dialect::telemetry_name) names it.
+    pub provider: &'r str,
+    /// The model that was asked, if it is known.
+    pub model: Option<&'r str>,
+    /// The model that answered, in the provider's words. A provider that you don't trust may send many names.
+    pub response_model: Option<&'r str>,
+    /// The kind of the error, or `None` if the request succeeded. A request that was dropped is `cancelled`.
+    pub error: Option<&'r str>,
+    /// The time until the response was read, with all repetitions. Zero on a platform without a clock.
+    pub duration: Duration,
+    /// The time until the first event of a streamed response.
+    pub first_chunk: Option<Duration>,
+    /// What the response used, if the provider says so.
+    pub usage: Option<Usage>,
+    /// The number of repetitions after failures.
+    pub retries: u32,
+}
+
+/// A run that has ended or waits; see [`Observer::run`]. A run that goes on later, such as after a decision, is
+/// observed each time.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RunRecord<'r> {
+    /// The provider, as [`Dialect::telemetry_name`](crate::dialect::Dialect::telemetry_name) names it.
+    pub provider: &'r str,
+    /// The model that was asked, if it is known.
+    pub model: Option<&'r str>,
+    /// How the run ended, such as `answered` or `waiting`, or `None` if it failed.
+    pub outcome: Option<&'r str>,
+    /// The kind of the error, or `None` if the run did not fail. A run that was dropped is `cancelled`.
+    pub error: Option<&'r str>,
+    /// The time for which the run was driven. Zero on a platform without a clock.
+    pub duration: Duration,
+    /// The number of requests to the model in this time, with those that failed.
+    pub requests: u32,
+    /// The number of calls that started in this time.
+    pub calls: u32,
+}
+
+impl<'r> RequestRecord<'r> {
+    /// Creates the record of a request that succeeded. Set the other fields.
+    pub fn new(provider: &'r str, duration: Duration) -> RequestRecord<'r> {
+        RequestRecord {
+            provider,
+            model: None,
+            response_model: None,
+            error: None,
+            duration,
+            first_chunk: None,
+            usage: None,
+            retries: 0,
+        }
+    }
+}
+
+impl<'r> RunRecord<'r> {
+    /// Creates the record of a run without requests and calls. Set the other fields.
+    pub fn new(provider: &'r str, duration: Duration) -> RunRecord<'r> {
+        RunRecord {
+            provider,
+            model: None,
+            outcome: None,
+            error: None,
+            duration,
+            requests: 0,
+            calls: 0,
+        }
+    }
+}
+
+/// Requests and runs, for whoever drives a model.
+impl Registry {
+    /// Passes the record of a request to the [observers](crate::RegistryBuilder::observe_with). For a loop of your own
+    /// around a model; the `Agent` of `tool-agent` does it.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use std::sync::Arc;
+    /// use std::time::{Duration, Instant};
+    ///
+    /// use tool_core::Registry;
+    /// use tool_core::hooks::{Observer, RequestRecord};
+    ///
+    /// /// Counts the tokens of all requests.
+    /// struct Tokens(Arc<AtomicU64>);
+    ///
+    /// impl Observer for Tokens {
+    ///     fn request(&self, record: &RequestRecord<'_>) {
+    ///         let tokens = record.usage.map_or(0, |usage| usage.total());
+    ///         self.0.fetch_add(tokens, Ordering::Relaxed);
+    ///     }
+    /// }
+    ///
+    /// let tokens = Arc::new(AtomicU64::new(0));
+    /// let registry = Registry::builder().observe_with(Tokens(tokens.clone())).build()?;
+    /// let start = Instant::now();
+    /// // Ask the model, and read its response.
+    /// let mut usage = tool_core::dialect::Usage::default();
+    /// (usage.input, usage.output) = (1000, 20);
+    ///
+    /// let mut record = RequestRecord::new("anthropic", start.elapsed());
+    /// record.usage = Some(usage);
+    /// registry.observe_request(&record);
+    /// assert_eq!(tokens.load(Ordering::Relaxed), 1020);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn observe_request(&self, record: &RequestRecord<'_>) {
+        each(self.0.policy.observers.as_ref(), |one| one.request(record));
+    }
+
+    /// Passes the record of a run to the [observers](crate::RegistryBuilder::observe_with), like
+    /// [`observe_request`](Registry::observe_request).
+    pub fn observe_run(&self, record: &RunRecord<'_>) {
+        each(self.0.policy.observers.as_ref(), |one| one.run(record));
+    }
+}
+
+/// Shows something to each observer.
+fn each(observers: Option<&Observers>, show: impl Fn(&dyn Observer)) {
+    for observer in observers.into_iter().flat_map(|all| all.iter()) {
+        // What is observed goes on, whatever the application's code does.
+        let _ = catch(|| show(&**observer));
+    }
+}
+
+/// An observer that sees calls alone.
+pub(super) struct OfCalls<F>(pub(super) F);
+
+impl<F: Fn(&CallRecord<'_>) + Send + Sync> Observer for OfCalls<F> {
+    fn call(&self, record: &CallRecord<'_>) {
+        (self.0)(record);
+    }
+}
+
+impl<O: Observer> Observer for Guarded<O> {
+    fn call(&self, record: &CallRecord<'_>) {
+        (**self).call(record);
+    }
+
+    fn request(&self, record: &RequestRecord<'_>) {
+        (**self).request(record);
+    }
+
+    fn run(&self, record: &RunRecord<'_>) {
+        (**self).run(record);
+    }
 }
 
 /// Measures a call. If it is dropped early, the call counts as cancelled.
@@ -61,9 +234,6 @@ impl Drop for Timer {
             error: self.error,
             duration: self.start.map_or(Duration::ZERO, |start| start.elapsed()),
         };
-        for observer in self.observers.iter() {
-            // The result stays, whatever the application's code does.
-            let _ = catch(|| observer(&record));
-        }
+        each(Some(&self.observers), |one| one.call(&record));
     }
 }

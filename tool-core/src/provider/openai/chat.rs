@@ -166,6 +166,10 @@ impl Dialect for OpenAiChat {
         "chat completions"
     }
 
+    fn telemetry_name(&self) -> &'static str {
+        "openai"
+    }
+
     fn http_api(&self) -> Option<&'static HttpApi> {
         Some(&HTTP_API)
     }

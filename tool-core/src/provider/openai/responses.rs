@@ -434,6 +434,10 @@ impl Dialect for OpenAiResponses {
         "the Responses API of OpenAI"
     }
 
+    fn telemetry_name(&self) -> &'static str {
+        "openai"
+    }
+
     fn http_api(&self) -> Option<&'static HttpApi> {
         Some(&HTTP_API)
     }
