@@ -21,6 +21,7 @@ use tool_core::{
 use tracing::Dispatch;
 use tracing::subscriber::{NoSubscriber, with_default};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::FmtSpan;
 
 /// An account.
 #[derive(Deserialize, Serialize, ToolType)]
@@ -222,6 +223,8 @@ fn logged(run: impl FnOnce()) -> String {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
+        // A line has the fields of a span, also of one without events.
+        .with_span_events(FmtSpan::CLOSE)
         .with_ansi(false)
         .with_writer(log.clone())
         .finish();
@@ -300,6 +303,7 @@ fn written_by_agent(registry: &Registry, call: &ToolCall) -> String {
         "finish_reason": "stop"}]});
     let model = ScriptedModel::new([response, end]);
     let agent = Agent::new(registry.clone(), OpenAiChat::default(), model.clone());
+    let agent = agent.trace_content(100_000);
     let mut run = Run::new("run");
     run.push(json!({"role": "user", "content": "Go."})).unwrap();
     let mut out = String::new();
@@ -311,6 +315,7 @@ fn written_by_agent(registry: &Registry, call: &ToolCall) -> String {
             }
         });
     });
+    assert!(log.contains("gen_ai.input.messages"), "{log}");
     let _ = write!(
         out,
         "{log} {run:?} {run:#?} {:?} {:?}",

@@ -32,7 +32,7 @@ use tool_core::{DecodeOwned, Registry, ToolCall, ToolError, ToolResult, ToolType
 use self::events::{Caller, EventQueue, EventSink, Listener};
 #[cfg(feature = "tracing")]
 use self::telemetry::TraceLinks;
-use self::telemetry::{Chat, Invocation};
+use self::telemetry::{Chat, Invocation, Summary};
 use crate::guarded::{Guarded, answered, caught, finished};
 use crate::model::{Model, ModelError, ModelErrorKind, Request, Response};
 #[cfg(feature = "tower")]
@@ -71,6 +71,9 @@ pub struct Agent {
     listener: Option<Listener>,
     #[cfg(feature = "tracing")]
     trace_links: Option<TraceLinks>,
+    /// The most bytes of messages that a span has.
+    #[cfg(feature = "tracing")]
+    trace_content: Option<usize>,
 }
 
 /// What [`Agent::reply`] does with calls of the last response that have no result, such as after a crash.
@@ -128,6 +131,8 @@ impl Agent {
             listener: None,
             #[cfg(feature = "tracing")]
             trace_links: None,
+            #[cfg(feature = "tracing")]
+            trace_content: None,
         }
     }
 
@@ -261,6 +266,40 @@ impl Agent {
             trace_of: Arc::new(trace_of),
             link: Arc::new(link),
         });
+        self
+    }
+
+    /// Records the messages of each request and of its response in the `chat` span, as the attributes
+    /// `gen_ai.input.messages` and `gen_ai.output.messages`, each limited to this many bytes. Of a conversation that is
+    /// longer, the oldest messages are left out. Messages may be personal, so that none are recorded by default.
+    ///
+    /// Arguments and results are a part of the messages. [`RegistryBuilder::trace_content`] records them in the spans of
+    /// the calls, too.
+    ///
+    /// [`RegistryBuilder::trace_content`]: tool_core::RegistryBuilder::trace_content
+    ///
+    /// # Secrets
+    ///
+    /// Arguments are those of [`Registry::shown`], and a result with a [secret](macro@tool_core::tool#secrets) is not
+    /// shown. What the run knows as a secret is `[secret]` in every other string too, such as an answer that repeats it;
+    /// see [`Secrets`](tool_core::call::Secrets). What it can't know is recorded as it is: a secret that a user writes, or
+    /// that is in the prompt of the system, before a call has it as an argument; one that a tool returns without the mark;
+    /// one shorter than four characters; the arguments of a tool that is called by a tool. A prompt that the model adds to
+    /// requests, as `HttpModel::system` does, is not recorded.
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::Anthropic;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
+    /// let agent = agent.trace_content(16_384);
+    /// # let _ = agent;
+    /// ```
+    #[cfg(feature = "tracing")]
+    pub fn trace_content(mut self, bytes: usize) -> Self {
+        self.trace_content = Some(bytes);
         self
     }
 
@@ -916,7 +955,7 @@ impl Agent {
                 }
                 Step::Request(messages) => {
                     if let Some(old) = self.old_messages(run) {
-                        let summary = self.summarise(invocation, run, &messages[old.clone()]);
+                        let summary = self.summarise(invocation, run, old.clone());
                         let summary = time.within(until_cancelled(&token, summary)).await?;
                         let Some(summary) = summary.flatten() else {
                             continue;
@@ -937,8 +976,10 @@ impl Agent {
                     let request = Request::of(messages, tools);
                     let mut request = request.continued(run.continuation().clone());
                     request.prefers_stream = events.is_read();
-                    let asking =
-                        until_cancelled(&token, self.response(invocation, request, run, &events));
+                    let asking = until_cancelled(
+                        &token,
+                        self.response(invocation, request, run, &events, None),
+                    );
                     let Some(response) = time.within(asking).await?.flatten() else {
                         continue;
                     };
@@ -1014,17 +1055,19 @@ impl Agent {
         }
     }
 
-    /// Asks the model for the response of this round. Returns it, and `true` if its text has yet to be shown.
+    /// Asks the model for the response of this round, or for a summary. Returns it, and `true` if its text has yet to be shown.
     async fn response(
         &self,
         invocation: &Invocation<'_>,
         request: Request,
         run: &Run,
         events: &EventSink,
+        summary: Option<&Summary<'_>>,
     ) -> Result<(Turn, bool), AgentError> {
-        let chat = Chat::new(self, invocation, run, &request);
-        chat.run(self.read_response(request, run.rounds().len(), events, &chat))
-            .await
+        let chat = Chat::new(self, invocation, run, &request, summary);
+        let reading = self.read_response(request, run.rounds().len(), events, &chat);
+        // Boxed, because it is large, and a part of every future that drives a run.
+        chat.run(Box::pin(reading)).await
     }
 
     async fn read_response(

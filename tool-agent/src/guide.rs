@@ -5,3 +5,6 @@ pub mod approvals {}
 
 #[doc = include_str!("guide/journals.md")]
 pub mod journals {}
+
+#[doc = include_str!("guide/telemetry.md")]
+pub mod telemetry {}

@@ -168,6 +168,9 @@ struct State {
     /// results of its calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     parts: Vec<usize>,
+    /// Those of the parts that are responses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    responses: Vec<usize>,
     /// The number of rounds when old messages were last replaced by a summary.
     #[serde(default, skip_serializing_if = "is_zero")]
     compacted_at: usize,
@@ -279,6 +282,14 @@ enum CallState {
     Started,
     Held(Hold),
     Ended(Arc<ToolResult>),
+}
+
+/// A part of a conversation that can stand alone.
+#[cfg(feature = "tracing")]
+pub(crate) enum Part<'r> {
+    /// A message of the application, in the provider's format.
+    Message(&'r Value),
+    Response(&'r Round),
 }
 
 /// What a [`Run`] needs next.
@@ -1039,6 +1050,33 @@ impl Run {
         (has_news && end >= start + 2).then_some(start..end)
     }
 
+    /// Returns the parts of the conversation that start before a message, from the last one on.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn parts_before(&self, end: usize) -> impl Iterator<Item = Part<'_>> {
+        let closed = self.state.rounds.iter().rev();
+        let mut closed = closed.skip_while(|round| round.turn.is_some());
+        let mut next = self.state.messages.len();
+        let parts = self.state.parts.iter().rev().map(move |&start| {
+            let messages = self.state.messages.get(start..next).unwrap_or_default();
+            next = start;
+            let is_pushed = |message: &Arc<Value>| {
+                matches!(
+                    message["role"].as_str(),
+                    Some("user" | "system" | "developer")
+                )
+            };
+            // A response without messages starts where the part after it does.
+            let is_response = self.state.responses.contains(&start);
+            let part = match messages.first() {
+                Some(message) if !is_response || is_pushed(message) => Some(Part::Message(message)),
+                _ => closed.next().map(Part::Response),
+            };
+            (start, part)
+        });
+        let before = parts.filter(move |(start, _)| *start < end);
+        before.filter_map(|(_, part)| part)
+    }
+
     /// Replaces old messages by a summary, which used and cost this much.
     pub(crate) fn compact(
         &mut self,
@@ -1087,7 +1125,9 @@ impl RunCall {
 
 impl Round {
     /// Returns the calls of the response, with the results that are known.
-    pub fn calls(&self) -> impl ExactSizeIterator<Item = (&ToolCall, Option<&ToolResult>)> {
+    pub fn calls(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (&ToolCall, Option<&ToolResult>)> + ExactSizeIterator {
         self.calls.iter().map(|call| (&*call.call, call.result()))
     }
 

@@ -39,7 +39,7 @@ use self::snapshot::Snapshot;
 use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, Host, TypeMap};
 use crate::call::error::ToolError;
-use crate::call::{ToolCall, ToolResult};
+use crate::call::{Secrets, ToolCall, ToolResult};
 use crate::provider::dialect::{
     Deferral, Dialect, Rendered, RequestError, RequestOptions, ToolRequest,
 };
@@ -810,6 +810,36 @@ impl Registry {
             Some(tool) => tool.shown_arguments(&resolved.arguments),
             None => "[arguments of an unknown tool]".into(),
         }
+    }
+
+    /// Returns the secret values in the arguments of a call, and in its result if there is one, to hide them in strings
+    /// that may repeat them. The arguments of an unknown tool have none that are known.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Signs in.
+    /// #[tool]
+    /// fn sign_in(user: &str, #[param(secret)] password: &str) -> usize {
+    ///     user.len() + password.len()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![sign_in]).build()?;
+    /// let call = ToolCall::new("call_1", "sign_in", r#"{"user":"ada","password":"hunter2"}"#);
+    /// let secrets = registry.secrets(&call, None);
+    /// assert_eq!(secrets.hide("Signed in with hunter2."), "Signed in with [secret].");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn secrets(&self, call: &ToolCall, result: Option<&ToolResult>) -> Secrets {
+        let mut resolved = call.clone();
+        let Some(tool) = self.resolve(&mut resolved) else {
+            return Secrets::default();
+        };
+        let mut secrets = tool.secrets_in(&resolved.arguments);
+        if let Some(result) = result {
+            secrets.add(tool.secrets_in_result(result));
+        }
+        secrets
     }
 
     /// Returns the tools of a request to a provider that can't search.

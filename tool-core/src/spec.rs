@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::call::Arguments;
 use crate::call::context::Need;
-use crate::schema::secret::{any_secret, redact_arguments};
+use crate::call::{Arguments, Secrets, ToolResult};
+use crate::schema::secret::{any_secret, redact_arguments, redact_result};
 use crate::schema::{Property, Schema};
 
 /// The description of a tool: its name, descriptions, schemas and behaviour.
@@ -495,6 +495,25 @@ impl ToolSpec {
             return redact_arguments(self.properties(), &json).text;
         }
         json
+    }
+
+    /// Returns the secrets in arguments.
+    pub(crate) fn secrets_in(&self, arguments: &Arguments) -> Secrets {
+        if !self.has_secrets() {
+            return Secrets::default();
+        }
+        let json = self.arguments_json(arguments);
+        Secrets(redact_arguments(self.properties(), &json).hidden)
+    }
+
+    /// Returns the secrets in a result.
+    pub(crate) fn secrets_in_result(&self, result: &ToolResult) -> Secrets {
+        match (self.output, result.structured_json()) {
+            (Some(schema), Some(json)) if schema.has_secrets() => {
+                Secrets(redact_result(schema, json).hidden)
+            }
+            _ => Secrets::default(),
+        }
     }
 
     /// Returns arguments as the text that is decoded, which may not be JSON.

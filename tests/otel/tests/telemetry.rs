@@ -26,15 +26,16 @@ use opentelemetry_sdk::metrics::data::{
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
+use serde::Serialize;
 use serde_json::json;
-use tool_agent::Agent;
 use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Retry};
 use tool_agent::run::{FileJournal, Journal, MemoryJournal, Run, RunOutcome};
 use tool_agent::testing::ScriptedModel;
+use tool_agent::{Agent, Compaction};
 use tool_core::call::TraceContext;
 use tool_core::dialect::OpenAiChat;
 use tool_core::hooks::{Decision, Gate};
-use tool_core::{CallContext, Registry, RegistryBuilder, ToolCall, tool, tools};
+use tool_core::{CallContext, Registry, RegistryBuilder, ToolCall, ToolType, tool, tools};
 use tracing::subscriber::{NoSubscriber, with_default};
 use tracing::{Dispatch, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
@@ -517,6 +518,252 @@ fn a_conversation_is_one_trace() {
     assert!(!format!("{spans:?}").contains(KEY));
 }
 
+/// Signs in.
+#[tool(unlinked)]
+fn sign_in(#[param(secret)] api_key: &str) -> Account {
+    assert!(!api_key.is_empty());
+    Account {
+        user: "ada".into(),
+        token: TOKEN.into(),
+    }
+}
+
+/// An account.
+#[derive(Serialize, ToolType)]
+struct Account {
+    user: String,
+    #[param(secret)]
+    token: String,
+}
+
+const TOKEN: &str = "S3CRET-t0ken";
+const CHANGED: &str = "S3CRET-changed";
+
+fn calling(name: &str, arguments: &serde_json::Value) -> serde_json::Value {
+    json!({"choices": [{"finish_reason": "tool_calls", "message": {
+        "role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": {
+            "name": name, "arguments": arguments.to_string(),
+        }}],
+    }}], "usage": {"prompt_tokens": 100, "completion_tokens": 5}})
+}
+
+fn saying(text: &str) -> serde_json::Value {
+    json!({"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": text}}]})
+}
+
+/// Returns the messages of the spans of requests: input and output of each.
+fn messages(spans: &[SpanData]) -> Vec<[serde_json::Value; 2]> {
+    let chats = spans.iter().filter(|span| span.name == "chat");
+    let messages = chats.map(|span| {
+        let attributes = attributes(span);
+        ["gen_ai.input.messages", "gen_ai.output.messages"]
+            .map(|name| serde_json::from_str(&attributes[name]).unwrap())
+    });
+    messages.collect()
+}
+
+fn text(role: &str, text: &str) -> serde_json::Value {
+    json!({"role": role, "parts": [{"type": "text", "content": text}]})
+}
+
+#[test]
+fn messages_are_in_the_span_if_the_application_asks() {
+    let arguments = json!({"city": "Lisbon", "api_key": KEY});
+    let model = ScriptedModel::new([
+        calling("get_weather", &arguments),
+        saying(&format!("Sunny, by {KEY}.")),
+        saying("You are welcome."),
+    ]);
+    let agent = Agent::new(builder().build().unwrap(), OpenAiChat::default(), model);
+    let agent = agent.trace_content(4096);
+    let mut run = Run::new("conversation-4");
+    run.push(json!({"role": "system", "content": format!("The key is {KEY}.")}))
+        .unwrap();
+    let call = json!({"role": "assistant", "parts": [{"type": "tool_call", "id": "call_1",
+        "name": "get_weather", "arguments": {"city": "Lisbon", "api_key": "[secret]"}}]});
+    let result = json!({"role": "tool", "parts": [{"type": "tool_call_response", "id": "call_1",
+        "response": r#"{"Lisbon":"sunny, [secret]"}"#}]});
+    let ended = |message: &serde_json::Value, reason: &str| {
+        let mut message = message.clone();
+        message["finish_reason"] = reason.into();
+        json!([message])
+    };
+    let spans = exported(|| {
+        block_on(agent.reply(&mut run, "Lisbon?")).unwrap();
+    });
+    let answer = text("assistant", "Sunny, by [secret].");
+    let expected = [
+        [
+            // No call has shown yet that it is a secret.
+            json!([
+                text("system", &format!("The key is {KEY}.")),
+                text("user", "Lisbon?")
+            ]),
+            ended(&call, "tool_calls"),
+        ],
+        [
+            json!([
+                text("system", "The key is [secret]."),
+                text("user", "Lisbon?"),
+                call,
+                result
+            ]),
+            ended(&answer, "stop"),
+        ],
+    ];
+    assert_eq!(messages(&spans), expected);
+    // Another process, and a user who repeats the secret.
+    let saved = serde_json::to_string(&run).unwrap();
+    let mut run: Run = serde_json::from_str(&saved).unwrap();
+    let spans = exported(|| {
+        block_on(agent.reply(&mut run, &format!("Thanks for {KEY}."))).unwrap();
+    });
+    let expected = [
+        json!([
+            text("system", "The key is [secret]."),
+            text("user", "Lisbon?"),
+            call,
+            result,
+            answer,
+            text("user", "Thanks for [secret].")
+        ]),
+        ended(&text("assistant", "You are welcome."), "stop"),
+    ];
+    assert_eq!(messages(&spans), [expected]);
+}
+
+#[test]
+fn the_secrets_of_results_and_of_decisions_are_in_no_message() {
+    let journal = MemoryJournal::default();
+    let agent = |model| {
+        let registry = builder()
+            .tools(tools![sign_in])
+            .before(async |_| Gate::confirm("it signs in"));
+        Agent::new(registry.build().unwrap(), OpenAiChat::default(), model)
+            .journal(journal.clone())
+            .trace_content(4096)
+    };
+    let first = agent(ScriptedModel::new([calling(
+        "sign_in",
+        &json!({"api_key": KEY}),
+    )]));
+    let text = format!("{KEY} and {CHANGED} give {TOKEN}.");
+    let second = agent(ScriptedModel::new([saying(&text), saying(&text)]));
+    let mut spans = exported(|| {
+        let mut run = Run::new("conversation-5");
+        block_on(first.reply(&mut run, "Sign in.")).unwrap();
+        let fingerprint = run.pending()[0].fingerprint().to_owned();
+        let changed = Decision::change(json!({"api_key": CHANGED}).to_string());
+        block_on(first.decide(&mut run, &fingerprint, changed, "ada")).unwrap();
+    });
+    spans.extend(exported(|| {
+        block_on(async {
+            let mut run = second.load("conversation-5").await.unwrap().unwrap();
+            second.run(&mut run).await.unwrap();
+            second.reply(&mut run, &text).await.unwrap();
+        });
+    }));
+    let messages = messages(&spans);
+    assert_eq!(messages.len(), 3);
+    assert!(!format!("{messages:?}").contains("S3CRET"), "{messages:?}");
+    let shown = "[secret] and [secret] give [secret].";
+    assert_eq!(messages[1][1][0]["parts"][0]["content"], shown);
+    assert_eq!(messages[1][0][2]["parts"][0]["response"], "[secret]");
+    assert_eq!(messages[2][0][4]["parts"][0]["content"], shown);
+}
+
+#[test]
+fn the_request_for_a_summary_shows_what_it_replaces() {
+    let call = || calling("get_weather", &json!({"city": "Lisbon", "api_key": KEY}));
+    let model = ScriptedModel::new([call(), saying("Short."), saying("Sunny.")]);
+    let agent = Agent::new(builder().build().unwrap(), OpenAiChat::default(), model);
+    let policy = Compaction::at_tokens(50).keep(1).instructions("Summarise.");
+    let agent = agent.compact(policy).trace_content(4096);
+    let spans = exported(|| {
+        let mut run = Run::new("conversation-6");
+        run.push(json!({"role": "system", "content": "Be short."}))
+            .unwrap();
+        run.push(json!({"role": "user", "content": "Hello."}))
+            .unwrap();
+        block_on(agent.reply(&mut run, "Lisbon?")).unwrap();
+    });
+    let messages = messages(&spans);
+    let old = [
+        text("system", "Be short."),
+        text("user", "Hello."),
+        text("user", "Lisbon?"),
+    ];
+    assert_eq!(messages[0][0], json!(old));
+    let mut asked = old.to_vec();
+    asked.push(text("user", "Summarise."));
+    assert_eq!(messages[1][0], json!(asked));
+    let summary = text("user", "Summary of the conversation so far:\nShort.");
+    let kept = &messages[2][0];
+    assert_eq!(json!([kept[0], kept[1]]), json!([old[0], summary]));
+    assert_eq!([&kept[2]["role"], &kept[3]["role"]], ["assistant", "tool"]);
+    assert_eq!(kept.as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_request_that_was_repeated_has_the_number_of_retries() {
+    let agent = conversing(builder().build().unwrap());
+    let spans = exported(|| {
+        let mut run = Run::new("conversation-7");
+        block_on(agent.reply(&mut run, "Lisbon?")).unwrap();
+        block_on(agent.reply(&mut run, "And now?")).unwrap();
+    });
+    let chats = spans.iter().filter(|span| span.name == "chat m");
+    let retries: Vec<_> = chats
+        .map(|span| attributes(span).get("tool_agent.request.retries").cloned())
+        .collect();
+    assert_eq!(retries, [None, None, Some("1".into())]);
+    let expected = ("gen_ai.request.model", "m");
+    let invocations = invocations(&spans);
+    assert_eq!(attributes(invocations[0])[expected.0], expected.1);
+}
+
+#[test]
+fn an_agent_in_an_agent_is_in_its_trace() {
+    let inner = ScriptedModel::new([saying("Paid.")]);
+    let inner = Agent::new(Registry::new(), OpenAiChat::default(), inner);
+    let tool = inner
+        .into_tool("ask_billing", "Asks about invoices.")
+        .unwrap();
+    let outer = ScriptedModel::new([
+        calling("ask_billing", &json!({"question": "Is 17 paid?"})),
+        saying("Yes."),
+    ]);
+    let registry = Registry::builder().tool(tool).build().unwrap();
+    let agent = Agent::new(registry, OpenAiChat::default(), outer);
+    let spans = exported(|| {
+        let mut run = Run::new("conversation-8");
+        block_on(agent.reply(&mut run, "Is 17 paid?")).unwrap();
+    });
+    let names: Vec<_> = spans.iter().map(|span| &*span.name).collect();
+    let expected = [
+        "chat",
+        "chat",
+        "invoke_agent",
+        "execute_tool ask_billing",
+        "chat",
+        "invoke_agent",
+    ];
+    assert_eq!(names, expected);
+    for (child, parent) in [(0, 5), (1, 2), (2, 3), (3, 5), (4, 5)] {
+        assert_eq!(
+            spans[child].parent_span_id,
+            spans[parent].span_context.span_id()
+        );
+    }
+    let conversation = |span: usize| attributes(&spans[span])["gen_ai.conversation.id"].clone();
+    assert_eq!(conversation(5), "conversation-8");
+    assert!(
+        conversation(2).starts_with("conversation-8/"),
+        "{}",
+        conversation(2)
+    );
+}
+
 /// Returns an agent that links spans, as the documentation of [`Agent::trace_links`] does.
 fn linking(registry: Registry, model: ScriptedModel) -> Agent {
     Agent::new(registry, OpenAiChat::default(), model).trace_links(
@@ -658,6 +905,46 @@ fn a_link_that_panics_does_not_stop_the_run() {
 
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Messages are JSON on one line of at most the given number of bytes, and the newest are kept.
+    #[test]
+    fn messages_are_bounded(
+        cap in 0..900_usize,
+        texts in proptest::collection::vec("[a-z\u{202e}\u{7f}\u{1}\"\\\\\n\u{e9}\u{1f600}\u{e0001} ]{0,200}", 1..5),
+    ) {
+        let texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+        let call = calling("get_weather", &json!({"city": texts.first(), "api_key": KEY}));
+        let answers = texts.iter().map(|text| saying(text));
+        let model = ScriptedModel::new([call].into_iter().chain(answers));
+        let agent = Agent::new(builder().build().unwrap(), OpenAiChat::default(), model);
+        let agent = agent.trace_content(cap);
+        let spans = exported(|| {
+            let mut run = Run::new("conversation-9");
+            for text in &texts {
+                block_on(agent.reply(&mut run, text)).unwrap();
+            }
+        });
+        for span in spans.iter().filter(|span| span.name == "chat") {
+            let attributes = attributes(span);
+            for name in ["gen_ai.input.messages", "gen_ai.output.messages"] {
+                let messages = &attributes[name];
+                proptest::prop_assert!(messages.len() <= cap.max("[]".len()), "{} {}", cap, messages);
+                let is_shown = |char: char| !char.is_control() && char != '\u{202e}';
+                proptest::prop_assert!(messages.chars().all(is_shown), "{:?}", messages);
+                let messages: serde_json::Value = serde_json::from_str(messages).unwrap();
+                let parts = messages.as_array().unwrap().iter().flat_map(|one| one["parts"].as_array().unwrap());
+                for part in parts {
+                    let Some(content) = part["content"].as_str() else { continue };
+                    let start = content.strip_suffix(" [truncated]").unwrap_or(content);
+                    proptest::prop_assert!(texts.iter().any(|text| text.starts_with(start)), "{:?}", content);
+                }
+            }
+        }
+        let inputs = messages(&spans);
+        if cap == 899 && texts.iter().map(String::len).sum::<usize>() < 100 {
+            proptest::prop_assert!(inputs.last().unwrap()[0][0]["role"] == "user");
+        }
+    }
 
     /// The exporter gets no secret, whatever form the arguments have.
     #[test]

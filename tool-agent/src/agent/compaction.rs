@@ -3,13 +3,14 @@
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
 use tool_core::dialect::{RequestOptions, ToolChoice, Usage};
 use tool_core::runtime::BoxFuture;
 
-use super::{Agent, AgentError, ContextError, EventSink, Invocation};
+use super::{Agent, AgentError, ContextError, EventSink, Invocation, telemetry};
 use crate::guarded::answered;
 use crate::model::Request;
 use crate::run::Run;
@@ -105,30 +106,31 @@ pub(super) struct Summarised {
 
 impl Agent {
     /// Returns the messages that have to be replaced before the next request.
-    pub(super) fn old_messages(&self, run: &Run) -> Option<std::ops::Range<usize>> {
+    pub(super) fn old_messages(&self, run: &Run) -> Option<Range<usize>> {
         let compaction = self.compaction.as_ref()?;
         let used = run.rounds().last()?.usage()?.total();
         let is_long = used >= compaction.tokens;
         is_long.then(|| run.old_messages(compaction.kept_parts))?
     }
 
-    /// Writes a summary of messages. Returns `None` if the model writes none.
+    /// Writes a summary of these messages. Returns `None` if the model writes none.
     pub(super) async fn summarise(
         &self,
         invocation: &Invocation<'_>,
         run: &Run,
-        old: &[Arc<Value>],
+        old: Range<usize>,
     ) -> Result<Option<Summarised>, AgentError> {
         let Some(compaction) = &self.compaction else {
             return Ok(None);
         };
+        let messages = run.messages().get(old.clone()).unwrap_or_default();
         let (text, usage) = match &compaction.summary {
             Summary::Application(summarise) => {
-                let text = answered("", || summarise(old.to_vec())).await;
+                let text = answered("", || summarise(messages.to_vec())).await;
                 (text.map_err(AgentError::Summary)?, None)
             }
             Summary::Model(instructions) => {
-                let mut messages = old.to_vec();
+                let mut messages = messages.to_vec();
                 messages.push(Arc::new(self.dialect.user_message(instructions)));
                 // The messages have calls, which some providers reject in a request without tools.
                 let options = RequestOptions::new().choice(ToolChoice::None);
@@ -139,9 +141,10 @@ impl Agent {
                     .build();
                 let tools = tools.map_err(AgentError::Request)?;
                 let request = Request::of(Arc::new(messages), tools);
-                let (turn, _) = self
-                    .response(invocation, request, run, &EventSink::default())
-                    .await?;
+                let events = EventSink::default();
+                let part = telemetry::Summary { old, instructions };
+                let asking = self.response(invocation, request, run, &events, Some(&part));
+                let (turn, _) = asking.await?;
                 (turn.text, turn.usage)
             }
         };

@@ -1,6 +1,6 @@
 //! What an operator sees of runs and requests: `tracing` spans, and records for the observers of the registry, by
 //! OpenTelemetry's conventions for generative AI. `invoke_agent` has the spans `chat`, and `execute_tool` of `tool-core`,
-//! in it. No span has a message, an argument or a result.
+//! in it. Messages are in the span of their request only if the application asks for it.
 //!
 //! A run may be driven by several processes, one after the other. It saves the trace of the span that drives it, and the
 //! next `invoke_agent` span has a link to that one.
@@ -8,15 +8,18 @@
 //! A subscriber is the application's code. If it panics, the run goes on, without its log. Without the feature `tracing`,
 //! there are no spans.
 
+#[cfg(feature = "tracing")]
+mod content;
 mod record;
 #[cfg(feature = "tracing")]
 mod span;
 
+use std::ops::Range;
 #[cfg(feature = "tracing")]
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 #[cfg(feature = "tracing")]
-use tool_core::call::TraceContext;
+use tool_core::call::{Secrets, TraceContext};
 #[cfg(feature = "tracing")]
 use tracing::{Span, field::Empty};
 
@@ -53,6 +56,16 @@ pub(super) struct Invocation<'a> {
     /// The trace of the span, if runs save it.
     #[cfg(feature = "tracing")]
     trace: Option<TraceContext>,
+    /// The secrets of the run, if spans show messages.
+    #[cfg(feature = "tracing")]
+    known: Mutex<content::Known>,
+}
+
+/// The messages of a request that are not all of a run: those that a summary replaces, and its instructions.
+#[cfg_attr(not(feature = "tracing"), allow(dead_code))]
+pub(super) struct Summary<'s> {
+    pub(super) old: Range<usize>,
+    pub(super) instructions: &'s str,
 }
 
 impl<'a> Invocation<'a> {
@@ -85,6 +98,7 @@ impl<'a> Invocation<'a> {
                 counter,
                 span,
                 trace,
+                known: Mutex::default(),
             }
         }
     }
@@ -106,6 +120,13 @@ impl<'a> Invocation<'a> {
         ended
     }
 
+    /// Returns the secrets of the run so far.
+    #[cfg(feature = "tracing")]
+    fn secrets(&self, agent: &Agent, run: &Run) -> Secrets {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.of_run(&agent.registry, run)
+    }
+
     /// Counts calls that start.
     pub(super) fn count_calls(&self, calls: usize) {
         self.counter.count_calls(calls);
@@ -114,7 +135,7 @@ impl<'a> Invocation<'a> {
     /// Lets the run know the trace, for a link from the next span that drives it.
     pub(super) fn save_in(&self, run: &mut Run) {
         #[cfg(not(feature = "tracing"))]
-        let _ = run;
+        let _ = (self, run);
         #[cfg(feature = "tracing")]
         if let Some(trace) = &self.trace {
             run.set_trace(trace.traceparent());
@@ -147,6 +168,9 @@ pub(super) struct Chat<'a> {
     timer: RequestTimer<'a>,
     #[cfg(feature = "tracing")]
     span: GuardedSpan,
+    /// What shows the response, if spans show messages.
+    #[cfg(feature = "tracing")]
+    content: Option<(&'a Agent, usize, Secrets)>,
 }
 
 impl<'a> Chat<'a> {
@@ -155,12 +179,13 @@ impl<'a> Chat<'a> {
         invocation: &Invocation<'_>,
         run: &Run,
         request: &Request,
+        summary: Option<&Summary<'_>>,
     ) -> Chat<'a> {
         invocation.counter.count_request();
         let timer = RequestTimer::new(agent, request);
         #[cfg(not(feature = "tracing"))]
         {
-            let _ = run;
+            let _ = (run, summary);
             Chat { timer }
         }
         #[cfg(feature = "tracing")]
@@ -183,10 +208,26 @@ impl<'a> Chat<'a> {
                     "gen_ai.usage.input_tokens" = Empty,
                     "gen_ai.usage.cache_read.input_tokens" = Empty,
                     "gen_ai.usage.output_tokens" = Empty,
+                    "gen_ai.input.messages" = Empty,
+                    "gen_ai.output.messages" = Empty,
+                    "tool_agent.request.retries" = Empty,
                     "error.type" = Empty,
                 )
             });
-            Chat { timer, span }
+            let cap = agent.trace_content.filter(|_| span.enabled().is_some());
+            let content = cap.map(|cap| {
+                let secrets = invocation.secrets(agent, run);
+                let end = summary.map_or(usize::MAX, |summary| summary.old.end);
+                let instructions = summary.map(|summary| summary.instructions);
+                let input = content::input(&agent.registry, &secrets, run, end, instructions, cap);
+                span.record("gen_ai.input.messages", input);
+                (agent, cap, secrets)
+            });
+            Chat {
+                timer,
+                span,
+                content,
+            }
         }
     }
 
@@ -199,6 +240,11 @@ impl<'a> Chat<'a> {
         let asked = asking.await;
         #[cfg(feature = "tracing")]
         let asked = self.span.around(asking).await;
+        #[cfg(feature = "tracing")]
+        if self.timer.retries() > 0 {
+            let retries = self.timer.retries();
+            self.span.record("tool_agent.request.retries", retries);
+        }
         #[cfg(feature = "tracing")]
         if let Err(error) = &asked {
             failed(&self.span, error.kind());
@@ -244,6 +290,10 @@ impl<'a> Chat<'a> {
                 self.span
                     .record("gen_ai.usage.cache_read.input_tokens", usage.cached_input);
                 self.span.record("gen_ai.usage.output_tokens", usage.output);
+            }
+            if let Some((agent, cap, secrets)) = &self.content {
+                let output = content::output(&agent.registry, secrets, turn, *cap);
+                self.span.record("gen_ai.output.messages", output);
             }
         }
     }

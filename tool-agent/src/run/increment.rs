@@ -176,7 +176,7 @@ impl Run {
                 self.state.spent.add(usage, micros);
                 let mut turn = Some(turn);
                 if calls.is_empty() {
-                    self.state.parts.push(self.state.messages.len());
+                    self.state.start_response();
                     Arc::make_mut(&mut self.state.messages).extend(turn.take().unwrap_or_default());
                 }
                 let calls = calls.into_iter().enumerate();
@@ -227,7 +227,7 @@ impl Run {
                     .last_mut()
                     .ok_or("there is no response yet")?;
                 let turn = round.turn.take().unwrap_or_default();
-                self.state.parts.push(self.state.messages.len());
+                self.state.start_response();
                 Arc::make_mut(&mut self.state.messages).extend(turn.into_iter().chain(messages));
             }
             Change::Compacted {
@@ -242,9 +242,15 @@ impl Run {
                 }
                 messages.splice(old.clone(), [summary]);
                 let shift = old.len() - 1;
-                self.state.parts.retain(|part| *part >= old.end);
-                self.state.parts.iter_mut().for_each(|part| *part -= shift);
-                self.state.parts.insert(0, old.start);
+                for parts in [&mut self.state.parts, &mut self.state.responses] {
+                    parts.retain(|part| !old.contains(part));
+                    for part in parts.iter_mut().filter(|part| **part >= old.end) {
+                        *part -= shift;
+                    }
+                }
+                let before = |part: &usize| *part < old.start;
+                let at = self.state.parts.partition_point(before);
+                self.state.parts.insert(at, old.start);
                 self.state.compacted_at = self.state.rounds.len();
                 self.state.spent.add(usage, micros);
             }
@@ -270,6 +276,12 @@ impl Run {
 }
 
 impl State {
+    /// Starts a part that is a response.
+    fn start_response(&mut self) {
+        self.parts.push(self.messages.len());
+        self.responses.push(self.messages.len());
+    }
+
     /// Counts the calls of a tool that failed in a row.
     fn count_failure(&mut self, result: &ToolResult) {
         match result.error().map(ToolError::kind) {

@@ -82,7 +82,6 @@ pub(crate) fn any_secret(properties: &[Property]) -> bool {
 pub(crate) struct Redacted {
     pub(crate) text: String,
     /// The strings and numbers that were hidden and are long enough to be searched for.
-    #[cfg_attr(not(feature = "tracing"), allow(dead_code))]
     pub(crate) hidden: Vec<String>,
 }
 
@@ -92,7 +91,6 @@ pub(crate) fn redact_arguments(parameters: &'static [Property], json: &str) -> R
 }
 
 /// Replaces the secrets in the JSON text of a result.
-#[cfg_attr(not(feature = "tracing"), allow(dead_code))]
 pub(crate) fn redact_result(schema: &Schema, json: &str) -> Redacted {
     redact(schema, Direction::Result, json)
 }
@@ -116,7 +114,6 @@ fn redact(schema: &Schema, direction: Direction, json: &str) -> Redacted {
 }
 
 /// Replaces every occurrence of hidden strings in another text.
-#[cfg_attr(not(feature = "tracing"), allow(dead_code))]
 pub(crate) fn redact_text(text: &str, hidden: &[String]) -> String {
     if hidden.len() > SEARCHED_TEXTS {
         return HIDDEN.to_owned();

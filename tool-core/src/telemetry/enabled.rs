@@ -15,12 +15,12 @@ use tracing::level_filters::LevelFilter;
 use tracing::{Level, Span};
 
 use super::Settings;
-use super::secrets::{self, Secrets};
+use super::secrets;
 
 use crate::call::boundary::{Guarded, catch, displayed, sources};
 use crate::call::error::{ToolError, ToolErrorKind};
 use crate::call::truncate::truncate;
-use crate::call::{ToolCall, ToolResult, TraceContext};
+use crate::call::{Secrets, ToolCall, ToolResult, TraceContext};
 use crate::provider::dialect::{Rendered, ToolRequest};
 use crate::runtime::HAS_CLOCK;
 use crate::schema::messages::{self, affects_layout};
@@ -202,7 +202,7 @@ impl ActiveSpan {
                     Some(json) => secrets::result(json, self.tool.as_ref()),
                     None => result.content().to_owned(),
                 };
-                let shown = one_line(self.secrets.redact(shown), cap);
+                let shown = one_line(self.secrets.hide(&shown), cap);
                 self.span.record("gen_ai.tool.call.result", shown);
             }
             (None, None) => {}
@@ -328,7 +328,7 @@ fn succeeded(data: &EventData, result: &ToolResult) {
 fn failed(data: &EventData, secrets: &Secrets, result: &ToolResult, error: &ToolError) {
     use ToolErrorKind::{Failed, InvalidResult, Panicked, TimedOut, Unavailable};
 
-    let shown = |text: &str| line(&secrets.redact(text.to_owned())).into_owned();
+    let shown = |text: &str| line(&secrets.hide(text)).into_owned();
     macro_rules! failure {
         ($level:ident) => {
             event!(

@@ -4,34 +4,14 @@
 //! all: they may have been meant for a tool with secrets, and no schema says which they are. In strings that a
 //! tool with secrets writes, such as its error, the values of its secrets are replaced.
 
-use crate::call::ToolCall;
-use crate::schema::secret::{redact_arguments, redact_result, redact_text};
+use crate::call::{Secrets, ToolCall};
+use crate::schema::secret::redact_result;
 use crate::spec::ToolSpec;
 
-/// The secrets of a call, to keep them out of messages; empty for most calls.
-#[derive(Default)]
-pub(super) struct Secrets(Vec<String>);
-
-impl Secrets {
-    /// Returns a string without the secrets.
-    pub(super) fn redact(&self, text: String) -> String {
-        if self.0.is_empty() {
-            return text;
-        }
-        redact_text(&text, &self.0)
-    }
-}
-
-/// Returns the secrets in the arguments of a call.
+/// Returns the secrets in the arguments of a call; none for most calls.
 #[inline]
 pub(super) fn of_call(call: &ToolCall, tool: Option<&ToolSpec>) -> Secrets {
-    match tool {
-        Some(tool) if tool.has_secrets() => {
-            let json = tool.arguments_json(&call.arguments);
-            Secrets(redact_arguments(tool.properties(), &json).hidden)
-        }
-        _ => Secrets::default(),
-    }
+    tool.map_or_else(Secrets::default, |tool| tool.secrets_in(&call.arguments))
 }
 
 /// Returns the arguments of a call without secrets, or `None` for arguments of an unknown tool.
