@@ -114,7 +114,7 @@ impl Screen {
     }
 }
 
-/// Returns the most columns that a character can take.
+/// Returns the maximum width of a character, in columns.
 fn columns_of(c: char) -> usize {
     match c {
         '\t' => 8,
@@ -123,7 +123,7 @@ fn columns_of(c: char) -> usize {
     }
 }
 
-/// Returns the most columns that a text can take.
+/// Returns the maximum width of a string, in columns.
 fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }

@@ -42,8 +42,8 @@ pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
     }
 }
 
-/// Runs a program at a terminal. Types `early` at once, and `answer` as soon as the terminal shows the question. Returns
-/// what the terminal shows, or `None` if the system has no `script` to open a terminal.
+/// Runs a program in a terminal, which the command `script` opens. Types `early` immediately, and `answer` when the question
+/// appears. Returns the output of the terminal, or `None` if the system lacks `script`.
 ///
 /// # Panics
 ///

@@ -84,7 +84,7 @@ pub fn indented(text: &str, columns: usize) -> String {
 
 /// Asks the person at the terminal a question and waits for the answer. Only `y` and `yes` agree.
 ///
-/// What was typed before the question was there is not an answer, and is thrown away.
+/// Discards input that was typed before the question appeared.
 ///
 /// Returns `None` if the standard input is not a terminal, so there is nobody to ask.
 ///

@@ -50,7 +50,8 @@ fn record(hook: &HookCall) -> Gate {
 /// they are rejected.
 pub type RoundTrip = fn(&Subject, &Value) -> Option<Result<(), String>>;
 
-/// Calls two tools with a text, and compares what they receive or say. Returns `true` if both accept the text.
+/// Calls two tools with the same arguments. Compares the values that they receive, or the violations. Returns `true` if both
+/// accept the arguments.
 ///
 /// # Errors
 ///

@@ -212,8 +212,8 @@ impl<T: ToolType> ToolType for BySerde<T> {
 
 by_serde!(BySerde<T> [T]);
 
-/// Calls both tools with a text. Returns `true` if both receive the same value, and `false` if both reject the
-/// text in the same words.
+/// Calls both tools with the same arguments. Returns `true` if both receive the same value, and `false` if both reject the
+/// arguments with the same violations.
 fn is_same<T: PartialEq + Debug + 'static>(
     own: &Subject,
     by_serde: &Subject,
