@@ -405,7 +405,7 @@ fn a_conversation_has_the_metrics_of_the_conventions() {
         let mut run = Run::new("conversation-1");
         block_on(agent.reply(&mut run, "Lisbon?")).unwrap();
         block_on(agent.reply(&mut run, "And now?")).unwrap();
-        // There is no fourth response.
+        // Fails, because the script has three responses.
         block_on(agent.reply(&mut run, "And then?")).unwrap_err();
     });
     let operation = "gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.request.model=m";
@@ -482,7 +482,7 @@ fn a_conversation_is_one_trace() {
     let spans = exported(|| {
         let mut run = Run::new("conversation-1");
         block_on(agent.reply(&mut run, "Lisbon?")).unwrap();
-        // There is no third response.
+        // Fails, because the script has two responses.
         block_on(agent.reply(&mut run, "And now?")).unwrap_err();
     });
     let names: Vec<_> = spans.iter().map(|span| &*span.name).collect();
@@ -630,6 +630,38 @@ fn messages_are_in_the_span_if_the_application_asks() {
         ended(&text("assistant", "You are welcome."), "stop"),
     ];
     assert_eq!(messages(&spans), [expected]);
+}
+
+#[test]
+fn the_arguments_of_a_response_are_shown_as_to_a_person() {
+    let mut response = calling("get_weather", &json!({"city": "Lisbon", "api_key": KEY}));
+    let message = &mut response["choices"][0]["message"];
+    message["content"] = format!("I use {KEY}.").into();
+    // Too short to be searched for, and of a tool that nobody knows.
+    for (name, arguments) in [
+        ("get_weather", json!({"city": "Lisbon", "api_key": "abc"})),
+        ("get_wether", json!({"city": "Lisbon", "api_key": "def"})),
+    ] {
+        let call = json!({"id": name, "type": "function", "function": {
+            "name": name, "arguments": arguments.to_string(),
+        }});
+        message["tool_calls"].as_array_mut().unwrap().push(call);
+    }
+    let model = ScriptedModel::new([response, answer()]);
+    let agent = Agent::new(builder().build().unwrap(), OpenAiChat::default(), model);
+    let agent = agent.trace_content(4096);
+    let spans = exported(|| {
+        let mut run = Run::new("conversation-10");
+        block_on(agent.reply(&mut run, "Lisbon?")).unwrap();
+    });
+    let messages = messages(&spans);
+    let parts = messages[0][1][0]["parts"].as_array().unwrap();
+    assert_eq!(parts[0]["content"], "I use [secret].");
+    let arguments: Vec<_> = parts[1..].iter().map(|part| &part["arguments"]).collect();
+    let hidden = json!({"city": "Lisbon", "api_key": "[secret]"});
+    let unknown = json!("[arguments of an unknown tool]");
+    assert_eq!(arguments, [&hidden, &hidden, &unknown]);
+    assert_eq!(messages[1][0][1]["parts"], json!(parts));
 }
 
 #[test]
