@@ -18,7 +18,6 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
-use serde_json::Value;
 #[cfg(feature = "tracing")]
 use tool_core::call::TraceContext;
 use tool_core::call::{CallPosition, CancellationToken};
@@ -649,25 +648,24 @@ impl Agent {
     ///
     /// Returns the errors of [`run`](Agent::run).
     pub async fn reply(&self, run: &mut Run, text: &str) -> Result<RunOutcome, AgentError> {
-        let message = self.dialect.user_message(text);
-        self.reply_with(run, message, None).await
+        self.reply_with(run, text.to_owned(), None).await
     }
 
     /// Replies like [`reply`](Agent::reply), and returns what happens as a stream.
     pub fn reply_events<'a>(&'a self, run: &'a mut Run, text: &str) -> Events<'a> {
         let queue = EventQueue::default();
-        let message = self.dialect.user_message(text);
-        Events::new(queue.clone(), self.reply_with(run, message, Some(queue)))
+        let replying = self.reply_with(run, text.to_owned(), Some(queue.clone()));
+        Events::new(queue, replying)
     }
 
     async fn reply_with(
         &self,
         run: &mut Run,
-        message: Value,
+        text: String,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
         let invocation = Invocation::new(self, run);
-        let driving = self.reply_in(&invocation, run, message, queue);
+        let driving = self.reply_in(&invocation, run, text, queue);
         invocation.run(driving).await
     }
 
@@ -675,7 +673,7 @@ impl Agent {
         &self,
         invocation: &Invocation<'_>,
         run: &mut Run,
-        message: Value,
+        text: String,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
         self.check(run)?;
@@ -694,7 +692,10 @@ impl Agent {
             }
             OpenCalls::Cancel => {}
         }
-        run.push(message)?;
+        run.push(self.dialect.user_message(&text))?;
+        invocation.save_in(run);
+        self.save(run).await?;
+        EventSink::new(queue.clone(), self.listener.clone()).push(Event::Message(text));
         self.drive_in(invocation, run, queue).await
     }
 

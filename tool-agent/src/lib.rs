@@ -8,6 +8,7 @@
 // run       a conversation as a value, its increments, and journals to save them
 // model     what answers requests: `HttpModel` (`http`), services and retries (`tower`)
 // agent     drives a run by a model, with events
+// transcript  a run as a person reads it
 // testing   a model that answers from a script
 // guide     documentation alone
 
@@ -31,6 +32,7 @@ pub mod guide;
 pub mod model;
 pub mod run;
 pub mod testing;
+pub mod transcript;
 
 pub use agent::{
     Agent, AgentError, Compaction, Event, Events, OpenCalls, PartialArguments, Prices, Typed,

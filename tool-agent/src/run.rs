@@ -157,6 +157,9 @@ struct State {
     /// Shared with requests to the model.
     messages: Arc<Vec<Arc<Value>>>,
     rounds: Vec<Round>,
+    /// The texts of the user, also those of messages that a summary replaced, with the number of rounds before each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    said: Vec<(usize, String)>,
     /// The number of changes so far.
     changes: u64,
     spent: Spent,
@@ -554,6 +557,11 @@ impl Run {
     /// Returns the rounds, in order. The last one may have calls without results.
     pub fn rounds(&self) -> &[Round] {
         &self.state.rounds
+    }
+
+    /// Returns the texts of the user, with the number of rounds before each.
+    pub(crate) fn said(&self) -> &[(usize, String)] {
+        &self.state.said
     }
 
     /// Returns the sum of the usage of all rounds.

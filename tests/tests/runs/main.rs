@@ -6,6 +6,7 @@ mod interruptions;
 mod journals;
 mod observers;
 mod saving;
+mod transcripts;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};

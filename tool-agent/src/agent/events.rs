@@ -26,6 +26,8 @@ use crate::run::{Pending, RunOutcome};
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Event {
+    /// The message of [`Agent::reply`](crate::Agent::reply) is in the run, and saved.
+    Message(String),
     /// The text of a response, or a piece of it if the response is streamed. If the stream fails, the
     /// run ends with an error, and the pieces of that response are not part of it.
     Text(String),
@@ -111,6 +113,7 @@ impl fmt::Debug for Event {
                 .field("position", position)
                 .field("progress", progress)
                 .finish(),
+            Event::Message(text) => f.debug_tuple("Message").field(text).finish(),
             Event::Text(text) => f.debug_tuple("Text").field(text).finish(),
             Event::Reasoning(text) => f.debug_tuple("Reasoning").field(text).finish(),
             Event::Usage(usage) => f.debug_tuple("Usage").field(usage).finish(),

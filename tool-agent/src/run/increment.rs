@@ -150,6 +150,9 @@ impl Run {
             Change::Dialect(dialect) => self.state.info.set_dialect(&dialect),
             Change::Settings(settings) => self.state.settings = settings,
             Change::Message(message) => {
+                if let Some(text) = text_of_user(&message) {
+                    self.state.said.push((self.state.rounds.len(), text));
+                }
                 self.state.parts.push(self.state.messages.len());
                 Arc::make_mut(&mut self.state.messages).push(message);
                 self.state.failures.clear();
@@ -304,6 +307,20 @@ impl Spent {
         self.tokens = self.tokens.saturating_add(tokens);
         self.micros = self.micros.saturating_add(micros);
     }
+}
+
+/// Returns the text of a message of the user, which every provider writes as a string or as a list of parts.
+fn text_of_user(message: &Value) -> Option<String> {
+    if message["role"] != "user" {
+        return None;
+    }
+    let content = message.get("content").or_else(|| message.get("parts"))?;
+    if let Some(text) = content.as_str() {
+        return Some(text.to_owned());
+    }
+    let texts = content.as_array()?.iter();
+    let texts: Vec<_> = texts.filter_map(|part| part["text"].as_str()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
 /// Returns an error for a version that this crate can't read.

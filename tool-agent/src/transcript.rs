@@ -1,0 +1,360 @@
+//! A run as a person reads it: messages, texts and calls, for a page or a terminal.
+//!
+//! A [`Transcript`] is made of a [`Run`] and then follows its [`Event`]s, so that what a page shows while a run goes on
+//! is what it shows after a reload. It has no secrets: those of arguments are replaced, as [`Registry::shown`] does.
+
+use serde::Serialize;
+use tool_core::call::CallPosition;
+use tool_core::content::Content;
+use tool_core::hooks::Decision;
+use tool_core::{Registry, ToolError, ToolErrorKind, ToolResult};
+
+use crate::Event;
+use crate::run::{Pending, Round, Run, position_of};
+
+/// What a person sees of a run, in order.
+///
+/// ```
+/// use futures_util::StreamExt;
+/// use serde_json::json;
+/// use tool_agent::Agent;
+/// use tool_agent::run::Run;
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_agent::transcript::Transcript;
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// let model = ScriptedModel::new([
+///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
+/// ]);
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+/// let mut run = Run::new("conversation-1");
+/// let mut transcript = Transcript::new(agent.registry(), &run);
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let mut events = agent.reply_events(&mut run, "Hello?");
+/// while let Some(event) = events.next().await {
+///     if let Some(entry) = transcript.apply(&event?) {
+///         // A page replaces the entry that has the same key, or adds it.
+///         println!("{}", serde_json::to_string(entry)?);
+///     }
+/// }
+/// drop(events);
+/// let entries = json!([
+///     {"key": "user-0", "kind": "user", "text": "Hello?"},
+///     {"key": "model-0", "kind": "model", "text": "Hello!"},
+/// ]);
+/// assert_eq!(json!(transcript.entries()), entries);
+/// assert_eq!(transcript.entries(), Transcript::new(agent.registry(), &run).entries());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    registry: Registry,
+    entries: Vec<Entry>,
+    /// The number of messages of the user.
+    messages: usize,
+    /// The number of complete responses.
+    rounds: usize,
+}
+
+/// An entry of a [`Transcript`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Entry {
+    /// Identifies the entry in its run, and never changes.
+    pub key: String,
+    /// What a person sees.
+    #[serde(flatten)]
+    pub shown: Shown,
+}
+
+/// What a person sees of an [`Entry`]. Its JSON has the `kind`: `user`, `model` or `call`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Shown {
+    /// A message of the user.
+    User {
+        /// The text, without pictures and files.
+        text: String,
+    },
+    /// The text of a response.
+    Model {
+        /// The text so far.
+        text: String,
+    },
+    /// A call.
+    Call(Box<ShownCall>),
+}
+
+/// A call, as a person sees it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ShownCall {
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments without secrets: JSON text, incomplete while the model writes it.
+    pub arguments: String,
+    /// How far it is.
+    pub status: CallStatus,
+    /// The last progress that the tool reported.
+    pub progress: Option<String>,
+    /// What a person has to decide on.
+    pub hold: Option<ShownHold>,
+    /// The decisions so far.
+    pub decisions: Vec<ShownDecision>,
+    /// The text of the result.
+    pub result: Option<String>,
+    /// A [line](Content::line) for each part of the result.
+    pub lines: Vec<String>,
+    /// The parts of the result. They are not in the JSON.
+    #[serde(skip)]
+    pub parts: Vec<Content>,
+}
+
+/// How far a call is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CallStatus {
+    /// The model writes its arguments.
+    #[default]
+    Writing,
+    /// It runs, or will run.
+    Running,
+    /// It waits for a decision.
+    Waiting,
+    /// It succeeded.
+    Done,
+    /// A person or a policy denied it.
+    Denied,
+    /// It failed, was cancelled or was interrupted.
+    Failed,
+}
+
+/// What a person has to decide on; see [`Pending`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ShownHold {
+    /// The reason that the hook gave.
+    pub reason: String,
+    /// The [fingerprint](Pending::fingerprint) of what the person sees.
+    pub fingerprint: String,
+    /// `true` if the owner of the run may [confirm](tool_core::hooks::Gate::confirm) it.
+    pub is_confirmation: bool,
+}
+
+/// A decision on a call, and who made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ShownDecision {
+    /// What was decided.
+    pub verdict: Verdict,
+    /// The name of the user.
+    pub by: String,
+}
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Verdict {
+    /// The call runs as it is.
+    Allowed,
+    /// The call does not run.
+    Denied,
+    /// The call runs with other arguments.
+    Changed,
+    /// The call was answered in place of the tool.
+    Answered,
+}
+
+impl Transcript {
+    /// Creates the transcript of a run as it is now. The registry knows which arguments are secret.
+    ///
+    /// Create it again when the run rests, such as after a decision, a cancellation or an error: there are no events for
+    /// what was taken back.
+    pub fn new(registry: &Registry, run: &Run) -> Transcript {
+        let mut transcript = Transcript {
+            registry: registry.clone(),
+            entries: Vec::new(),
+            messages: 0,
+            rounds: 0,
+        };
+        let mut said = run.said().iter().peekable();
+        for number in 0..=run.rounds().len() {
+            while let Some((_, text)) = said.next_if(|(round, _)| *round <= number) {
+                transcript.say(text.clone());
+            }
+            if let Some(round) = run.rounds().get(number) {
+                transcript.add_round(round);
+            }
+        }
+        for pending in run.pending() {
+            transcript.change_call(pending.call().position(), |call| call.hold(&pending));
+        }
+        transcript
+    }
+
+    /// Returns the entries, in order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Returns the call with this [key](Entry::key), such as for the [parts](ShownCall::parts) of its result.
+    pub fn call(&self, key: &str) -> Option<&ShownCall> {
+        let mut entries = self.entries.iter();
+        match &entries.find(|entry| entry.key == key)?.shown {
+            Shown::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// Follows an event of the run. Returns the entry that changed or is new.
+    pub fn apply(&mut self, event: &Event) -> Option<&Entry> {
+        match event {
+            Event::Message(text) => Some(self.say(text.clone())),
+            Event::Text(piece) => Some(self.write(piece)),
+            Event::CallStarted { position, name } => {
+                self.change_call(Some(position), |call| call.name.clone_from(name))
+            }
+            Event::Arguments {
+                position, piece, ..
+            } => {
+                let registry = self.registry.clone();
+                self.change_call(Some(position), |call| {
+                    let tool = registry.get(&call.name);
+                    // An unknown tool may be meant for one with secrets.
+                    if tool.is_some_and(|tool| !tool.has_secrets()) {
+                        call.arguments.push_str(piece);
+                    }
+                })
+            }
+            Event::Response { .. } => {
+                self.rounds += 1;
+                None
+            }
+            Event::Call { call, shown } => self.change_call(call.position(), |entry| {
+                entry.name.clone_from(&call.name);
+                // The call has the arguments of the model, and those that were decided on are shown.
+                if entry.decisions.is_empty() {
+                    entry.arguments.clone_from(shown);
+                }
+                entry.status = CallStatus::Running;
+                entry.hold = None;
+            }),
+            Event::Progress { position, progress } => self.change_call(Some(position), |call| {
+                call.progress.clone_from(&progress.message);
+            }),
+            Event::Result(result) => self.change_call(result.position(), |call| call.end(result)),
+            Event::Held(pending) => {
+                self.change_call(pending.call().position(), |call| call.hold(pending))
+            }
+            _ => None,
+        }
+    }
+
+    fn say(&mut self, text: String) -> &Entry {
+        let key = format!("user-{}", self.messages);
+        self.messages += 1;
+        self.entry(key, Shown::User { text })
+    }
+
+    /// Adds a piece to the text of the response.
+    fn write(&mut self, piece: &str) -> &Entry {
+        let text = String::new();
+        let entry = self.entry(format!("model-{}", self.rounds), Shown::Model { text });
+        if let Shown::Model { text } = &mut entry.shown {
+            text.push_str(piece);
+        }
+        entry
+    }
+
+    fn add_round(&mut self, round: &Round) {
+        if !round.text().is_empty() {
+            self.write(round.text());
+        }
+        for (index, (call, result)) in round.calls().enumerate() {
+            let mut shown = ShownCall {
+                name: call.name.clone(),
+                arguments: self.registry.shown(call),
+                status: CallStatus::Running,
+                ..ShownCall::default()
+            };
+            for (hold, decision, by) in round.decisions(index) {
+                hold.arguments().clone_into(&mut shown.arguments);
+                let verdict = match decision {
+                    Decision::Allow => Verdict::Allowed,
+                    Decision::Deny(_) => Verdict::Denied,
+                    Decision::Change(arguments) => {
+                        let mut changed = call.clone();
+                        changed.arguments = arguments.clone();
+                        shown.arguments = self.registry.shown(&changed);
+                        Verdict::Changed
+                    }
+                    _ => Verdict::Answered,
+                };
+                let by = by.to_owned();
+                shown.decisions.push(ShownDecision { verdict, by });
+            }
+            if let Some(result) = result {
+                shown.end(result);
+            }
+            let position = position_of(self.rounds, index);
+            self.change_call(Some(&position), |call| *call = shown);
+        }
+        self.rounds += 1;
+    }
+
+    /// Changes a call, which is added if it is new.
+    fn change_call(
+        &mut self,
+        position: Option<&CallPosition>,
+        change: impl FnOnce(&mut ShownCall),
+    ) -> Option<&Entry> {
+        let position = position?;
+        let key = format!("call-{}-{}", position.round(), position.index());
+        let entry = self.entry(key, Shown::Call(Box::default()));
+        if let Shown::Call(call) = &mut entry.shown {
+            change(call);
+        }
+        Some(entry)
+    }
+
+    /// Returns the entry with this key, which is added if there is none.
+    fn entry(&mut self, key: String, new: Shown) -> &mut Entry {
+        let index = self.entries.iter().rposition(|entry| entry.key == key);
+        let index = index.unwrap_or_else(|| {
+            self.entries.push(Entry { key, shown: new });
+            self.entries.len() - 1
+        });
+        &mut self.entries[index]
+    }
+}
+
+impl ShownCall {
+    fn hold(&mut self, pending: &Pending) {
+        self.status = CallStatus::Waiting;
+        pending.arguments().clone_into(&mut self.arguments);
+        self.hold = Some(ShownHold {
+            reason: pending.reason().to_owned(),
+            fingerprint: pending.fingerprint().to_owned(),
+            is_confirmation: pending.hold().is_confirmation(),
+        });
+    }
+
+    fn end(&mut self, result: &ToolResult) {
+        self.status = match result.error().map(ToolError::kind) {
+            None => CallStatus::Done,
+            Some(ToolErrorKind::Denied) => CallStatus::Denied,
+            Some(_) => CallStatus::Failed,
+        };
+        self.hold = None;
+        self.progress = None;
+        self.result = Some(result.content().to_owned());
+        self.lines = result.parts().iter().map(Content::line).collect();
+        self.parts = result.parts().to_vec();
+    }
+}
