@@ -9,6 +9,7 @@
 // model     what answers requests: `HttpModel` (`http`), services and retries (`tower`)
 // agent     drives a run by a model, with events
 // transcript  a run as a person reads it
+// conversations  runs that go on in tasks, and who follows them (`conversations`)
 // testing   a model that answers from a script
 // guide     documentation alone
 
@@ -25,6 +26,8 @@ compile_error!(
 );
 
 mod agent;
+#[cfg(feature = "conversations")]
+pub mod conversations;
 mod error_text;
 mod guarded;
 #[cfg(any(doc, doctest))]

@@ -134,10 +134,32 @@ pub enum CallStatus {
     Failed,
 }
 
-/// What a person has to decide on; see [`Pending`].
+/// What a person has to decide on, without secrets: in a conversation, or in an inbox of
+/// [`waiting`](crate::run::Journal::waiting) calls.
+///
+/// ```
+/// use tool_agent::run::{Journal, JournalError, Page};
+/// use tool_agent::transcript::ShownHold;
+///
+/// /// Returns what a user may have to decide on.
+/// async fn inbox(journal: &dyn Journal, user: &str) -> Result<Vec<ShownHold>, JournalError> {
+///     let heads = journal.waiting(Page::new(100)).await?;
+///     let waiting = heads.iter().flat_map(|head| &head.waiting);
+///     let of_others = waiting.filter(|pending| pending.owner() != Some(user));
+///     Ok(of_others.map(ShownHold::from).collect())
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ShownHold {
+    /// The id of the run.
+    pub run: String,
+    /// The [owner](Pending::owner) of the run.
+    pub owner: Option<String>,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments that the tool would get, as JSON text.
+    pub arguments: String,
     /// The reason that the hook gave.
     pub reason: String,
     /// The [fingerprint](Pending::fingerprint) of what the person sees.
@@ -334,15 +356,25 @@ impl Transcript {
     }
 }
 
+impl From<&Pending> for ShownHold {
+    fn from(pending: &Pending) -> ShownHold {
+        ShownHold {
+            run: pending.run().to_owned(),
+            owner: pending.owner().map(str::to_owned),
+            name: pending.hold().tool().to_owned(),
+            arguments: pending.arguments().to_owned(),
+            reason: pending.reason().to_owned(),
+            fingerprint: pending.fingerprint().to_owned(),
+            is_confirmation: pending.hold().is_confirmation(),
+        }
+    }
+}
+
 impl ShownCall {
     fn hold(&mut self, pending: &Pending) {
         self.status = CallStatus::Waiting;
         pending.arguments().clone_into(&mut self.arguments);
-        self.hold = Some(ShownHold {
-            reason: pending.reason().to_owned(),
-            fingerprint: pending.fingerprint().to_owned(),
-            is_confirmation: pending.hold().is_confirmation(),
-        });
+        self.hold = Some(pending.into());
     }
 
     fn end(&mut self, result: &ToolResult) {

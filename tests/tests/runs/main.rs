@@ -6,6 +6,8 @@ mod interruptions;
 mod journals;
 mod observers;
 mod saving;
+#[cfg(not(target_family = "wasm"))]
+mod services;
 mod transcripts;
 
 use std::collections::BTreeSet;

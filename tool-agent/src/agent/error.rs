@@ -96,7 +96,7 @@ impl Unfinished {
     }
 
     /// Says why a run that ended like this has no answer.
-    pub(super) fn describe(outcome: &RunOutcome) -> String {
+    pub(crate) fn describe(outcome: &RunOutcome) -> String {
         match outcome {
             RunOutcome::Waiting(_) => "the run waits for a decision; drive it with `run`".into(),
             RunOutcome::Cancelled => "the run was cancelled before the model answered".into(),

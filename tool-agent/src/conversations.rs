@@ -1,0 +1,484 @@
+//! Conversations that go on while their users come and go: what a chat service has between its routes and an [`Agent`].
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use futures_util::{Stream, StreamExt, stream};
+use serde::Serialize;
+use tokio::sync::{OwnedMutexGuard, broadcast, oneshot, watch};
+use tool_core::call::CancellationToken;
+use tool_core::hooks::Decision;
+
+use crate::run::{JournalError, Run, RunInfo, RunOutcome, Step};
+use crate::transcript::{Entry, Transcript};
+use crate::{Agent, AgentError, Event};
+
+/// The most updates that a follower may be late. One that is later gets everything again.
+const LATE: usize = 256;
+
+/// The conversations of a service, which go on in tasks of tokio.
+///
+/// The [journal](Agent::journal) of the agent keeps them. One that nobody follows or drives is not in memory. Who may
+/// open which conversation is up to the application, by its [owner](RunInfo::owner); the agent asks its
+/// [policy](Agent::may_decide) who decides. One process at a time may drive a conversation: if another one continued it,
+/// the error is [`JournalError::Conflict`], and it is loaded again.
+///
+/// ```
+/// use futures_util::StreamExt;
+/// use serde_json::json;
+/// use tool_agent::conversations::{Conversations, Update};
+/// use tool_agent::run::{MemoryJournal, Run, RunInfo};
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_agent::Agent;
+/// use tool_core::dialect::OpenAiChat;
+/// use tool_core::{Registry, ToolCall};
+///
+/// let model = ScriptedModel::new([
+///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
+/// ]);
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model)
+///     .journal(MemoryJournal::default())
+///     .contexts(|_: RunInfo, call| async move { Ok::<ToolCall, _>(call) });
+/// let conversations = Conversations::new(agent);
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let conversation = conversations.create(Run::builder("run-1").owner("user-7").build()).await?;
+/// // What a page shows, for server-sent events.
+/// let mut updates = conversation.follow();
+/// conversation.reply("Hello?").await?;
+/// while let Some(update) = updates.next().await {
+///     if let Update::All { entries, status } = &*update
+///         && entries.len() == 2
+///     {
+///         assert!(!status.is_busy);
+///         break;
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Conversations(Arc<Shared>);
+
+struct Shared {
+    agent: Agent,
+    /// The conversations that somebody follows or drives.
+    open: tokio::sync::Mutex<HashMap<String, Weak<Inner>>>,
+    /// Counts the changes of what the journal lists.
+    changes: watch::Sender<u64>,
+}
+
+/// A conversation that is open. Clones are the same conversation.
+#[derive(Clone)]
+pub struct Conversation {
+    inner: Arc<Inner>,
+    shared: Arc<Shared>,
+}
+
+struct Inner {
+    info: RunInfo,
+    /// Locked while the agent drives it.
+    run: Arc<tokio::sync::Mutex<Run>>,
+    shown: Mutex<(Transcript, Status)>,
+    updates: broadcast::Sender<Arc<Update>>,
+    /// Stops the agent.
+    stop: Mutex<CancellationToken>,
+}
+
+/// What changed for those who [follow](Conversation::follow) a conversation. Its JSON has the `type`: `all` or `entry`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Update {
+    /// Everything, in place of what was before.
+    All {
+        /// The entries, in order.
+        entries: Vec<Entry>,
+        /// The state of the conversation as a whole.
+        status: Status,
+    },
+    /// An entry that is new, or replaces the one with the same key.
+    Entry {
+        /// The entry.
+        entry: Entry,
+    },
+}
+
+/// The state of a conversation as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Status {
+    /// `true` while the agent drives it.
+    pub is_busy: bool,
+    /// `true` if the last request has no response, so that [`Conversation::retry`] repeats it.
+    pub can_retry: bool,
+    /// The reason why the model has not answered.
+    pub problem: Option<String>,
+}
+
+/// The reason why something can't be done with a conversation.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ConversationError {
+    /// The agent drives the conversation.
+    Busy,
+    /// Calls wait for decisions.
+    Waiting,
+    /// The agent failed.
+    Agent(AgentError),
+}
+
+impl Conversations {
+    /// Creates the conversations of an agent, which needs a [journal](Agent::journal).
+    pub fn new(agent: Agent) -> Conversations {
+        Conversations(Arc::new(Shared {
+            agent,
+            open: tokio::sync::Mutex::default(),
+            changes: watch::Sender::new(0),
+        }))
+    }
+
+    /// Returns an item at once, and one after each change of what the journal lists: conversations, and what waits.
+    /// Changes that come fast may be one item.
+    pub fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
+        let mut changes = self.0.changes.subscribe();
+        changes.mark_changed();
+        stream::unfold(changes, async |mut changes| {
+            changes.changed().await.ok()?;
+            Some(((), changes))
+        })
+    }
+
+    /// Saves a new run, and opens it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Agent::save`]: a conflict if there is a run with this id.
+    pub async fn create(&self, mut run: Run) -> Result<Conversation, ConversationError> {
+        self.0.agent.save(&mut run).await?;
+        self.0.changed();
+        let mut open = self.0.open.lock().await;
+        Ok(self.add(&mut open, run))
+    }
+
+    /// Opens a conversation. If it was interrupted, such as by a crash, it goes on. Returns `None` if the journal has no
+    /// such run.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Agent::load`].
+    pub async fn open(&self, id: &str) -> Result<Option<Conversation>, ConversationError> {
+        // Held while it is loaded, so that nobody else loads it too.
+        let mut open = self.0.open.lock().await;
+        if let Some(inner) = open.get(id).and_then(Weak::upgrade) {
+            let shared = Arc::clone(&self.0);
+            return Ok(Some(Conversation { inner, shared }));
+        }
+        let Some(run) = self.0.agent.load(id).await? else {
+            return Ok(None);
+        };
+        let conversation = self.add(&mut open, run);
+        conversation.retry()?;
+        Ok(Some(conversation))
+    }
+
+    fn add(&self, open: &mut HashMap<String, Weak<Inner>>, run: Run) -> Conversation {
+        let transcript = Transcript::new(self.0.agent.registry(), &run);
+        let inner = Arc::new(Inner {
+            info: run.info().clone(),
+            shown: Mutex::new((transcript, Status::of(&run, None))),
+            run: Arc::new(tokio::sync::Mutex::new(run)),
+            updates: broadcast::Sender::new(LATE),
+            stop: Mutex::default(),
+        });
+        open.retain(|_, inner| inner.strong_count() > 0);
+        open.insert(inner.info.id().to_owned(), Arc::downgrade(&inner));
+        let shared = Arc::clone(&self.0);
+        Conversation { inner, shared }
+    }
+}
+
+impl Conversation {
+    /// Returns whose conversation it is.
+    pub fn info(&self) -> &RunInfo {
+        &self.inner.info
+    }
+
+    /// Returns what a person sees now.
+    pub fn transcript(&self) -> Transcript {
+        lock(&self.inner.shown).0.clone()
+    }
+
+    /// Returns everything that a person sees, and then each change. The stream keeps the conversation open.
+    pub fn follow(&self) -> impl Stream<Item = Arc<Update>> + Send + use<> {
+        let shown = lock(&self.inner.shown);
+        let updates = self.inner.updates.subscribe();
+        let first = all(&shown);
+        drop(shown);
+        let inner = Arc::clone(&self.inner);
+        let later = stream::unfold((updates, inner), async |(mut updates, inner)| {
+            let update = match updates.recv().await {
+                Ok(update) => update,
+                Err(broadcast::error::RecvError::Closed) => return None,
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    let shown = lock(&inner.shown);
+                    updates = inner.updates.subscribe();
+                    all(&shown)
+                }
+            };
+            Some((update, (updates, inner)))
+        });
+        stream::iter([first]).chain(later)
+    }
+
+    /// Adds a message of the user as [`Agent::reply`] does, and returns when it is saved. The conversation goes on, also
+    /// if the future is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ConversationError::Busy`] or [`ConversationError::Waiting`] if the conversation has to go on first.
+    /// Otherwise the message is not saved.
+    pub async fn reply(&self, text: impl Into<String>) -> Result<(), ConversationError> {
+        let run = self.idle()?;
+        if !run.pending().is_empty() {
+            return Err(ConversationError::Waiting);
+        }
+        match self.drive(run, Some(text.into())).await {
+            Ok(saved) => Ok(saved?),
+            // The runtime ends, or earlier calls wait now.
+            Err(_) => Err(ConversationError::Waiting),
+        }
+    }
+
+    /// Decides on a pending call in the name of a user as [`Agent::decide`] does, and lets the conversation go on with the
+    /// rights of its owner. Waits while other calls run.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Agent::decide`].
+    pub async fn decide(
+        &self,
+        fingerprint: &str,
+        decision: Decision,
+        user: &str,
+    ) -> Result<(), ConversationError> {
+        let own = self.clone();
+        let (fingerprint, user) = (fingerprint.to_owned(), user.to_owned());
+        let deciding = async move {
+            let mut run = Arc::clone(&own.inner.run).lock_owned().await;
+            let agent = &own.shared.agent;
+            let decided = agent.decide(&mut run, &fingerprint, decision, user).await;
+            own.shared.mend(&mut run, decided).await?;
+            drop(own.drive(run, None));
+            Ok(())
+        };
+        // To its end, so that a call that is decided on also runs.
+        let decided = tokio::spawn(in_this_span(deciding)).await;
+        decided.unwrap_or(Err(ConversationError::Busy))
+    }
+
+    /// Goes on after an error. Does nothing if there is nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ConversationError::Busy`] if it goes on already.
+    pub fn retry(&self) -> Result<(), ConversationError> {
+        let run = self.idle()?;
+        if Status::of(&run, None).can_retry {
+            drop(self.drive(run, None));
+        }
+        Ok(())
+    }
+
+    /// Stops the agent. If calls wait for decisions, they are cancelled.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the journal.
+    pub async fn stop(&self) -> Result<(), ConversationError> {
+        lock(&self.inner.stop).cancel();
+        let Ok(mut run) = self.idle() else {
+            return Ok(());
+        };
+        let agent = &self.shared.agent;
+        run.cancel(agent.dialect()).map_err(AgentError::from)?;
+        let saved = agent.save(&mut run).await;
+        let saved = self.shared.mend(&mut run, saved).await;
+        self.show(&run, Status::of(&run, None));
+        self.shared.changed();
+        Ok(saved?)
+    }
+
+    /// Returns the run, unless the agent drives it.
+    fn idle(&self) -> Result<OwnedMutexGuard<Run>, ConversationError> {
+        let run = Arc::clone(&self.inner.run).try_lock_owned();
+        run.map_err(|_| ConversationError::Busy)
+    }
+
+    /// Drives the run until it is done or waits, after a message if there is one. The receiver gets a value when the message
+    /// is saved, or the error.
+    fn drive(
+        &self,
+        mut run: OwnedMutexGuard<Run>,
+        text: Option<String>,
+    ) -> oneshot::Receiver<Result<(), AgentError>> {
+        let own = self.clone();
+        let stop = CancellationToken::new();
+        lock(&self.inner.stop).clone_from(&stop);
+        let busy = Status {
+            is_busy: true,
+            ..Status::default()
+        };
+        self.show(&run, busy);
+        self.shared.changed();
+        let (saved, is_saved) = oneshot::channel();
+        let driving = async move {
+            let mut saved = text.is_some().then_some(saved);
+            let agent = own.shared.agent.clone().cancel_with(&stop);
+            let mut ended = Ok(());
+            let mut events = match &text {
+                Some(text) => agent.reply_events(&mut run, text),
+                None => agent.events(&mut run),
+            };
+            while let Some(event) = events.next().await {
+                match event {
+                    Ok(event) => {
+                        if matches!(event, Event::Message(_)) {
+                            // Fails if nobody waits for it.
+                            saved.take().map(|saved| saved.send(Ok(())));
+                        }
+                        own.apply(&event);
+                    }
+                    Err(error) => ended = Err(error),
+                }
+            }
+            drop(events);
+            let ended = own.shared.mend(&mut run, ended).await;
+            let problem = ended.as_ref().err().map(ToString::to_string);
+            own.show(&run, Status::of(&run, problem));
+            drop(run);
+            own.shared.changed();
+            if let (Some(saved), Err(error)) = (saved, ended) {
+                let _ = saved.send(Err(error));
+            }
+        };
+        tokio::spawn(in_this_span(driving));
+        is_saved
+    }
+
+    fn apply(&self, event: &Event) {
+        let mut shown = lock(&self.inner.shown);
+        if let Some(entry) = shown.0.apply(event) {
+            let entry = entry.clone();
+            // Fails if nobody follows.
+            let _ = self.inner.updates.send(Arc::new(Update::Entry { entry }));
+        }
+    }
+
+    fn show(&self, run: &Run, status: Status) {
+        let mut shown = lock(&self.inner.shown);
+        *shown = (Transcript::new(self.shared.agent.registry(), run), status);
+        let _ = self.inner.updates.send(all(&shown));
+    }
+}
+
+impl Shared {
+    fn changed(&self) {
+        self.changes
+            .send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Loads a run again that another program continued. After other errors it can go on as it is.
+    async fn mend(&self, run: &mut Run, ended: Result<(), AgentError>) -> Result<(), AgentError> {
+        if let Err(AgentError::Journal(JournalError::Conflict)) = ended
+            && let Some(loaded) = self.agent.load(run.id()).await?
+        {
+            *run = loaded;
+        }
+        ended
+    }
+}
+
+impl Status {
+    fn of(run: &Run, problem: Option<String>) -> Status {
+        let next = run.next();
+        let ended = match &next {
+            Step::Done(RunOutcome::Answered(_) | RunOutcome::Ended(_)) => None,
+            Step::Done(outcome) => Some(crate::Unfinished::describe(outcome)),
+            _ => None,
+        };
+        let can_retry = match next {
+            Step::Request(messages) => !messages.is_empty(),
+            Step::Call(_) | Step::Running => true,
+            _ => false,
+        };
+        Status {
+            is_busy: false,
+            can_retry,
+            problem: problem.or(ended),
+        }
+    }
+}
+
+impl fmt::Debug for Conversations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversations")
+            .field("agent", &self.0.agent)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversation")
+            .field("info", &self.inner.info)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for ConversationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConversationError::Busy => f.write_str("the conversation goes on; wait until it rests"),
+            ConversationError::Waiting => {
+                f.write_str("calls wait for decisions; decide on them first")
+            }
+            ConversationError::Agent(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for ConversationError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            ConversationError::Agent(error) => error.source(),
+            ConversationError::Busy | ConversationError::Waiting => None,
+        }
+    }
+}
+
+impl From<AgentError> for ConversationError {
+    fn from(error: AgentError) -> ConversationError {
+        ConversationError::Agent(error)
+    }
+}
+
+fn all((transcript, status): &(Transcript, Status)) -> Arc<Update> {
+    Arc::new(Update::All {
+        entries: transcript.entries().to_vec(),
+        status: status.clone(),
+    })
+}
+
+/// Keeps the span of the request that caused it.
+fn in_this_span<T>(running: impl Future<Output = T>) -> impl Future<Output = T> {
+    #[cfg(feature = "tracing")]
+    let running = tracing::Instrument::in_current_span(running);
+    running
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
