@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use tool_agent::run::{MemoryJournal, Run, RunInfo, RunOutcome, RunSettings, Step};
-use tool_agent::testing::ScriptedModel;
+use tool_agent::testing::{RecordedModel, Recording, ScriptedModel};
 use tool_agent::{
     Agent, AgentError, Compaction, Event, OpenCalls, Prices, Typed, UnfinishedReason,
 };
@@ -482,4 +482,41 @@ fn an_abandoned_reply_goes_on_with_the_next() {
         RunOutcome::Answered("Done.".into())
     );
     assert_eq!(contents(&model, 1).last().unwrap(), "Well?");
+}
+
+#[tokio::test]
+async fn a_recorded_model_answers_by_what_is_new_in_the_request() {
+    let says = |after: &str, delta: Value| json!({"after": after, "events": [{"choices": [{"delta": delta, "finish_reason": "stop"}]}]});
+    let recordings = json!([
+        says("LOOK", json!({"content": "It is there."})),
+        says(
+            "look",
+            json!({"tool_calls": [
+                {"index": 0, "id": "call_1", "function": {"name": "find", "arguments": "{\"word\":\"look\"}"}},
+            ]})
+        ),
+        says("twice", json!({"content": "No."})),
+    ]);
+    /// Looks something up.
+    #[tool(unlinked)]
+    fn find(word: &str) -> String {
+        word.to_uppercase()
+    }
+    let recordings: Vec<Recording> = serde_json::from_value(recordings).unwrap();
+    let waits = Arc::new(AtomicU32::new(0));
+    let counting = Arc::clone(&waits);
+    let model = RecordedModel::new(recordings).wait(move || {
+        counting.fetch_add(1, Ordering::Relaxed);
+        std::future::ready(())
+    });
+    let registry = Registry::builder().tools(tools![find]).build().unwrap();
+    let agent = Agent::new(registry, dialect(), model);
+    let mut run = Run::new("run-1");
+    let found = agent.reply(&mut run, "Please look.").await.unwrap();
+    assert_eq!(found, RunOutcome::Answered("It is there.".into()));
+    let again = agent.reply(&mut run, "And twice?").await.unwrap();
+    assert_eq!(again, RunOutcome::Answered("No.".into()));
+    assert_eq!(waits.load(Ordering::Relaxed), 3);
+    let error = agent.reply(&mut run, "Else?").await.unwrap_err();
+    assert!(error.to_string().contains("no recording fits"), "{error}");
 }

@@ -1,0 +1,117 @@
+//! [`RecordedModel`]: recorded streams, chosen by the request.
+
+use std::fmt;
+use std::future::{Future, ready};
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use serde::Deserialize;
+use serde_json::Value;
+use tool_core::runtime::BoxFuture;
+
+use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
+
+/// A recorded stream, and what a request has to contain for it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Recording {
+    /// A text in what is new in the request: a message of the user, or the results of calls.
+    pub after: String,
+    /// The events of the stream, as the provider sends them.
+    pub events: Vec<Value>,
+}
+
+/// A [`Model`] that answers with recorded streams, for demonstrations and for tests of pages. It looks only at the request,
+/// so that it goes on after a restart of the program.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::Agent;
+/// use tool_agent::testing::{RecordedModel, Recording};
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// let recordings: Vec<Recording> = serde_json::from_value(json!([
+///     {"after": "weather", "events": [{"choices": [{"delta": {"content": "Sunny."}, "finish_reason": "stop"}]}]},
+///     {"after": "", "events": [{"choices": [{"delta": {"content": "Hello!"}, "finish_reason": "stop"}]}]},
+/// ]))?;
+/// let model = RecordedModel::new(recordings);
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+/// assert_eq!(agent.ask_blocking("How is the weather?")?, "Sunny.");
+/// assert_eq!(agent.ask_blocking("Hello?")?, "Hello!");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct RecordedModel {
+    recordings: Arc<Vec<Recording>>,
+    wait: Arc<dyn Fn() -> BoxFuture<()> + Send + Sync>,
+}
+
+impl RecordedModel {
+    /// Answers each request with the first recording that fits. A request that none fits fails.
+    pub fn new(recordings: impl IntoIterator<Item = Recording>) -> RecordedModel {
+        RecordedModel {
+            recordings: Arc::new(recordings.into_iter().collect()),
+            wait: Arc::new(|| Box::pin(ready(()))),
+        }
+    }
+
+    /// Waits for a future before each event, such as `tokio::time::sleep`.
+    pub fn wait<F>(mut self, wait: impl Fn() -> F + Send + Sync + 'static) -> RecordedModel
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.wait = Arc::new(move || Box::pin(wait()));
+        self
+    }
+}
+
+impl Model for RecordedModel {
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
+        let mut new = Vec::new();
+        let after_response = request.messages.rsplit(|message| is_response(message));
+        for message in after_response.take(1).flatten() {
+            strings(message, &mut new);
+        }
+        let mut recordings = self.recordings.iter();
+        let fits = |recording: &&Recording| new.iter().any(|text| text.contains(&recording.after));
+        let Some(found) = recordings.find(fits) else {
+            let problem = "no recording fits the request";
+            let error = ModelError::new(ModelErrorKind::Other, problem);
+            return Box::pin(ready(Err(error)));
+        };
+        let wait = Arc::clone(&self.wait);
+        let events = stream::iter(found.events.clone()).then(move |event| {
+            let waiting = wait();
+            async move {
+                waiting.await;
+                Ok(event)
+            }
+        });
+        Box::pin(ready(Ok(Response::stream(events))))
+    }
+}
+
+/// Returns `true` for a part of a response, as any provider writes it.
+fn is_response(message: &Value) -> bool {
+    let is_call = message.get("arguments").is_some() || message["type"] == "reasoning";
+    is_call || message["role"] == "assistant" || message["role"] == "model"
+}
+
+fn strings<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        Value::Object(fields) => fields.values().for_each(|field| strings(field, found)),
+        _ => {}
+    }
+}
+
+impl fmt::Debug for RecordedModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordedModel")
+            .field("recordings", &self.recordings.len())
+            .finish_non_exhaustive()
+    }
+}
