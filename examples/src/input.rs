@@ -7,9 +7,9 @@ use std::{fs, io};
 
 use clap::{Arg, ArgAction, ArgMatches};
 use tracing_subscriber::filter::{LevelFilter, filter_fn};
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Identity, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{Layer, fmt};
+use tracing_subscriber::{Layer, Registry, fmt};
 
 use crate::terminal::Terminal;
 
@@ -43,14 +43,19 @@ pub fn log_flag() -> Arg {
 
 /// Writes the operator's log to standard error if the flag `--log` is set.
 pub fn log(flags: &ArgMatches) {
+    log_with(flags, None::<Identity>);
+}
+
+/// Writes the operator's log like [`log`], and adds another layer to it.
+pub fn log_with(flags: &ArgMatches, other: impl Layer<Registry> + Send + Sync) {
     if !flags.get_flag("log") {
         return;
     }
     // A span would repeat most fields of its event.
     let events = filter_fn(|data| data.is_event() && *data.level() <= LevelFilter::INFO);
     let layer = fmt::layer().with_writer(Terminal::stderr).with_ansi(false);
-    let log = tracing_subscriber::registry().with(layer.with_filter(events));
-    log.init();
+    let log = tracing_subscriber::registry().with(other);
+    log.with(layer.with_filter(events)).init();
 }
 
 /// Prints the error, if any, and returns the exit code: 2 for bad input, as for bad flags.

@@ -6,7 +6,7 @@
 //! | `voice_home` | eleven tools of a voice assistant, and a score for a model's calls |
 //! | `dice` | a small schema for a nested list, and a notation that is checked |
 //! | `desk_agent` | the loop around a model, with files, tools that it writes in Python, and helpers |
-//! | `approvals` | a web page with streams, approvals and pictures, which survives a restart |
+//! | `desk_service` | a service for several users, with roles, an inbox, streams and MCP, which survives a restart |
 //! | `toolkit_docs` | a toolkit with a database, and its catalogue |
 //! | `thermostat` | a failing sensor, with the types of another client crate |
 //!

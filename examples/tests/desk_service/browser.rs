@@ -95,9 +95,25 @@ impl Page {
         ran["result"]["value"].take()
     }
 
+    fn sign_in(&mut self, token: &str) {
+        let script = "document.getElementById('token').value = ";
+        self.run(&format!("{script}{}", json!(token)));
+        self.run("document.querySelector('#sign-in button').click()");
+    }
+
+    /// Presses a key, which types a character if it is one.
+    fn key(&mut self, key: &str, code: u32) {
+        let text = if key.len() == 1 { key } else { "" };
+        for kind in ["keyDown", "keyUp"] {
+            let event =
+                json!({"type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code});
+            self.command("Input.dispatchKeyEvent", event);
+        }
+    }
+
     fn wait(&mut self, condition: &str) {
         let began = Instant::now();
-        while self.run(condition) != true {
+        while self.run(&format!("!!({condition})")) != true {
             let text = self.run("document.body.innerText");
             assert!(
                 began.elapsed() < Duration::from_secs(30),
@@ -125,11 +141,14 @@ fn the_page_goes_on_after_a_kill_at_every_width() {
         };
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500});
         page.command("Emulation.setDeviceMetricsOverride", size);
-        page.command(
-            "Page.navigate",
-            json!({"url": format!("http://{}", service.address)}),
-        );
+        let url = format!("http://{}", service.address);
+        page.command("Page.navigate", json!({"url": url}));
+        page.wait("document.getElementById('sign-in')?.hidden === false");
+        page.sign_in("wrong");
+        page.wait("document.getElementById('sign-in-error').textContent === 'the token is wrong'");
+        page.sign_in(&service.tokens["clerk-1"]);
         page.wait("!!document.querySelector('#suggestions button')");
+        assert_eq!(page.run("document.cookie"), "");
         // Texts are not markup.
         page.run(
             r#"document.getElementById('text').value = '<img src=x onerror="document.title=1">'"#,
@@ -140,17 +159,18 @@ fn the_page_goes_on_after_a_kill_at_every_width() {
             page.run("document.querySelectorAll('#items > p img').length"),
             0
         );
-        assert_eq!(page.run("document.title"), "Approvals");
+        assert_eq!(page.run("document.title"), "Desk");
 
         page.run("document.querySelector('#suggestions button').click()");
         page.wait("!!document.querySelector('.call')");
         service.kill();
-        page.wait("document.getElementById('send').disabled");
+        page.wait("document.getElementById('connection').textContent === 'not reachable'");
+        assert_eq!(page.run("document.getElementById('send').disabled"), true);
         service.start_again();
-        page.wait("!!document.querySelector('.call.held')");
+        page.wait("!!document.querySelector('.call.waiting')");
         assert!(service.refunds().is_empty());
         let shown =
-            "document.querySelector('.call.held .arguments').innerText.replace(/\\s+/g, ' ')";
+            "document.querySelector('.call.waiting .arguments').innerText.replace(/\\s+/g, ' ')";
         assert_eq!(
             page.run(shown),
             "order 1042 cents 4800 reason The lamp arrived broken."
@@ -159,19 +179,48 @@ fn the_page_goes_on_after_a_kill_at_every_width() {
         let fits = "document.documentElement.scrollWidth <= innerWidth \
                     && [...document.querySelectorAll('#items *')].every(e => e.getBoundingClientRect().right <= innerWidth)";
         assert_eq!(page.run(fits), true, "at {width}");
+        // Who asked can't decide.
+        let buttons = "document.querySelector('.call.waiting .decision').hidden";
+        assert_eq!(page.run(buttons), true);
 
-        // Killed and started again with the token of before.
+        // Killed and started again: another user finds the call in the inbox.
         service.kill();
-        page.wait("document.getElementById('send').disabled");
+        page.wait("document.getElementById('connection').textContent === 'not reachable'");
         service.start_again();
-        page.wait("document.getElementById('connection').textContent === 'waits for you'");
-        page.run("document.querySelector('.call.held [data-choice=allow]').click()");
         page.wait(
-            "document.querySelector('#items').lastElementChild.textContent.startsWith('Done')",
+            "document.getElementById('connection').textContent === 'clerk-1: waits for a decision'",
+        );
+        page.run("document.getElementById('leave').click()");
+        page.wait("!document.getElementById('sign-in').hidden");
+        assert_eq!(page.run("document.querySelectorAll('.call').length"), 0);
+        page.sign_in(&service.tokens["lead-1"]);
+        page.wait("!!document.querySelector('#waiting .call')");
+        page.run("document.querySelector('#waiting [data-choice=change]').click()");
+        let focus = "document.activeElement.closest('label')?.className";
+        assert_eq!(page.run(focus), "change");
+        page.key("x", 88);
+        let typed = "document.querySelector('#waiting .change textarea').value.includes('x')";
+        page.wait(typed);
+        page.key("Escape", 27);
+        page.wait("document.querySelector('#waiting .change').hidden");
+        assert_eq!(page.run("document.activeElement.dataset.choice"), "change");
+        let small = "[...document.querySelectorAll('button, input, select, textarea, summary')] \
+                     .filter(e => e.getClientRects().length && e.getBoundingClientRect().height < 44).length";
+        assert_eq!(page.run(small), 0);
+        page.run("document.querySelector('#waiting [data-choice=allow]').focus()");
+        page.run("document.querySelector('#waiting [data-choice=allow]').click()");
+        page.wait("document.querySelectorAll('#waiting .call').length === 0");
+        page.wait("document.activeElement.id === 'inbox-title'");
+
+        page.run("document.getElementById('leave').click()");
+        page.wait("!document.getElementById('sign-in').hidden");
+        page.sign_in(&service.tokens["clerk-1"]);
+        page.wait(
+            "document.querySelector('#items').lastElementChild?.textContent.startsWith('Done')",
         );
         page.wait("!document.getElementById('send').hidden");
         assert_eq!(
-            page.run("document.querySelectorAll('.call.held').length"),
+            page.run("document.querySelectorAll('.call.waiting').length"),
             0
         );
         assert_eq!(page.run("document.querySelectorAll('.user').length"), 2);

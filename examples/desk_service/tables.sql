@@ -1,25 +1,16 @@
--- What happened in each conversation; `run::Run` is rebuilt from it.
-CREATE TABLE IF NOT EXISTS increment (
-    run TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    increment TEXT NOT NULL,
-    PRIMARY KEY (run, number)
-) STRICT, WITHOUT ROWID;
-
--- The last head of each conversation.
-CREATE TABLE IF NOT EXISTS head (
-    run TEXT PRIMARY KEY,
-    head TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
--- What the user wrote, for the page: messages of a run are in the provider's format.
-CREATE TABLE IF NOT EXISTS question (
-    run TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    round INTEGER NOT NULL,
-    text TEXT NOT NULL,
-    PRIMARY KEY (run, number)
-) STRICT, WITHOUT ROWID;
+-- Who may use the service: clerks ask, a lead decides on what others ask, and an admin may change prices, too. A real
+-- service has a sign-in of its own, and keeps no token as it is.
+CREATE TABLE IF NOT EXISTS user (
+    name TEXT PRIMARY KEY,
+    decides INTEGER NOT NULL,
+    is_admin INTEGER NOT NULL,
+    token TEXT NOT NULL UNIQUE
+) STRICT;
+INSERT OR IGNORE INTO user VALUES
+    ('clerk-1', 0, 0, lower(hex(randomblob(24)))),
+    ('clerk-2', 0, 0, lower(hex(randomblob(24)))),
+    ('lead-1', 1, 0, lower(hex(randomblob(24)))),
+    ('admin-1', 1, 1, lower(hex(randomblob(24))));
 
 CREATE TABLE IF NOT EXISTS customer_order (
     number INTEGER PRIMARY KEY,
@@ -44,5 +35,6 @@ CREATE TABLE IF NOT EXISTS refund (
     key TEXT PRIMARY KEY,
     customer_order INTEGER NOT NULL REFERENCES customer_order,
     cents INTEGER NOT NULL,
-    reason TEXT NOT NULL
+    reason TEXT NOT NULL,
+    owner TEXT NOT NULL
 ) STRICT;

@@ -1,0 +1,135 @@
+//! A service in which several people chat with a model, and a person decides on what the calls of others may do.
+//!
+//! ```text
+//! cargo run --example desk_service --features desk_service
+//! ```
+//!
+//! It prints a token for each user. A clerk asks, a lead decides on what others ask, and an admin may do more; nobody
+//! decides on an own hold. The page and the MCP server (`/mcp`, with the token as the bearer token) have the same tools.
+//!
+//! Without `--model`, recorded responses answer. With it, the key comes from the variable `OPENAI_API_KEY`.
+//!
+//! Kill the program at any time and start it again: the conversations go on, also while calls wait for decisions.
+
+mod chart;
+mod service;
+mod tools;
+mod trace;
+mod users;
+
+use std::error::Error;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+use examples::input;
+use examples::terminal::Terminal;
+use rusqlite::Connection;
+use tool_agent::Agent;
+use tool_agent::conversations::Conversations;
+use tool_agent::run::{RunInfo, SqliteJournal};
+use tool_agent::testing::{RecordedModel, Recording};
+use tool_core::dialect::OpenAiChat;
+
+use crate::service::Desk;
+use crate::users::Users;
+
+/// The system prompt of a real model.
+const PROMPT: &str = "You help the people of a small shop with orders and sales. Be brief.";
+
+/// Opens the databases, in a folder that others can't read: one has the tokens.
+fn open(folder: &str) -> Result<(Connection, SqliteJournal), Box<dyn Error>> {
+    let folder = std::path::Path::new(folder);
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)?;
+    let shop = Connection::open(folder.join("shop.sqlite"))?;
+    shop.execute_batch(include_str!("tables.sql"))?;
+    Ok((shop, SqliteJournal::open(folder.join("runs.sqlite"))?))
+}
+
+async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
+    let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
+    let time = |name: &str| Duration::from_millis(flags.get_one(name).copied().unwrap_or(0));
+    let address: SocketAddr = *flags.get_one("listen").expect("it has a default");
+    if !address.ip().is_loopback() {
+        return Err(format!("{address} is for other machines, and tokens need TLS").into());
+    }
+    let script = input::read(text("script"), include_str!("recorded/chat.json"))?;
+    let script: Vec<Recording> = serde_json::from_str(&script)
+        .map_err(|error| format!("the script is not valid: {error}"))?;
+    let folder = text("folder").unwrap_or_default();
+    let (shop, journal) = open(folder).map_err(|error| format!("can't open {folder}: {error}"))?;
+    let users = Users::read(&shop)?;
+    let registry = tools::registry(shop, time("delay"))?;
+
+    let dialect = OpenAiChat::default();
+    let agent = if let Some(name) = text("model") {
+        let model = tool_agent::model::HttpModel::new(&dialect, name);
+        Agent::new(registry.clone(), dialect, model.system(PROMPT))
+    } else {
+        let pace = time("pace");
+        let model = RecordedModel::new(script).wait(move || tokio::time::sleep(pace));
+        Agent::new(registry.clone(), dialect, model)
+    };
+    let (owners, leads) = (users.clone(), users.clone());
+    let agent = agent.journal(journal.clone());
+    let agent = agent.contexts(move |run: RunInfo, call| {
+        let owner = run.owner().and_then(|owner| owners.named(owner));
+        let owner = owner.cloned().ok_or("the owner is no user");
+        async move { Ok(call.with(owner?)) }
+    });
+    let agent = agent.may_decide(move |request| {
+        let decides = leads.named(&request.user).is_some_and(|user| user.decides);
+        async move { request.is_owner() || decides }
+    });
+
+    let listener = tokio::net::TcpListener::bind(address).await;
+    let listener = listener.map_err(|error| format!("can't listen on {address}: {error}"))?;
+    let address = listener.local_addr()?;
+    let mut out = Terminal::stdout();
+    let lines = users.lines().join("\n");
+    writeln!(
+        out,
+        "open http://{address} and sign in with a token:\n{lines}"
+    )?;
+    let conversations = Conversations::new(trace::linked(agent));
+    let desk = Desk {
+        conversations,
+        journal,
+        users,
+        port: address.port(),
+    };
+    axum::serve(listener, service::router(desk, registry)).await?;
+    Ok(())
+}
+
+#[tokio::main]
+async fn main() -> std::process::ExitCode {
+    let flag = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let time = |name: &'static str, default: &'static str, help: &'static str| {
+        let arg = flag(name, "MS", help).default_value(default);
+        arg.value_parser(value_parser!(u64).range(..=60_000))
+    };
+    let listen = flag("listen", "ADDRESS", "Address and port of this computer");
+    let listen = listen.value_parser(value_parser!(SocketAddr));
+    let folder = flag("folder", "FOLDER", "Folder of the databases");
+    let script = flag("script", "FILE", "Recorded responses, as JSON");
+    let model = flag("model", "NAME", "Model of OpenAI, not the recorded one");
+    let flags = Command::new("desk_service")
+        .about("A service to chat with a model, and to decide on the calls of others")
+        .arg(listen.default_value("127.0.0.1:8420"))
+        .arg(folder.default_value("desk_service.data"))
+        .arg(script)
+        .arg(model.conflicts_with("script"))
+        .arg(time("pace", "40", "Time between recorded events"))
+        .arg(time("delay", "1500", "Time that a refund takes"))
+        .arg(input::log_flag())
+        .get_matches();
+    trace::start(&flags);
+    input::end("desk_service", serve(&flags).await)
+}

@@ -1,0 +1,285 @@
+//! The web service: the page, its events, and what a person does on it.
+//!
+//! The token of a user is a cookie of the page, or the bearer token of an MCP client. Other web sites that are open in
+//! the same browser must not act here, nor read. Every request must name this service as its `Host`, which a rebound DNS
+//! name does not, and a request that changes something must come from the page's own `Origin`.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::http::{HeaderName, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Json, Router};
+use futures_util::{StreamExt, stream};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tool_agent::AgentError;
+use tool_agent::conversations::{Conversation, ConversationError, Conversations};
+use tool_agent::run::{DecideError, Journal, JournalError, Page, Run, SqliteJournal};
+use tool_agent::transcript::ShownHold;
+use tool_core::Registry;
+use tool_core::content::Content;
+use tool_core::hooks::Decision;
+use tool_mcp::server::UserId;
+use tool_mcp::server::http::{Auth, AuthError, HttpConfig};
+use tracing::Instrument;
+
+use crate::users::{User, Users};
+
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const HEADERS: [(HeaderName, &str); 4] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+/// What the recorded model can answer.
+const SUGGESTIONS: [&str; 3] = [
+    "Order 1042 arrived broken. Please refund it, and show me how sales are going.",
+    "Refund the oak desk of order 1041 too: 50 euros for the scratch.",
+    "Lower the price of the office chair of order 1043 to 179 euros.",
+];
+
+pub(crate) struct Desk {
+    pub(crate) conversations: Conversations,
+    pub(crate) journal: SqliteJournal,
+    pub(crate) users: Users,
+    pub(crate) port: u16,
+}
+
+type Shared = State<Arc<Desk>>;
+
+/// A response that refuses a request.
+type Refusal = (StatusCode, String);
+
+impl Desk {
+    /// Opens a conversation of a user. Others are unknown, except to those who decide on their calls.
+    async fn open(&self, user: &User, run: &str, decides: bool) -> Result<Conversation, Refusal> {
+        let found = self.conversations.open(run).await.map_err(refusal)?;
+        let found = found.filter(|found| decides || found.info().owner() == Some(&user.name));
+        found.ok_or_else(|| (StatusCode::NOT_FOUND, "no such conversation".into()))
+    }
+
+    /// Returns what a user sees besides a conversation: the user's other ones, and the inbox.
+    async fn lists(&self, user: &User) -> Result<Value, JournalError> {
+        let runs = self.journal.runs(Some(&user.name), Page::new(50)).await?;
+        let runs = runs.iter().map(|head| {
+            json!({"id": head.id, "saved_ms": head.saved_ms, "waits": !head.waiting.is_empty()})
+        });
+        let mut inbox = Vec::new();
+        if user.decides {
+            let heads = self.journal.waiting(Page::new(100)).await?;
+            let waiting = heads.iter().flat_map(|head| &head.waiting);
+            // Nobody decides on an own hold, and an own confirmation is in the conversation.
+            let of_others = waiting.filter(|call| call.owner() != Some(&user.name));
+            inbox.extend(of_others.map(ShownHold::from));
+        }
+        let runs: Value = runs.collect();
+        let lists = json!({"type": "lists", "user": user.name, "decides": user.decides,
+            "suggestions": SUGGESTIONS, "runs": runs, "inbox": inbox});
+        Ok(lists)
+    }
+
+    /// Returns the user of a request of the page, unless another web site makes it.
+    fn user(&self, request: &Request) -> Result<Option<User>, Refusal> {
+        let header = |name: &str| {
+            let value = request.headers().get(name);
+            value.map(|value| value.to_str().unwrap_or_default())
+        };
+        let host = header("host").unwrap_or_default();
+        let is_page = if matches!(*request.method(), Method::GET | Method::HEAD) {
+            // A link from another site may open the page.
+            let site = header("sec-fetch-site").unwrap_or("none");
+            matches!(site, "same-origin" | "none") || request.uri().path() == "/"
+        } else {
+            header("origin") == Some(&format!("http://{host}"))
+        };
+        let hosts = ["127.0.0.1", "[::1]", "localhost"].map(|own| format!("{own}:{}", self.port));
+        if !is_page || !hosts.iter().any(|own| own == host) {
+            return Err((StatusCode::FORBIDDEN, "another web site asks".into()));
+        }
+        let mut cookies = header("cookie").unwrap_or_default().split("; ");
+        let token = cookies.find_map(|cookie| cookie.strip_prefix("token="));
+        let user = token.and_then(|token| self.users.with_token(token));
+        Ok(user.cloned())
+    }
+}
+
+pub(crate) fn router(desk: Desk, registry: Registry) -> Router {
+    let desk = Arc::new(desk);
+    let file = |media_type: &'static str, text: &'static str| {
+        get(async move || ([(header::CONTENT_TYPE, media_type)], text))
+    };
+    Router::new()
+        .route("/events", get(events))
+        .route("/events/{run}", get(events))
+        .route("/parts/{run}/{key}/{index}", get(part))
+        .route("/runs", post(create))
+        .route("/runs/{run}", post(act))
+        .route("/", file("text/html", include_str!("page.html")))
+        .route("/page.css", file("text/css", include_str!("page.css")))
+        .route("/page.js", file("text/javascript", include_str!("page.js")))
+        .route("/icon.svg", file("image/svg+xml", include_str!("icon.svg")))
+        .route("/sign-in", post(sign_in))
+        .layer(DefaultBodyLimit::max(64 * 1024))
+        .layer(middleware::from_fn_with_state(Arc::clone(&desk), check))
+        .with_state(Arc::clone(&desk))
+        .merge(mcp(desk, registry))
+        .layer(middleware::from_fn(traced))
+}
+
+/// Serves the tools over MCP, to each user those that the user may call.
+fn mcp(desk: Arc<Desk>, registry: Registry) -> Router {
+    let (known, named, seen) = (desk.users.clone(), desk.users.clone(), desk.users.clone());
+    let mut config = HttpConfig::default();
+    config.auth = Some(Auth::bearer(move |token| {
+        let user = known.with_token(&token).map(|user| UserId::new(&user.name));
+        async move { user.ok_or(AuthError::InvalidToken) }
+    }));
+    let server = tool_mcp::Server::new(registry).name("desk_service", "1");
+    let server = server.identity(move |request, call| {
+        let id: Option<&UserId> = request.extension();
+        let user = named.named(id.map_or("", UserId::as_str));
+        Ok(call.with(user.ok_or("the user is unknown")?.clone()))
+    });
+    let server = server.visible(move |request, tool| {
+        let id: Option<&UserId> = request.extension();
+        let user = seen.named(id.map_or("", UserId::as_str));
+        user.is_some_and(|user| user.may_call(tool))
+    });
+    server.router(config)
+}
+
+/// Starts the span of a request, in which its conversation goes on. No path has a token.
+async fn traced(request: Request, next: Next) -> Response {
+    let name = format!("{} {}", request.method(), request.uri().path());
+    let span = tracing::info_span!("request", "otel.name" = name, "otel.kind" = "server");
+    next.run(request).instrument(span).await
+}
+
+/// Rejects a request of another web site, and one without a user.
+async fn check(State(desk): Shared, mut request: Request, next: Next) -> Response {
+    let files = ["/", "/page.css", "/page.js", "/icon.svg", "/sign-in"];
+    let is_open = files.contains(&request.uri().path());
+    let response = match desk.user(&request) {
+        Ok(None) if !is_open => (StatusCode::UNAUTHORIZED, "sign in first").into_response(),
+        Ok(user) => {
+            user.map(|user| request.extensions_mut().insert(user));
+            next.run(request).await
+        }
+        Err(refusal) => refusal.into_response(),
+    };
+    (HEADERS, response).into_response()
+}
+
+/// Keeps a token in a cookie that scripts can't read. An empty one signs out.
+async fn sign_in(State(desk): Shared, Json(token): Json<String>) -> Response {
+    if !token.is_empty() && desk.users.with_token(&token).is_none() {
+        return (StatusCode::UNAUTHORIZED, "the token is wrong").into_response();
+    }
+    let cookie = format!("token={token}; Path=/; HttpOnly; SameSite=Strict");
+    [(header::SET_COOKIE, cookie)].into_response()
+}
+
+/// Sends everything first, and then what changes, so that a page that connects again needs nothing from before.
+async fn events(
+    State(desk): Shared,
+    Extension(user): Extension<User>,
+    run: Option<Path<String>>,
+) -> Result<Response, Refusal> {
+    let updates = match run {
+        Some(Path(run)) => desk.open(&user, &run, false).await?.follow().left_stream(),
+        None => stream::pending().right_stream(),
+    };
+    let updates = updates.map(|update| Event::default().json_data(&*update));
+    let lists = desk.conversations.changes().then(move |()| {
+        let (desk, user) = (Arc::clone(&desk), user.clone());
+        async move { Event::default().json_data(desk.lists(&user).await.ok()) }
+    });
+    let events = Sse::new(stream::select(updates, lists));
+    Ok(events.keep_alive(KeepAlive::default()).into_response())
+}
+
+/// Returns a picture in the result of a call.
+async fn part(
+    State(desk): Shared,
+    Extension(user): Extension<User>,
+    Path((run, key, index)): Path<(String, String, usize)>,
+) -> Result<Response, Refusal> {
+    let transcript = desk.open(&user, &run, false).await?.transcript();
+    let call = transcript.call(&key);
+    if let Some(Content::Image(image)) = call.and_then(|call| call.parts.get(index)) {
+        let media_type = image.media_type().unwrap_or_default().to_owned();
+        let bytes = image.bytes().unwrap_or_default().to_owned();
+        return Ok(([(header::CONTENT_TYPE, media_type)], bytes).into_response());
+    }
+    Err((StatusCode::NOT_FOUND, "no such picture".into()))
+}
+
+/// Creates a conversation, and returns its id.
+async fn create(State(desk): Shared, Extension(user): Extension<User>) -> Result<String, Refusal> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let id = format!("{}-{}", user.name, now.unwrap_or_default().as_millis());
+    let run = Run::builder(&id).owner(user.name).build();
+    desk.conversations.create(run).await.map_err(refusal)?;
+    Ok(id)
+}
+
+/// What a person does. A fingerprint identifies what the person has seen.
+#[derive(Deserialize)]
+#[serde(tag = "do", content = "with", rename_all = "snake_case")]
+enum Action {
+    Say(String),
+    Retry,
+    Stop,
+    Allow(String),
+    Deny(String, String),
+    Change(String, String),
+}
+
+async fn act(
+    State(desk): Shared,
+    Extension(user): Extension<User>,
+    Path(run): Path<String>,
+    Json(action): Json<Action>,
+) -> Result<(), Refusal> {
+    let (fingerprint, decision) = match action {
+        Action::Allow(fingerprint) => (fingerprint, Decision::Allow),
+        Action::Deny(fingerprint, reason) => (fingerprint, Decision::deny(reason)),
+        Action::Change(fingerprint, arguments) => (fingerprint, Decision::change(arguments)),
+        own => {
+            let conversation = desk.open(&user, &run, false).await?;
+            let done = match own {
+                Action::Say(text) if text.trim().is_empty() => Ok(()),
+                Action::Say(text) => conversation.reply(text).await,
+                Action::Retry => conversation.retry(),
+                _ => conversation.stop().await,
+            };
+            return done.map_err(refusal);
+        }
+    };
+    let opened = desk.open(&user, &run, user.decides).await;
+    let forbidden = (StatusCode::FORBIDDEN, "others decide on it".into());
+    let conversation = opened.map_err(|error| if user.decides { error } else { forbidden })?;
+    let deciding = conversation.decide(&fingerprint, decision, &user.name);
+    deciding.await.map_err(refusal)
+}
+
+fn refusal(error: ConversationError) -> Refusal {
+    let status = match &error {
+        ConversationError::Agent(AgentError::Decide(error)) => match error {
+            DecideError::Denied(_) => StatusCode::FORBIDDEN,
+            DecideError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            _ => StatusCode::CONFLICT,
+        },
+        ConversationError::Busy | ConversationError::Waiting => StatusCode::CONFLICT,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    (status, error.to_string())
+}
