@@ -214,6 +214,15 @@ fn last() -> &'static str {
     "last"
 }
 
+/// Calls a tool of another registry.
+#[tool(unlinked)]
+async fn elsewhere(call: &CallContext, #[param(context)] other: &Registry) -> String {
+    let result = other
+        .call_within(call, ToolCall::new("inner", "last", ""))
+        .await;
+    result.content().into()
+}
+
 #[tokio::test]
 async fn a_call_is_checked_right_before_it_starts_and_so_are_those_that_it_makes() {
     let order = Arc::new(Mutex::new(Vec::new()));
@@ -240,9 +249,10 @@ async fn a_call_is_checked_right_before_it_starts_and_so_are_those_that_it_makes
                 first(&start.tool.name, start.is_nested);
                 assert_ne!(refuses, "panic");
                 let refused = *start.tool.name == *refuses;
-                std::future::ready(match refused {
-                    true => Err("not today".to_owned()),
-                    false => Ok(()),
+                std::future::ready(if refused {
+                    Err("not today".to_owned())
+                } else {
+                    Ok(())
                 })
             })
             .start_with(move |start| {
@@ -284,21 +294,15 @@ async fn a_call_is_checked_right_before_it_starts_and_so_are_those_that_it_makes
     assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Panicked);
     // Calls of another registry are a part of the call, too.
     let other = Registry::builder().tools(tools![last]).build().unwrap();
-    /// Calls a tool of another registry.
-    #[tool(unlinked)]
-    async fn elsewhere(call: &CallContext, #[param(context)] other: &Registry) -> String {
-        let result = other
-            .call_within(call, ToolCall::new("inner", "last", ""))
-            .await;
-        result.content().into()
-    }
     let registry = Registry::builder().tools(tools![elsewhere]);
     let registry = registry.context(other).build().unwrap();
-    let call =
-        ToolCall::new("call_1", "elsewhere", "").start_with(async |start| match start.is_nested {
-            true => Err("not from here".to_owned()),
-            false => Ok(()),
-        });
+    let call = ToolCall::new("call_1", "elsewhere", "").start_with(async |start| {
+        if start.is_nested {
+            Err("not from here".to_owned())
+        } else {
+            Ok(())
+        }
+    });
     let result = registry.call(call).await;
     assert!(
         result.content().ends_with("not from here"),
@@ -314,8 +318,8 @@ async fn a_call_that_does_not_start_is_not_checked() {
         .before(async |_| Gate::hold("others will see it"))
         .build()
         .unwrap();
-    let checks = Arc::new(AtomicUsize::new(0));
-    let counter = checks.clone();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = asked.clone();
     let call = ToolCall::new("call_1", "last", "").start_with(move |_| {
         counter.fetch_add(1, Ordering::SeqCst);
         std::future::ready(Ok(()))
@@ -326,8 +330,8 @@ async fn a_call_that_does_not_start_is_not_checked() {
         .clone()
         .decided_by(hold.clone(), Decision::deny("no"), "Ada");
     assert!(registry.call(denied).await.is_error());
-    assert_eq!(checks.load(Ordering::SeqCst), 0);
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
     let allowed = call.decided_by(hold, Decision::Allow, "Ada");
     assert_eq!(registry.call(allowed).await.content(), "last");
-    assert_eq!(checks.load(Ordering::SeqCst), 1);
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
 }

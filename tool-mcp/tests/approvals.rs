@@ -92,17 +92,19 @@ fn desk_with(limits: InboxLimits) -> Desk {
         .tools(tools![wipe, change_password, wipe_how, launch])
         .context(ran.clone())
         .before(move |hook| {
-            let gate = match is_launch(&hook) {
-                true => Gate::confirm("it is loud"),
-                false => Gate::Allow,
+            let gate = if is_launch(&hook) {
+                Gate::confirm("it is loud")
+            } else {
+                Gate::Allow
             };
             async { gate }
         })
         .before(async |_| Gate::hold("it can't be undone"))
         .before(move |hook| {
-            let gate = match is_launch(&hook) {
-                true => Gate::hold("it is far away"),
-                false => Gate::Allow,
+            let gate = if is_launch(&hook) {
+                Gate::hold("it is far away")
+            } else {
+                Gate::Allow
             };
             async { gate }
         })
@@ -488,9 +490,10 @@ async fn of_calls_at_the_same_time_one_runs() {
     let allow = Decision::Allow;
     desk.decide(&id, allow, "lead-1").await.unwrap();
     let (first, second) = in_time(async { tokio::join!(make(), make()) }).await;
-    let (ran, other) = match first["isError"] == true {
-        true => (second, first),
-        false => (first, second),
+    let (ran, other) = if first["isError"] == true {
+        (second, first)
+    } else {
+        (first, second)
     };
     assert_eq!(text_of(&ran), "disk 7 is wiped");
     assert!(text_of(&other).contains("used by another call"), "{other}");
@@ -501,9 +504,10 @@ async fn of_calls_at_the_same_time_one_runs() {
         .await
         .unwrap();
     let (first, second) = in_time(async { tokio::join!(make(), make()) }).await;
-    let (denied, other) = match text_of(&first).ends_with("not today") {
-        true => (first, second),
-        false => (second, first),
+    let (denied, other) = if text_of(&first).ends_with("not today") {
+        (first, second)
+    } else {
+        (second, first)
     };
     assert!(text_of(&denied).ends_with("not today"), "{denied}");
     assert_ne!(waits_for(&other), id);
@@ -622,7 +626,7 @@ async fn an_approval_does_not_count_when_its_time_is_over() {
     let clock = now.clone();
     desk.approvals = desk
         .approvals
-        .kept_for(Duration::from_millis(1000))
+        .kept_for(Duration::from_secs(1))
         .clock(move || {
             SystemTime::UNIX_EPOCH + Duration::from_millis(clock.load(Ordering::SeqCst))
         });
@@ -653,6 +657,40 @@ async fn an_approval_does_not_count_when_its_time_is_over() {
     .await
     .unwrap();
     assert_eq!(text_of(&make(8).await), "disk 8 is wiped");
+}
+
+#[tokio::test]
+async fn an_approval_does_not_count_if_its_time_ends_before_the_call_starts() {
+    let now = Arc::new(AtomicU64::new(1_000_000));
+    let (clock, hook_clock) = (now.clone(), now.clone());
+    let ran = Arc::new(Ran::default());
+    let registry = Registry::builder()
+        .tools(tools![wipe])
+        .context(ran.clone())
+        .before(async |_| Gate::hold("it can't be undone"))
+        // Takes long, after the decision was found.
+        .before(move |_| {
+            hook_clock.fetch_add(2000, Ordering::SeqCst);
+            async { Gate::Allow }
+        })
+        .build()
+        .unwrap();
+    let approvals = Approvals::new(&registry, MemoryInbox::default())
+        .may_decide(async |_| true)
+        .kept_for(Duration::from_secs(1))
+        .clock(move || {
+            SystemTime::UNIX_EPOCH + Duration::from_millis(clock.load(Ordering::SeqCst))
+        });
+    let server = Server::new(registry).on_hold(approvals.clone());
+    let client = connect(server, Lifecycle::Modern, TestClient::default()).await;
+    let make = async || call(&client, "wipe", json!({"id": 7})).await;
+    let id = waits_for(&make().await);
+    let allow = Decision::Allow;
+    approvals.decide(&id, allow, "lead-1").await.unwrap();
+    let result = make().await;
+    assert!(text_of(&result).ends_with("is too old"), "{result}");
+    assert!(ran.take().is_empty());
+    assert_ne!(waits_for(&make().await), id);
 }
 
 /// Asks for a task until it is in a state.

@@ -969,11 +969,12 @@ fn tools_of_admins(has_all: bool) -> Registry {
         .build(async |_, _| Ok::<_, String>("wiped"))
         .unwrap();
     let registry = Registry::builder().tools(tools![add, relay, print_notes]);
-    let registry = match has_all {
-        true => registry
+    let registry = if has_all {
+        registry
             .tools(tools![wipe_notes, export_notes])
-            .tool(region),
-        false => registry,
+            .tool(region)
+    } else {
+        registry
     };
     registry.build().unwrap()
 }
@@ -995,9 +996,12 @@ async fn a_tool_of_another_user_is_unknown_by_each_way_in() {
             let token = request.bearer().ok_or("a token is missing")?;
             Ok(call.with(UserId::new(token)))
         });
-        server.tasks(|tool| match tool.tags().any(|tag| tag == "admin") {
-            true => TaskPolicy::Required,
-            false => TaskPolicy::Never,
+        server.tasks(|tool| {
+            if tool.tags().any(|tag| tag == "admin") {
+                TaskPolicy::Required
+            } else {
+                TaskPolicy::Never
+            }
         })
     };
     // In the way of `identity`, and without the message.

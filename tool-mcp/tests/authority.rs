@@ -182,18 +182,20 @@ impl Bench {
         let registry = Registry::builder()
             .tools(tools![plain, confirmed, held, both])
             .context(world.clone())
-            .before(
-                async |hook| match hook.tool.tags().any(|tag| tag == "confirm") {
-                    true => Gate::confirm("it is loud"),
-                    false => Gate::Allow,
-                },
-            )
-            .before(
-                async |hook| match hook.tool.tags().any(|tag| tag == "hold") {
-                    true => Gate::hold("it can't be undone"),
-                    false => Gate::Allow,
-                },
-            )
+            .before(async |hook| {
+                if hook.tool.tags().any(|tag| tag == "confirm") {
+                    Gate::confirm("it is loud")
+                } else {
+                    Gate::Allow
+                }
+            })
+            .before(async |hook| {
+                if hook.tool.tags().any(|tag| tag == "hold") {
+                    Gate::hold("it can't be undone")
+                } else {
+                    Gate::Allow
+                }
+            })
             .build()
             .unwrap();
         let inbox = MemoryInbox::default();
@@ -274,9 +276,12 @@ impl Bench {
         confirms: bool,
     ) {
         let (client, handler) = &self.clients[user][process];
-        let answer = || match confirms {
-            true => Answer::Accept(json!({})),
-            false => Answer::Decline,
+        let answer = || {
+            if confirms {
+                Answer::Accept(json!({}))
+            } else {
+                Answer::Decline
+            }
         };
         // The second is for changed arguments.
         *handler.answers.lock().unwrap() = [answer(), answer()].into();

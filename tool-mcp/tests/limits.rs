@@ -89,16 +89,20 @@ async fn a_call_too_many_is_429_over_http() {
         let mut headers = Vec::new();
         for user in ["ada", "bob"] {
             let header = format!("Authorization: Bearer {user}\r\n");
-            headers.push(match has_sessions {
-                true => session(address, &header).await,
-                false => header,
+            headers.push(if has_sessions {
+                session(address, &header).await
+            } else {
+                header
             });
         }
-        let make = async |user: usize, name: &str| match has_sessions {
-            true => in_session(address, &headers[user], name, json!({})).await,
-            false => {
-                let user = ["ada", "bob"][user];
-                modern(address, user, "tools/call", json!({"name": name})).await
+        let make = async |user: usize, name: &str| {
+            if has_sessions {
+                in_session(address, &headers[user], name, json!({})).await
+            } else {
+                {
+                    let user = ["ada", "bob"][user];
+                    modern(address, user, "tools/call", json!({"name": name})).await
+                }
             }
         };
         let expect = async |user: usize, name: &str, retry: Option<&str>| {
@@ -167,9 +171,12 @@ async fn calls_that_tools_make_count_for_the_user() {
         |name: &str, arguments: Value| json!({"name": name, "arguments": arguments.to_string()});
     for is_task in [false, true] {
         let (rates, _) = rates();
-        let server = of_users(Server::new(registry()).rate(rates)).tasks(move |_| match is_task {
-            true => TaskPolicy::Required,
-            false => TaskPolicy::Never,
+        let server = of_users(Server::new(registry()).rate(rates)).tasks(move |_| {
+            if is_task {
+                TaskPolicy::Required
+            } else {
+                TaskPolicy::Never
+            }
         });
         let address = start(server, stateless()).await;
         let relay = async |user: &str, arguments: Value| {

@@ -429,9 +429,10 @@ impl Approvals {
         };
         self.may(&approval, user).await?;
         let verdict = Verdict::new(decision, user);
-        match caught(|| self.inbox.decide(id, verdict)).await? {
-            true => Ok(()),
-            false => Err(DecideError::Decided),
+        if caught(|| self.inbox.decide(id, verdict)).await? {
+            Ok(())
+        } else {
+            Err(DecideError::Decided)
         }
     }
 

@@ -116,7 +116,7 @@ impl Core {
         let call = self.identify(&seen, call)?;
         let user = call.get::<UserId>().cloned();
         let who = named(&call).map(UserId::as_str);
-        let admission = Admission::new(self, who, call.get());
+        let admission = Admission::new(self, who, call.get::<Token>());
         if let Some(admission) = &admission {
             let admitted = admission.admit(&tool);
             #[cfg(feature = "server-http")]
@@ -328,20 +328,20 @@ pub(super) async fn run_call(
     registry: &Registry,
     call: ToolCall,
     asker: &Arc<Asker>,
-    held: Option<&Arc<HeldCall>>,
+    waiting: Option<&Arc<HeldCall>>,
 ) -> Finished {
     let mut call = call.elicit_with(Arc::new(ToolElicitor(asker.clone())));
-    if let Some(held) = held {
-        call = held.guard(call);
+    if let Some(waiting) = waiting {
+        call = waiting.guard(call);
     }
     loop {
         // Only calls that hooks or their tools hold are made again.
-        let again = (held.is_some() || registry.has_before_hooks()).then(|| call.clone());
+        let again = (waiting.is_some() || registry.has_before_hooks()).then(|| call.clone());
         let result = registry.call(call).await;
         let hold = result.error().and_then(|error| error.hold()).cloned();
         let (Some(again), Some(hold)) = (again, hold) else {
-            if let Some(held) = held {
-                held.end().await;
+            if let Some(waiting) = waiting {
+                waiting.end().await;
             }
             return finished(result, Some(asker));
         };
@@ -355,26 +355,26 @@ pub(super) async fn run_call(
                 Err(_) => return finished(result, Some(asker)),
             }
         } else {
-            let Some(held) = held else {
+            let Some(waiting) = waiting else {
                 return finished(result, Some(asker));
             };
-            match decided(again, &hold, held, asker).await {
+            match find_decision(again, &hold, waiting, asker).await {
                 Ok(call) => call,
-                Err(waiting) => return Ok(waiting),
+                Err(result) => return Ok(result),
             }
         };
     }
 }
 
 /// Returns a call with the decision on its hold, for which a task waits. Without one, returns a result that says so.
-async fn decided(
+async fn find_decision(
     call: ToolCall,
     hold: &Hold,
-    held: &Arc<HeldCall>,
+    waiting: &Arc<HeldCall>,
     asker: &Arc<Asker>,
 ) -> Result<ToolCall, Box<CallToolResult>> {
     loop {
-        let waits = match held.find(call.clone(), hold).await {
+        let id = match waiting.find(call.clone(), hold).await {
             Ok(Found::Decided(call)) => {
                 if let Some(task) = asker.task() {
                     task.set_message(None);
@@ -386,19 +386,19 @@ async fn decided(
         };
         let Some(task) = asker.task() else {
             let text = format!(
-                "{} was not run: it waits for approval {waits}: {}. Somebody else decides. Make the same call with the \
+                "{} was not run: it waits for approval {id}: {}. Somebody else decides. Make the same call with the \
                  same arguments later to get the result.",
                 hold.tool(),
                 hold.reason()
             );
             let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
             let mut meta = MetaObject::default();
-            meta.insert(APPROVAL.into(), waits.into());
+            meta.insert(APPROVAL.into(), id.into());
             result.meta = Some(meta);
             return Err(Box::new(result));
         };
-        task.set_message(Some(&format!("waits for approval {waits}")));
-        held.changed(&waits).await;
+        task.set_message(Some(&format!("waits for approval {id}")));
+        waiting.changed(&id).await;
     }
 }
 

@@ -91,6 +91,10 @@ impl HeldCall {
                 return Err(format!("the approval {id} can't be checked at the moment"));
             }
         }
+        // The call may have waited since it was found.
+        if self.approvals.is_over(approval) {
+            return Err(format!("the approval {id} is too old"));
+        }
         let by = approval.verdict.as_ref().map_or("", |verdict| &*verdict.by);
         let checked = self
             .approvals
@@ -162,7 +166,10 @@ impl HeldCall {
         let inbox = &self.approvals.inbox;
         let changed = caught(|| {
             let changed = inbox.changed(id);
-            Box::pin(async { Ok(changed.await) })
+            Box::pin(async {
+                changed.await;
+                Ok(())
+            })
         });
         if let Err(error) = changed.await {
             log(&error);
