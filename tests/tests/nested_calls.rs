@@ -324,8 +324,8 @@ async fn a_call_that_does_not_start_is_not_checked() {
         counter.fetch_add(1, Ordering::SeqCst);
         std::future::ready(Ok(()))
     });
-    let held = registry.call(call.clone()).await;
-    let hold = held.error().unwrap().hold().unwrap().clone();
+    let result = registry.call(call.clone()).await;
+    let hold = result.error().unwrap().hold().unwrap().clone();
     let denied = call
         .clone()
         .decided_by(hold.clone(), Decision::deny("no"), "Ada");
