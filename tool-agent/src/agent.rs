@@ -771,6 +771,48 @@ impl Agent {
     /// `fingerprint` belongs to the [`Pending`](crate::run::Pending) that the user has seen, so that a decision can't apply to another call
     /// or to other arguments.
     ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::run::{Run, RunOutcome};
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_agent::{Agent, AgentError};
+    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_core::hooks::{Decision, Gate};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Pays an invoice.
+    /// #[tool(destructive)]
+    /// fn pay(invoice: u32) -> String {
+    ///     format!("{invoice} is paid")
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![pay])
+    ///     .before(async |_| Gate::hold("it costs money"))
+    ///     .build()?;
+    /// let call = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+    ///     {"id": "call_1", "type": "function", "function": {"name": "pay", "arguments": "{\"invoice\":17}"}},
+    /// ]}}]});
+    /// let answer = json!({"choices": [{"message": {"role": "assistant", "content": "Paid."}}]});
+    /// let agent = Agent::new(registry, OpenAiChat::default(), ScriptedModel::new([call, answer]))
+    ///     .contexts(async |_, call| Ok(call))
+    ///     .may_decide(async |request| request.user.starts_with("lead-"));
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let mut run = Run::builder("run-1").owner("ada").build();
+    /// agent.reply(&mut run, "Pay 17.").await?;
+    /// let fingerprint = run.pending()[0].fingerprint().to_owned();
+    /// for user in ["ada", "bob"] {
+    ///     let decided = agent.decide(&mut run, &fingerprint, Decision::Allow, user).await;
+    ///     assert!(matches!(decided, Err(AgentError::Decide(_))));
+    /// }
+    /// agent.decide(&mut run, &fingerprint, Decision::Allow, "lead-eve").await?;
+    /// assert_eq!(agent.run(&mut run).await?, RunOutcome::Answered("Paid.".into()));
+    /// # Ok::<(), AgentError>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns [`AgentError::Decide`] if the [policy](Agent::may_decide) does not let the user decide, if no such call

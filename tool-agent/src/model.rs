@@ -194,6 +194,28 @@ impl Request {
 
     /// Counts that the request is sent again, for the span and the [observers](tool_core::hooks::Observer). `Retry`
     /// does it; a model that repeats requests itself calls this.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use tool_agent::model::{ModelError, Request};
+    ///
+    /// async fn send(_: &Request) -> Result<Value, ModelError> {
+    ///     // With the HTTP client of your choice.
+    ///     Ok(json!({}))
+    /// }
+    ///
+    /// /// Asks twice if a connection breaks.
+    /// async fn ask(request: Request) -> Result<Value, ModelError> {
+    ///     match send(&request).await {
+    ///         Err(error) if error.is_retryable() => {
+    ///             request.count_retry();
+    ///             send(&request).await
+    ///         }
+    ///         answered => answered,
+    ///     }
+    /// }
+    /// # let _ = ask;
+    /// ```
     pub fn count_retry(&self) {
         self.retries.fetch_add(1, Ordering::Relaxed);
     }
@@ -245,6 +267,31 @@ impl Request {
 }
 
 /// The error of a request to a model.
+///
+/// A model with an HTTP client of your own tells `Agent::retry` by it what may be repeated, and when:
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_agent::model::{ModelError, ModelErrorKind};
+///
+/// fn failed(status: u16, retry_after: Option<u64>, body: &str) -> ModelError {
+///     let kind = match status {
+///         401 | 403 => ModelErrorKind::Unauthorized,
+///         429 => ModelErrorKind::RateLimited,
+///         500.. => ModelErrorKind::Overloaded,
+///         _ => ModelErrorKind::Rejected,
+///     };
+///     let error = ModelError::new(kind, format!("{status}: {body}"));
+///     match retry_after {
+///         Some(seconds) => error.retry_after(Duration::from_secs(seconds)),
+///         None => error,
+///     }
+/// }
+///
+/// let error = failed(429, Some(20), "slow down");
+/// assert!(error.is_retryable());
+/// assert_eq!(error.wait_before_retry(), Some(Duration::from_secs(20)));
+/// ```
 pub struct ModelError {
     kind: ModelErrorKind,
     message: String,

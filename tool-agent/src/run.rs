@@ -210,6 +210,34 @@ fn is_zero(number: &usize) -> bool {
 }
 
 /// The settings of a [`Run`]. The limits apply from one message of the user to the next.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::Agent;
+/// use tool_agent::run::{Run, RunOutcome, RunSettings};
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// let call = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+///     {"id": "call_1", "type": "function", "function": {"name": "no_such_tool", "arguments": "{}"}},
+/// ]}}]});
+/// let answer = json!({"choices": [{"message": {"role": "assistant", "content": "I can't."}}]});
+/// let model = ScriptedModel::new([call, answer]);
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+///
+/// let mut settings = RunSettings::default();
+/// settings.max_rounds = 1;
+/// let mut run = Run::builder("run-1").settings(settings).build();
+/// run.push(agent.dialect().user_message("Go."))?;
+/// assert_eq!(agent.run_blocking(&mut run)?, RunOutcome::OutOfRounds);
+///
+/// // With a higher limit, the run goes on.
+/// settings.max_rounds = 2;
+/// run.set_settings(settings);
+/// assert_eq!(agent.run_blocking(&mut run)?, RunOutcome::Answered("I can't.".into()));
+/// # Ok::<(), tool_agent::AgentError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
