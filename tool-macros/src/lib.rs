@@ -1,7 +1,9 @@
-//! The macros of [`tool-core`](https://docs.rs/tool-core). Depend on that crate, which re-exports
-//! them.
+// The example needs `tool-core`: the package `tests` compiles it.
+#![cfg_attr(not(doctest), doc = include_str!("../README.md"))]
 //!
-//! An expansion (`expand`) has four stages. Each one uses the result of the stage before it:
+//! # How an expansion is made
+//!
+//! Each stage uses the result of the stage before it:
 //!
 //! | stage | result |
 //! |---|---|

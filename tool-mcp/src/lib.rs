@@ -1,30 +1,9 @@
-//! The Model Context Protocol for [`tool_core`], both ways.
-//!
-//! - [`Server`] serves the tools of a registry over standard input and output and over streamable HTTP, to
-//!   clients of protocol version 2026-07-28 (stateless) and of the versions before it (`initialize`).
-//! - [`Import`] adds the tools of another server to a registry.
-//! - [`submodel`] gives a model tools that ask helper models, which are child processes.
-//!
-//! # Layers
-//!
-//! | module | what it holds |
-//! |---|---|
-//! | `server` | [`Server`]: lists, calls, progress, cancellation, questions to the user, tasks |
-//! | `server::http` | streamable HTTP: the listener, its limits, the router |
-//! | `import` | [`Import`]: connections to other servers, their tools, restarts |
-//! | `submodel` | [`Submodels`](submodel::Submodels): helper models, over both of the above |
-//!
-//! Messages, sessions and transports come from [`rmcp`]. Its types appear only where an application
-//! joins a handler of its own ([`Server::with_handler`]).
-//!
-//! # `serde_json/preserve_order`
-//!
-//! This crate turns on the feature `preserve_order` of `serde_json`, because `rmcp` holds schemas as
-//! `serde_json::Map`, which would otherwise sort the parameters of a tool. The feature applies to the whole
-//! build: every `serde_json::Map` and `Value` of the application then keeps the order of its keys.
+#![doc = include_str!("../README.md")]
 // Items show their feature on docs.rs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(any(doc, doctest))]
+pub mod guide;
 #[cfg(feature = "client")]
 pub mod import;
 #[cfg(any(feature = "client", feature = "server"))]

@@ -10,6 +10,8 @@ pub mod elsewhere {}
 mod error;
 #[cfg(feature = "extend")]
 mod extend;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod host;
 mod outcome;
 mod policy;
