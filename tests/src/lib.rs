@@ -1,1 +1,10 @@
-//! Tests are in `tests/`.
+//! Tests are in `tests/`. The examples of documents that belong to no published package are doc tests of this one.
+
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../tool-macros/README.md")]
+    mod macros {}
+
+    #[doc = include_str!("../../examples/cookbook/FROM-OTHER-LANGUAGES.md")]
+    mod other_languages {}
+}
