@@ -5,6 +5,12 @@ mod documents {
     #[doc = include_str!("../../tool-macros/README.md")]
     mod macros {}
 
+    #[doc = include_str!("../../llms.txt")]
+    mod llms {}
+
+    #[doc = include_str!("../../skills/writing-tools/SKILL.md")]
+    mod writing_tools {}
+
     #[doc = include_str!("../../examples/cookbook/FROM-OTHER-LANGUAGES.md")]
     mod other_languages {}
 }
