@@ -1,0 +1,305 @@
+//! The links of Markdown files, and of the pages that rustdoc wrote.
+//!
+//! Only links within the repository are followed, and links to the pages of its packages on docs.rs, which are looked
+//! up in the pages on this machine. Step `rustdoc` of `.ci/run` names their folder in `TOOL_CORE_PAGES`.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Component, Path, PathBuf};
+use std::{env, fs};
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// Folders that hold no documents of the repository.
+const SKIPPED: [&str; 3] = ["target", "node_modules", ".git"];
+
+/// The packages that docs.rs has pages of, and their crates.
+const PACKAGES: [(&str, &str); 5] = [
+    ("tool-core", "tool_core"),
+    ("tool-core-macros", "tool_core_macros"),
+    ("tool-agent", "tool_agent"),
+    ("tool-mcp", "tool_mcp"),
+    ("tool-python", "tool_python"),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
+}
+
+/// Adds the files below a folder that a filter accepts.
+fn files(folder: &Path, accepts: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_symlink() || SKIPPED.contains(&&*name) {
+            continue;
+        }
+        if path.is_dir() {
+            files(&path, accepts, found);
+        } else if accepts(&path) {
+            found.push(path);
+        }
+    }
+}
+
+/// Returns `true` if a file is part of the documentation of a crate: rustdoc checks the links of those.
+fn is_rustdoc(path: &Path) -> bool {
+    path.components()
+        .any(|part| part == Component::Normal("src".as_ref()))
+}
+
+/// Returns the documents that a reader opens as files.
+fn documents() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let is_document = |path: &Path| {
+        let is_markdown = path.extension().is_some_and(|extension| extension == "md");
+        (is_markdown || path.ends_with("llms.txt")) && !is_rustdoc(path)
+    };
+    files(&root(), &is_document, &mut found);
+    found.sort();
+    found
+}
+
+/// Returns the targets of the links in a text.
+fn links(text: &str) -> Vec<String> {
+    let mut targets = Vec::new();
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                targets.push(dest_url.into_string());
+            }
+            Event::Html(html) | Event::InlineHtml(html) => {
+                for name in [" href=\"", " src=\"", " srcset=\""] {
+                    let values = html.split(name).skip(1);
+                    targets.extend(values.filter_map(|part| Some(part.split_once('"')?.0.into())));
+                }
+            }
+            _ => {}
+        }
+    }
+    targets
+}
+
+/// Returns the anchors in a text: those of HTML, and of its headings as GitHub makes them.
+fn anchors(text: &str) -> HashSet<String> {
+    let mut anchors = HashSet::new();
+    let mut heading: Option<String> = None;
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => {
+                let words = heading.take().unwrap_or_default().to_lowercase();
+                let kept = words
+                    .chars()
+                    .filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+                let anchor: String = kept
+                    .map(|letter| if letter == ' ' { '-' } else { letter })
+                    .collect();
+                let again = (1..).map(|number| format!("{anchor}-{number}"));
+                let free = std::iter::once(anchor.clone())
+                    .chain(again)
+                    .find(|name| !anchors.contains(name));
+                anchors.extend(free);
+            }
+            Event::Html(html) | Event::InlineHtml(html) => {
+                anchors.extend(Pages::values(&html, "id").map(str::to_owned));
+            }
+            Event::Text(part) | Event::Code(part) => {
+                if let Some(heading) = &mut heading {
+                    heading.push_str(&part);
+                }
+            }
+            _ => {}
+        }
+    }
+    anchors
+}
+
+fn is_external(target: &str) -> bool {
+    target.contains("://") || target.starts_with("mailto:") || target.starts_with("data:")
+}
+
+/// Returns what is wrong with a link in a document, if anything is.
+fn broken(document: &Path, target: &str) -> Option<&'static str> {
+    let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let file = match path {
+        "" => document.to_owned(),
+        _ => document.parent().unwrap().join(path),
+    };
+    if !file.exists() {
+        return Some("no such file");
+    }
+    let is_markdown = file.extension().is_some_and(|extension| extension == "md");
+    if !anchor.is_empty() && is_markdown {
+        let text = fs::read_to_string(&file).unwrap();
+        if !anchors(&text).contains(anchor) {
+            return Some("no such heading");
+        }
+    }
+    None
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut problems = Vec::new();
+    let mut seen = 0;
+    for document in documents() {
+        for target in links(&fs::read_to_string(&document).unwrap()) {
+            if is_external(&target) {
+                continue;
+            }
+            seen += 1;
+            if let Some(problem) = broken(&document, &target) {
+                let document = document.strip_prefix(root()).unwrap().display();
+                problems.push(format!("{document}: {target}: {problem}"));
+            }
+        }
+    }
+    assert!(seen > 100, "only {seen} links were found");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// The README of a package is on docs.rs and crates.io, where a relative link leads nowhere.
+#[test]
+fn front_pages_of_packages_have_absolute_links_only() {
+    // The package `tool-core` has the README of the repository, whose address crates.io completes.
+    for package in ["tool-macros", "tool-agent", "tool-mcp", "tool-python"] {
+        let text = fs::read_to_string(root().join(package).join("README.md")).unwrap();
+        let relative: Vec<_> = links(&text)
+            .into_iter()
+            .filter(|target| !is_external(target))
+            .collect();
+        assert!(relative.is_empty(), "{package}/README.md: {relative:?}");
+    }
+}
+
+/// The pages of rustdoc in a folder, each read once.
+struct Pages {
+    folder: PathBuf,
+    anchors: HashMap<PathBuf, HashSet<String>>,
+}
+
+impl Pages {
+    /// Returns the values of an attribute on a page.
+    fn values<'t>(html: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
+        let values = html.split(&format!(" {name}=")).skip(1).collect::<Vec<_>>();
+        values.into_iter().filter_map(|part| {
+            let mut letters = part.chars();
+            match letters.next()? {
+                quote @ ('"' | '\'') => letters.as_str().split(quote).next(),
+                _ => part.split([' ', '>']).next(),
+            }
+        })
+    }
+
+    /// Returns what is wrong with a link from a page, if anything is.
+    fn broken(&mut self, page: &Path, target: &str) -> Option<&'static str> {
+        let target = target.replace("&amp;", "&").replace("%20", " ");
+        let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
+        let path = path.split('?').next().unwrap_or_default();
+        let mut file = match path {
+            "" => page.to_owned(),
+            _ => normal(&page.parent().unwrap().join(path)),
+        };
+        if file.is_dir() {
+            file.push("index.html");
+        }
+        if !file.exists() {
+            return Some("no such page");
+        }
+        // Lines of source code are marked by a script.
+        let is_source = file.starts_with(self.folder.join("src"));
+        if anchor.is_empty() || is_source {
+            return None;
+        }
+        let anchors = self.anchors.entry(file.clone()).or_insert_with(|| {
+            let html = fs::read_to_string(&file).unwrap_or_default();
+            Pages::values(&html, "id").map(str::to_owned).collect()
+        });
+        (!anchors.contains(anchor)).then_some("no such anchor")
+    }
+
+    /// Returns the page on this machine of an address on docs.rs. `None` if it is of another package.
+    fn of_docs_rs(&self, address: &str) -> Option<PathBuf> {
+        let rest = address.strip_prefix("https://docs.rs/")?;
+        let (package, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        let (_, name) = PACKAGES.iter().find(|(name, _)| *name == package)?;
+        // After the version; without one, the front page.
+        let path = rest.split_once('/').map_or("", |(_, path)| path);
+        Some(match path {
+            "" => self.folder.join(name).join("index.html"),
+            _ => self.folder.join(path),
+        })
+    }
+}
+
+/// Resolves `..` without the file system.
+fn normal(path: &Path) -> PathBuf {
+    let mut result = PathBuf::new();
+    for part in path.components() {
+        if part == Component::ParentDir {
+            result.pop();
+        } else {
+            result.push(part);
+        }
+    }
+    result
+}
+
+#[test]
+fn links_to_rustdoc_pages_lead_somewhere() {
+    let Some(folder) = env::var_os("TOOL_CORE_PAGES") else {
+        println!("skipped: TOOL_CORE_PAGES names no folder; `.ci/run rustdoc` sets it");
+        return;
+    };
+    let folder = fs::canonicalize(folder).unwrap();
+    let mut pages = Pages {
+        folder: folder.clone(),
+        anchors: HashMap::new(),
+    };
+    let mut problems = BTreeSet::new();
+    let mut seen = 0;
+
+    let mut found = Vec::new();
+    for (_, name) in PACKAGES {
+        let is_page = |path: &Path| {
+            path.extension()
+                .is_some_and(|extension| extension == "html")
+        };
+        files(&folder.join(name), &is_page, &mut found);
+    }
+    for page in found {
+        let html = fs::read_to_string(&page).unwrap();
+        let targets: BTreeSet<_> = Pages::values(&html, "href").collect();
+        for target in targets {
+            let shown = page.strip_prefix(&folder).unwrap().display();
+            let problem = match pages.of_docs_rs(target.split('#').next().unwrap_or_default()) {
+                Some(own) => {
+                    let anchor = target.split_once('#').map_or("", |(_, anchor)| anchor);
+                    let target = format!("{}#{anchor}", own.display());
+                    pages.broken(&page, &target)
+                }
+                None if is_external(target) || target.starts_with("javascript:") => continue,
+                None => pages.broken(&page, target),
+            };
+            seen += 1;
+            problems.extend(problem.map(|problem| format!("{shown}: {target}: {problem}")));
+        }
+    }
+    for document in documents() {
+        for target in links(&fs::read_to_string(&document).unwrap()) {
+            let (address, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            if let Some(own) = pages.of_docs_rs(address) {
+                seen += 1;
+                let problem = pages.broken(&own, &format!("{}#{anchor}", own.display()));
+                let shown = document.strip_prefix(root()).unwrap().display();
+                problems.extend(problem.map(|problem| format!("{shown}: {target}: {problem}")));
+            }
+        }
+    }
+    let problems: Vec<_> = problems.into_iter().collect();
+    assert!(seen > 1_000, "only {seen} links were found");
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
