@@ -1,0 +1,92 @@
+//! The projects in `templates`: filled in as cargo-generate does, and compiled with the crates of this repository.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
+}
+
+/// Returns the minor version of the packages, such as `0.1`.
+fn version() -> String {
+    let manifest = include_str!("../../Cargo.toml");
+    let (_, rest) = manifest.split_once("\nversion = \"").unwrap();
+    let version = rest.split('"').next().unwrap();
+    version.rsplit_once('.').unwrap().0.to_owned()
+}
+
+/// Writes a project from a template, whose dependencies are those of this repository.
+fn fill_in(template: &str) -> PathBuf {
+    let from = root().join("templates").join(template);
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("templates")
+        .join(template);
+    fs::create_dir_all(to.join("src")).unwrap();
+    for entry in fs::read_dir(from.join("src")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, to.join("src").join(path.file_name().unwrap())).unwrap();
+    }
+    let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap();
+    let mut manifest = manifest.replace("{{project-name}}", &format!("my-{template}"));
+    assert!(!manifest.contains("{{"), "{manifest}");
+    for package in ["tool-core", "tool-agent", "tool-mcp"] {
+        let path = root().join(package).display().to_string();
+        let path = path.replace('\\', "/");
+        manifest = manifest.replace(
+            &format!("{package} = {{ version = \"{}\"", version()),
+            &format!("{package} = {{ path = \"{path}\""),
+        );
+    }
+    manifest += "\n[workspace]\n";
+    fs::write(to.join("Cargo.toml"), manifest).unwrap();
+    // The versions that the workspace uses, so that nothing is downloaded.
+    fs::copy(root().join("Cargo.lock"), to.join("Cargo.lock")).unwrap();
+    to
+}
+
+#[test]
+fn templates_and_pages_name_the_current_version() {
+    let version = version();
+    let pages = ["server", "agent", "tools"].map(|name| format!("templates/{name}/Cargo.toml"));
+    for page in pages.iter().map(String::as_str).chain(["llms.txt"]) {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let named = text.split("tool-").skip(1).filter_map(|part| {
+            let (_, rest) = part.lines().next()?.split_once(" = { version = \"")?;
+            rest.split('"').next()
+        });
+        let named: Vec<_> = named.collect();
+        assert!(!named.is_empty(), "{page}");
+        assert!(
+            named.iter().all(|named| *named == version),
+            "{page}: {named:?}"
+        );
+    }
+}
+
+/// Compiles three projects with their dependencies, so it runs only on demand.
+#[test]
+fn each_template_compiles_and_passes_its_tests() {
+    if env::var_os("TOOL_CORE_TEMPLATES").is_none() {
+        println!("skipped: TOOL_CORE_TEMPLATES is not set; `.ci/run templates` sets it");
+        return;
+    }
+    // One folder for all, because they share most dependencies.
+    let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates-target");
+    let target = env::var_os("CARGO_TARGET_DIR").map_or(shared, PathBuf::from);
+    for template in ["server", "agent", "tools"] {
+        let output = Command::new(env!("CARGO"))
+            .args(["test", "--offline", "--color=never"])
+            .env("CARGO_TARGET_DIR", &target)
+            .current_dir(fill_in(template))
+            .output()
+            .unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{template}: {words}");
+        let warned = format!("warning: `my-{template}`");
+        assert!(!words.contains(&warned), "{template}: {words}");
+    }
+}
