@@ -21,6 +21,9 @@ const PACKAGES: [(&str, &str); 5] = [
     ("tool-python", "tool_python"),
 ];
 
+/// Hidden items of public traits. rustdoc links to them where a type of another crate implements the trait.
+const HIDDEN: [&str; 2] = ["tymethod.into_outcome", "associatedconstant.TOOLS"];
+
 /// Returns `true` for a link in the documentation of another crate, which rustdoc shows where a type of ours implements
 /// a trait of it. A path that rustdoc can't resolve in our own documentation is an error of rustdoc.
 fn is_foreign(target: &str) -> bool {
@@ -219,7 +222,7 @@ impl Pages {
         }
         // Lines of source code are marked by a script.
         let is_source = file.starts_with(self.folder.join("src"));
-        if anchor.is_empty() || is_source {
+        if anchor.is_empty() || is_source || HIDDEN.contains(&anchor) {
             return None;
         }
         if !self.anchors.contains_key(&file) {

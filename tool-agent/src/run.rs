@@ -344,7 +344,7 @@ pub enum RunOutcome {
     /// The model called no more tools and answered with this text. The text may be empty or end
     /// mid-sentence if the provider filtered or truncated it; [`Round::stop_reason`] says so.
     Answered(String),
-    /// A call of a tool with [`#[tool(ends_run)]`](macro@tool_core::tool#keys-of-tool) succeeded, and the other calls of the
+    /// A call of a tool with [`#[tool(ends_run)]`](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys-of-tool) succeeded, and the other calls of the
     /// response have results. [`ToolResult::value`] returns its value. Of several, it is the first in the response.
     Ended(Box<ToolResult>),
     /// The [limit](RunSettings::max_rounds) of rounds was reached while the model still called tools.

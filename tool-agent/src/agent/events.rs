@@ -22,7 +22,7 @@ use crate::run::{Pending, RunOutcome};
 
 /// Something that happened in a run; see [`Agent::events`](crate::Agent::events).
 ///
-/// `Debug` does not show the pieces of arguments, which may be [secret](macro@tool_core::tool#secrets).
+/// `Debug` does not show the pieces of arguments, which may be [secret](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#secrets).
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Event {
