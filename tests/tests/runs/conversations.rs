@@ -486,6 +486,12 @@ fn an_abandoned_reply_goes_on_with_the_next() {
 
 #[tokio::test]
 async fn a_recorded_model_answers_by_what_is_new_in_the_request() {
+    /// Looks something up.
+    #[tool(unlinked)]
+    fn find(word: &str) -> String {
+        word.to_uppercase()
+    }
+
     let says = |after: &str, delta: Value| json!({"after": after, "events": [{"choices": [{"delta": delta, "finish_reason": "stop"}]}]});
     let recordings = json!([
         says("LOOK", json!({"content": "It is there."})),
@@ -497,11 +503,6 @@ async fn a_recorded_model_answers_by_what_is_new_in_the_request() {
         ),
         says("twice", json!({"content": "No."})),
     ]);
-    /// Looks something up.
-    #[tool(unlinked)]
-    fn find(word: &str) -> String {
-        word.to_uppercase()
-    }
     let recordings: Vec<Recording> = serde_json::from_value(recordings).unwrap();
     let waits = Arc::new(AtomicU32::new(0));
     let counting = Arc::clone(&waits);

@@ -69,6 +69,8 @@ fn call<'t>(transcript: &'t Transcript, key: &str) -> &'t ShownCall {
 
 #[tokio::test]
 async fn a_transcript_that_follows_a_run_is_that_of_the_saved_run() {
+    use CallStatus::{Denied, Done, Failed, Waiting};
+
     let journal = MemoryJournal::default();
     let paying = ("transfer", r#"{"cents":700,"pin":"4711"}"#);
     let looking = [
@@ -85,10 +87,9 @@ async fn a_transcript_that_follows_a_run_is_that_of_the_saved_run() {
     );
     let mut run = Run::builder("run-1").owner("ada").build();
     let transcript = follow(&agent, &mut run, Some("Pay, please.")).await;
-    let status =
+    let status_of =
         |transcript: &Transcript, index: usize| call(transcript, &format!("call-0-{index}")).status;
-    let waiting = [0, 1, 2, 3, 4, 5].map(|index| status(&transcript, index));
-    use CallStatus::{Denied, Done, Failed, Waiting};
+    let waiting = [0, 1, 2, 3, 4, 5].map(|index| status_of(&transcript, index));
     assert_eq!(waiting, [Done, Failed, Failed, Waiting, Waiting, Waiting]);
     assert_eq!(
         call(&transcript, "call-0-2").arguments,
@@ -117,7 +118,7 @@ async fn a_transcript_that_follows_a_run_is_that_of_the_saved_run() {
         decided.unwrap();
     }
     let transcript = follow(&agent, &mut run, None).await;
-    let ended = [3, 4, 5].map(|index| status(&transcript, index));
+    let ended = [3, 4, 5].map(|index| status_of(&transcript, index));
     assert_eq!(ended, [Done, Denied, Done]);
     let verdicts = [3, 4, 5].map(|index| {
         let decision = &call(&transcript, &format!("call-0-{index}")).decisions[0];

@@ -14,6 +14,11 @@ use tool_core::{Registry, ToolCall, ToolResult, ToolType};
 /// with what a tool receives whose value serde decodes.
 macro_rules! subject {
     ($ty:ty) => {{
+        /// Takes a value.
+        #[tool(unlinked)]
+        fn take(value: $ty) -> String {
+            format!("{value:?}")
+        }
         let by_serde = {
             /// Takes a value.
             #[tool(unlinked)]
@@ -22,11 +27,6 @@ macro_rules! subject {
             }
             Registry::builder().tools(tools![take]).build().unwrap()
         };
-        /// Takes a value.
-        #[tool(unlinked)]
-        fn take(value: $ty) -> String {
-            format!("{value:?}")
-        }
         let parameters: Value = serde_json::from_str(take::SPEC.parameters_json()).unwrap();
         let registry = Registry::builder().tools(tools![take]).build().unwrap();
         let subject = Subject {
