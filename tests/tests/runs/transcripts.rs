@@ -95,9 +95,9 @@ async fn a_transcript_that_follows_a_run_is_that_of_the_saved_run() {
         call(&transcript, "call-0-2").arguments,
         "[arguments of an unknown tool]"
     );
-    let held = call(&transcript, "call-0-3");
-    assert_eq!(held.arguments, r#"{"cents":700,"pin":"[secret]"}"#);
-    let hold = held.hold.as_ref().unwrap();
+    let shown = call(&transcript, "call-0-3");
+    assert_eq!(shown.arguments, r#"{"cents":700,"pin":"[secret]"}"#);
+    let hold = shown.hold.as_ref().unwrap();
     assert_eq!(
         (&*hold.reason, hold.is_confirmation),
         ("money is gone", false)
