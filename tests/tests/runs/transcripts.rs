@@ -3,7 +3,7 @@
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use tool_agent::run::{Journal, MemoryJournal, Run, RunInfo};
-use tool_agent::testing::ScriptedModel;
+use tool_agent::testing::{RecordedModel, Recording, ScriptedModel};
 use tool_agent::transcript::{CallStatus, Shown, ShownCall, Transcript, Verdict};
 use tool_agent::{Agent, Compaction, Event};
 use tool_core::dialect::{Bedrock, Dialect, Gemini, OpenAiResponses};
@@ -87,17 +87,17 @@ async fn a_transcript_that_follows_a_run_is_that_of_the_saved_run() {
     );
     let mut run = Run::builder("run-1").owner("ada").build();
     let transcript = follow(&agent, &mut run, Some("Pay, please.")).await;
-    let status_of =
+    let status =
         |transcript: &Transcript, index: usize| call(transcript, &format!("call-0-{index}")).status;
-    let waiting = [0, 1, 2, 3, 4, 5].map(|index| status_of(&transcript, index));
+    let waiting = [0, 1, 2, 3, 4, 5].map(|index| status(&transcript, index));
     assert_eq!(waiting, [Done, Failed, Failed, Waiting, Waiting, Waiting]);
     assert_eq!(
         call(&transcript, "call-0-2").arguments,
         "[arguments of an unknown tool]"
     );
-    let shown = call(&transcript, "call-0-3");
-    assert_eq!(shown.arguments, r#"{"cents":700,"pin":"[secret]"}"#);
-    let hold = shown.hold.as_ref().unwrap();
+    let waits = call(&transcript, "call-0-3");
+    assert_eq!(waits.arguments, r#"{"cents":700,"pin":"[secret]"}"#);
+    let hold = waits.hold.as_ref().unwrap();
     assert_eq!(
         (&*hold.reason, hold.is_confirmation),
         ("money is gone", false)
@@ -118,7 +118,7 @@ async fn a_transcript_that_follows_a_run_is_that_of_the_saved_run() {
         decided.unwrap();
     }
     let transcript = follow(&agent, &mut run, None).await;
-    let ended = [3, 4, 5].map(|index| status_of(&transcript, index));
+    let ended = [3, 4, 5].map(|index| status(&transcript, index));
     assert_eq!(ended, [Done, Denied, Done]);
     let verdicts = [3, 4, 5].map(|index| {
         let decision = &call(&transcript, &format!("call-0-{index}")).decisions[0];
@@ -202,4 +202,48 @@ async fn the_event_of_a_message_comes_when_it_is_saved() {
     agent.reply(&mut Run::new("run-1"), "Hello?").await.unwrap();
     let told: Vec<_> = receiver.try_iter().collect();
     assert_eq!(told, [("Hello?".to_owned(), 1)]);
+}
+
+#[tokio::test]
+async fn pieces_of_arguments_are_shown_unless_they_may_be_secret() {
+    let started = |index: u32, name: &str| json!({"index": index, "id": format!("call_{index}"), "function": {"name": name, "arguments": ""}});
+    let piece = |index: u32, text: &str| json!({"index": index, "function": {"arguments": text}});
+    let pieces = [
+        started(0, "find"),
+        piece(0, r#"{"word":"#),
+        piece(0, r#""a"}"#),
+        started(1, "transfer"),
+        piece(1, r#"{"cents":7,"pin":"4711"#),
+        piece(1, r#""}"#),
+        started(2, "transfr"),
+        piece(2, r#"{"pin":"4711"}"#),
+    ];
+    let chunk = |delta: Value, reason: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+    let mut events: Vec<_> = pieces
+        .map(|piece| chunk(json!({"tool_calls": [piece]}), Value::Null))
+        .into();
+    events.push(chunk(json!({}), json!("tool_calls")));
+    let recordings = json!([{"after": "Go.", "events": events}]);
+    let recordings: Vec<Recording> = serde_json::from_value(recordings).unwrap();
+    let registry = agent(&MemoryJournal::default(), []).registry().clone();
+    let agent = Agent::new(registry, dialect(), RecordedModel::new(recordings));
+    let mut run = Run::new("run-1");
+    let mut transcript = Transcript::new(agent.registry(), &run);
+    let mut shown = Vec::new();
+    let mut events = agent.reply_events(&mut run, "Go.");
+    while let Some(event) = events.next().await {
+        let entry = transcript.apply(&event.unwrap());
+        shown.extend(entry.map(|entry| json!(entry).to_string()));
+    }
+    assert!(
+        shown
+            .iter()
+            .any(|entry| entry.contains(r#""arguments":"{\"word\":""#)),
+        "{shown:#?}"
+    );
+    assert!(
+        shown.iter().any(|entry| entry.contains("[secret]")),
+        "{shown:#?}"
+    );
+    assert!(!shown.concat().contains("4711"), "{shown:#?}");
 }
