@@ -55,6 +55,7 @@ fn files(folder: &Path, accepts: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf
 
 /// Returns `true` if a file is part of the documentation of a crate: rustdoc checks the links of those.
 fn is_rustdoc(path: &Path) -> bool {
+    let path = path.strip_prefix(root()).unwrap();
     path.components()
         .any(|part| part == Component::Normal("src".as_ref()))
 }
