@@ -445,7 +445,7 @@ impl Agent {
         self
     }
 
-    /// Runs calls through a tower service in place of the [registry](Registry), such as the registry
+    /// Runs calls through a tower service in place of the [registry](Agent::registry), such as the registry
     /// in layers. An error of a layer becomes an error result.
     #[cfg(feature = "tower")]
     pub fn call_service<S>(mut self, service: S) -> Self
