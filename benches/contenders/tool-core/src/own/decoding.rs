@@ -49,9 +49,7 @@ fn sort(
 pub fn constrained() -> Work {
     let rule = |name: &str, rules: &[String]| {
         let rules = rules.join(",");
-        format!(
-            r#"{{"name":"{name}","weight":40,"words":["offer","invoice"],"rules":[{rules}]}}"#
-        )
+        format!(r#"{{"name":"{name}","weight":40,"words":["offer","invoice"],"rules":[{rules}]}}"#)
     };
     let leaves = vec![rule("From a shop", &[]); 3];
     let inner = vec![rule("On a weekday", &leaves); 3];
