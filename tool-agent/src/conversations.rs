@@ -142,13 +142,14 @@ impl Conversations {
 
     /// Returns an item at once, and one after each change of what the journal lists: conversations, and what waits.
     /// Changes that come fast may be one item.
-    pub fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
+    pub fn changes(&self) -> impl Stream<Item = ()> + Send + Unpin + use<> {
         let mut changes = self.0.changes.subscribe();
         changes.mark_changed();
         stream::unfold(changes, async |mut changes| {
             changes.changed().await.ok()?;
             Some(((), changes))
         })
+        .boxed()
     }
 
     /// Saves a new run, and opens it.
@@ -212,7 +213,7 @@ impl Conversation {
     }
 
     /// Returns everything that a person sees, and then each change. The stream keeps the conversation open.
-    pub fn follow(&self) -> impl Stream<Item = Arc<Update>> + Send + use<> {
+    pub fn follow(&self) -> impl Stream<Item = Arc<Update>> + Send + Unpin + use<> {
         let shown = lock(&self.inner.shown);
         let updates = self.inner.updates.subscribe();
         let first = all(&shown);
@@ -230,7 +231,7 @@ impl Conversation {
             };
             Some((update, (updates, inner)))
         });
-        stream::iter([first]).chain(later)
+        stream::iter([first]).chain(later).boxed()
     }
 
     /// Adds a message of the user as [`Agent::reply`] does, and returns when it is saved. The conversation goes on, also
