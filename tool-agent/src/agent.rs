@@ -279,7 +279,7 @@ impl Agent {
     ///
     /// # Secrets
     ///
-    /// Arguments are those of [`Registry::shown`], and a result with a [secret](macro@tool_core::tool#secrets) is not
+    /// Arguments are those of [`Registry::shown`], and a result with a [secret](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#secrets) is not
     /// shown. What the run knows as a secret is `[secret]` in every other string too, such as an answer that repeats it;
     /// see [`Secrets`](tool_core::call::Secrets). What it can't know is recorded as it is: a secret that a user writes, or
     /// that is in the prompt of the system, before a call has it as an argument; one that a tool returns without the mark;

@@ -366,6 +366,16 @@ fn without_a_layer_what_it_stops_succeeds() {
     }
 }
 
+/// Copies a program by another one. A file that this program has open for writing may stay open in a process that a
+/// test on another thread starts, and can't be started then.
+fn install(from: &Path, to: &Path) {
+    let status = Command::new("install")
+        .args(["-m", "755"])
+        .args([from, to])
+        .status();
+    assert!(status.unwrap().success(), "{}", to.display());
+}
+
 /// As root, runs the tests of this file again as another user, whose files and processes the code then shares.
 #[test]
 fn every_attempt_is_stopped_for_a_host_that_is_not_root() {
@@ -376,8 +386,7 @@ fn every_attempt_is_stopped_for_a_host_that_is_not_root() {
     fs::create_dir(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     let copy = folder.join("escapes");
-    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
-    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+    install(&std::env::current_exe().unwrap(), &copy);
     let mut command = Command::new(&copy);
     command
         .args([
@@ -549,8 +558,10 @@ fn an_interpreter_that_only_claims_to_be_locked_gets_no_code() {
              ctypes yes\\n'; else printf '{length}{said}' >&0; exec sleep 100; fi\n",
             path.display(),
         );
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let draft = path.with_extension("sh");
+        fs::write(&draft, script).unwrap();
+        install(&draft, &path);
+        fs::remove_file(&draft).unwrap();
         let error = Sandbox::new(policy().python(&path)).unwrap_err();
         fs::remove_file(&path).unwrap();
         error.to_string()
