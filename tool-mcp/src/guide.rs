@@ -4,6 +4,10 @@
 #[doc = include_str!("guide/serving.md")]
 pub mod serving {}
 
+#[cfg(feature = "server-http")]
+#[doc = include_str!("guide/deployment.md")]
+pub mod deployment {}
+
 #[cfg(feature = "client-http")]
 #[doc = include_str!("guide/importing.md")]
 pub mod importing {}
