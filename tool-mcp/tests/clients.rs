@@ -207,19 +207,23 @@ async fn check(other: &Other, target: &Path) {
         .status()
         .unwrap();
     assert!(killed.success());
-    // Calls fail, retryably, until the server is back. The first may still find the old one.
+    // Calls fail, retryably, until the server is back. The first ones may still find the old one: they are answered, or
+    // end with it, and then nobody knows whether they had an effect.
     let is_new = || std::fs::read_to_string(&pid_file).is_ok_and(|new| new != pid);
     let again = tokio::time::timeout(Duration::from_secs(60), async {
         loop {
+            let was_new = is_new();
             let result = call().await;
             let is_retryable = result.error().is_some_and(ToolError::is_retryable);
             if is_new() && !is_retryable {
                 return result;
             }
+            let ended = !was_new && result.is_error();
             assert!(
-                is_retryable || is_expected(result.content()),
-                "{}",
-                other.name
+                is_retryable || ended || is_expected(result.content()),
+                "{}: {}",
+                other.name,
+                result.content()
             );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
