@@ -10,7 +10,8 @@ const wasi = new WASI({
   args: [path, ...args],
   env: process.env,
   preopens: { "/": "/", ".": process.cwd() },
-  returnOnExit: false,
+  // Node 20 may crash if it ends while the program is on the stack.
+  returnOnExit: true,
 });
 const module = await WebAssembly.compile(await readFile(path));
 const instance = await WebAssembly.instantiate(module, wasi.getImportObject());
