@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use raw::{Reply, modern, post, session, start, stateless};
 use serde_json::{Value, json};
-use support::{Answer, BOTH, Lifecycle, TestClient, call, connect, in_time};
+use support::{Answer, BOTH, Lifecycle, Running, TestClient, call, connect, in_time};
 use tokio::sync::Barrier;
 use tool_core::call::elicit::{Elicit, ElicitError};
 use tool_core::hooks::{Decision, DecisionDenied, Gate};
@@ -146,6 +146,11 @@ impl Desk {
         server.identity(move |_, call| Ok(call.with(UserId::new(user))))
     }
 
+    /// A client of the user, connected to such a server, that answers no question.
+    async fn client_of(&self, user: &'static str, lifecycle: Lifecycle) -> Running {
+        connect(self.server_of(user), lifecycle, TestClient::default()).await
+    }
+
     async fn decide(&self, id: &str, decision: Decision, user: &str) -> Result<(), DecideError> {
         self.approvals.decide(id, decision, user).await
     }
@@ -173,7 +178,7 @@ fn text_of(result: &Value) -> &str {
 async fn an_approved_call_runs_once_when_it_is_made_again() {
     for lifecycle in BOTH {
         let desk = desk();
-        let client = connect(desk.server_of("ada"), lifecycle, TestClient::default()).await;
+        let client = desk.client_of("ada", lifecycle).await;
         let make = async || call(&client, "wipe", json!({"id": 7})).await;
         let id = waits_for(&make().await);
         // Asking again does not ask for another approval.
@@ -195,12 +200,7 @@ async fn an_approved_call_runs_once_when_it_is_made_again() {
 #[tokio::test]
 async fn a_denied_call_says_why_and_waits_anew() {
     let desk = desk();
-    let client = connect(
-        desk.server_of("ada"),
-        Lifecycle::Modern,
-        TestClient::default(),
-    )
-    .await;
+    let client = desk.client_of("ada", Lifecycle::Modern).await;
     let make = async || call(&client, "wipe", json!({"id": 7})).await;
     let id = waits_for(&make().await);
     let deny = Decision::deny("disk 7 is in use");
@@ -215,12 +215,7 @@ async fn a_denied_call_says_why_and_waits_anew() {
 #[tokio::test]
 async fn whoever_decides_may_change_the_arguments() {
     let desk = desk();
-    let client = connect(
-        desk.server_of("ada"),
-        Lifecycle::Modern,
-        TestClient::default(),
-    )
-    .await;
+    let client = desk.client_of("ada", Lifecycle::Modern).await;
     let arguments = json!({"id": 7, "password": "hunter2"});
     let make = async || call(&client, "change_password", arguments.clone()).await;
     let id = waits_for(&make().await);
@@ -551,12 +546,7 @@ impl Inbox for Broken {
 #[tokio::test]
 async fn an_inbox_that_fails_or_mixes_up_approvals_lets_nothing_run() {
     let desk = desk();
-    let client = connect(
-        desk.server_of("ada"),
-        Lifecycle::Modern,
-        TestClient::default(),
-    )
-    .await;
+    let client = desk.client_of("ada", Lifecycle::Modern).await;
     let id = waits_for(&call(&client, "wipe", json!({"id": 7})).await);
     desk.decide(&id, Decision::Allow, "lead-1").await.unwrap();
     let decided = desk.inbox.get(&id).await.unwrap().unwrap();
@@ -630,12 +620,7 @@ async fn an_approval_does_not_count_when_its_time_is_over() {
         .clock(move || {
             SystemTime::UNIX_EPOCH + Duration::from_millis(clock.load(Ordering::SeqCst))
         });
-    let client = connect(
-        desk.server_of("ada"),
-        Lifecycle::Modern,
-        TestClient::default(),
-    )
-    .await;
+    let client = desk.client_of("ada", Lifecycle::Modern).await;
     let make = async |id: u32| call(&client, "wipe", json!({"id": id})).await;
     let id = waits_for(&make(7).await);
     desk.decide(&id, Decision::Allow, "lead-1").await.unwrap();

@@ -1,6 +1,8 @@
 //! Attacks a server over real sockets. No test depends on how long something takes: limits of time are short,
 //! and each test waits for what must happen.
 
+#[path = "support/notes.rs"]
+mod notes;
 #[path = "support/raw.rs"]
 mod raw;
 mod support;
@@ -9,6 +11,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use notes::{export_notes, print_notes, relay, wipe_notes};
 use raw::{
     HOST, INITIALIZE, JSON, PING, Reply, assert_alive, config, connect, initialize, modern, post,
     read, request, send, session, start, stateless,
@@ -20,7 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
 use tool_core::call::elicit::{Elicit, ElicitError};
 use tool_core::dynamic::DynamicTool;
-use tool_core::{CallContext, Registry, ToolCall, tool, tools};
+use tool_core::{CallContext, Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::http::{Auth, AuthError, HttpConfig};
 use tool_mcp::server::{TaskPolicy, UserId};
@@ -928,31 +931,6 @@ async fn calls_that_do_not_end_are_dropped_with_the_server() {
     in_time(closing.signals.dropped.notified()).await;
     let reply = read(&mut closing.call).await;
     assert!(!reply.body.contains("released"), "{reply:?}");
-}
-
-/// Wipes all notes.
-#[tool(unlinked, tags = ["admin"])]
-fn wipe_notes() -> &'static str {
-    "wiped"
-}
-
-/// Exports the notes of everybody.
-#[tool(unlinked, defer, tags = ["admin"])]
-fn export_notes() -> &'static str {
-    "exported"
-}
-
-/// Prints the notes.
-#[tool(unlinked, defer)]
-fn print_notes() -> &'static str {
-    "printed"
-}
-
-/// Calls a tool.
-#[tool(unlinked)]
-async fn relay(name: &str, arguments: &str, call: &CallContext) -> String {
-    let result = call.call(ToolCall::new("inner", name, arguments)).await;
-    result.content().to_owned()
 }
 
 /// Tools of which `add` and `relay` are for all, and the others for admins.

@@ -1,42 +1,20 @@
 //! Servers that show each client some of the tools: the others are unknown by each way in.
 
+#[path = "support/notes.rs"]
+mod notes;
 mod support;
 
+use notes::{export_notes, print_notes, relay, wipe_notes};
 use rmcp::model::{CacheScope, SubscriptionFilter};
 use serde_json::json;
 use support::{BOTH, Lifecycle, Running, TestClient, call, connect, in_time, text};
-use tool_core::{CallContext, Registry, ToolCall, tool, tools};
+use tool_core::{Registry, tool, tools};
 use tool_mcp::Server;
 
 /// Shows a note.
 #[tool(unlinked)]
 fn show_note() -> &'static str {
     "a note"
-}
-
-/// Wipes all notes.
-#[tool(unlinked, tags = ["admin"])]
-fn wipe_notes() -> &'static str {
-    "wiped"
-}
-
-/// Exports the notes of everybody.
-#[tool(unlinked, defer, tags = ["admin"])]
-fn export_notes() -> &'static str {
-    "exported"
-}
-
-/// Prints the notes.
-#[tool(unlinked, defer)]
-fn print_notes() -> &'static str {
-    "printed"
-}
-
-/// Calls a tool.
-#[tool(unlinked)]
-async fn relay(name: &str, arguments: &str, call: &CallContext) -> String {
-    let result = call.call(ToolCall::new("inner", name, arguments)).await;
-    result.content().to_owned()
 }
 
 fn registry() -> Registry {

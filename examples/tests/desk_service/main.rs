@@ -127,8 +127,8 @@ impl Service {
         self.send(&format!("POST {path}"), &headers, &body.to_string())
     }
 
-    /// Returns the first event of a type that a page of the user gets.
-    fn event(&self, user: &str, path: &str, kind: &str) -> Value {
+    /// Returns the events that a page of the user gets.
+    fn events(&self, user: &str, path: &str) -> impl Iterator<Item = Value> + use<> {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         let (address, cookie) = (&self.address, self.cookie(user));
         let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\ncookie: {cookie}\r\n\r\n");
@@ -136,11 +136,17 @@ impl Service {
         let lines = BufReader::new(stream)
             .lines()
             .map(|line| line.expect("text"));
-        let events = lines.filter_map(|line| {
+        lines.filter_map(|line| {
             let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).expect("JSON");
             Some(event)
-        });
-        let mut events = events.filter(|event| event["type"] == kind);
+        })
+    }
+
+    /// Returns the first event of a type that a page of the user gets.
+    fn event(&self, user: &str, path: &str, kind: &str) -> Value {
+        let mut events = self
+            .events(user, path)
+            .filter(|event| event["type"] == kind);
         events.next().expect("an event")
     }
 
@@ -823,20 +829,7 @@ fn stopping_cancels_and_a_new_conversation_is_empty() {
 fn events_follow_a_conversation() {
     let service = Service::start();
     let chat = service.chat("clerk-1");
-    let mut stream = TcpStream::connect(&service.address).expect("it listens");
-    let (address, cookie) = (&service.address, service.cookie("clerk-1"));
-    let head = format!(
-        "GET /events/{} HTTP/1.1\r\nhost: {address}\r\ncookie: {cookie}\r\n\r\n",
-        chat.run
-    );
-    stream.write_all(head.as_bytes()).expect("it reads");
-    let lines = BufReader::new(stream)
-        .lines()
-        .map(|line| line.expect("text"));
-    let events = lines.filter_map(|line| {
-        let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).expect("JSON");
-        Some(event)
-    });
+    let events = service.events("clerk-1", &format!("/events/{}", chat.run));
     chat.ask("Hello?");
     let mut kinds: Vec<String> = Vec::new();
     let mut texts = Vec::new();
