@@ -1,4 +1,4 @@
-//! What an operator measures of calls, requests to a model and runs, in histograms of OpenTelemetry.
+//! Records calls, requests to a model and runs in histograms of OpenTelemetry.
 //!
 //! ```sh
 //! cargo add tool-core

@@ -56,7 +56,7 @@ pub(super) fn input(
     instruction: Option<&str>,
     cap: usize,
 ) -> String {
-    let mut messages = Transcript::new(secrets, cap);
+    let mut messages = Messages::new(secrets, cap);
     if let Some(instruction) = instruction {
         messages.push("user", |parts| parts.text(instruction));
     }
@@ -94,7 +94,7 @@ pub(super) fn output(registry: &Registry, secrets: &Secrets, turn: &Turn, cap: u
         secrets.add(registry.secrets(call, None));
     }
     let reason = turn.stop.as_deref().unwrap_or_default();
-    let mut messages = Transcript::new(&secrets, cap.saturating_sub(REASON + reason.len()));
+    let mut messages = Messages::new(&secrets, cap.saturating_sub(REASON + reason.len()));
     messages.push("assistant", |parts| {
         for call in turn.calls.iter().rev() {
             parts.call(registry, call);
@@ -109,7 +109,7 @@ pub(super) fn output(registry: &Registry, secrets: &Secrets, turn: &Turn, cap: u
 }
 
 /// Messages and their parts, from the newest on.
-struct Transcript<'s> {
+struct Messages<'s> {
     secrets: &'s Secrets,
     /// The bytes that are left.
     left: usize,
@@ -126,9 +126,9 @@ const REASON: usize = r#","finish_reason":"""#.len();
 /// Ends a string that is truncated.
 const TRUNCATED: &str = " [truncated]";
 
-impl<'s> Transcript<'s> {
-    fn new(secrets: &'s Secrets, cap: usize) -> Transcript<'s> {
-        Transcript {
+impl<'s> Messages<'s> {
+    fn new(secrets: &'s Secrets, cap: usize) -> Messages<'s> {
+        Messages {
             secrets,
             left: cap.saturating_sub("[]".len()),
             is_full: false,
@@ -137,7 +137,7 @@ impl<'s> Transcript<'s> {
     }
 
     /// Adds a message that is older than the others, with its parts from the last one on.
-    fn push(&mut self, role: &'static str, add: impl FnOnce(&mut Transcript<'s>)) {
+    fn push(&mut self, role: &'static str, add: impl FnOnce(&mut Messages<'s>)) {
         if self.left < FRAME {
             self.is_full = true;
         }

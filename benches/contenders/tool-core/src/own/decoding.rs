@@ -21,16 +21,16 @@ pub fn spaced() -> Work {
 #[allow(dead_code, reason = "fields are decoded, not read")]
 #[derive(ToolType)]
 struct Rule {
-    /// What the rule is called.
+    /// Name of the rule.
     #[param(length = 1..=40)]
     name: String,
-    /// How much it counts.
+    /// Weight in percent.
     #[param(range = 0..=100)]
     weight: u8,
-    /// What it looks for.
+    /// Words to find.
     #[param(length = ..=5)]
     words: Vec<String>,
-    /// What else must hold.
+    /// Rules that must hold as well.
     #[param(recursive)]
     rules: Vec<Rule>,
 }
