@@ -56,7 +56,7 @@ pub(super) fn input(
     instruction: Option<&str>,
     cap: usize,
 ) -> String {
-    let mut messages = Messages::new(secrets, cap);
+    let mut messages = Attribute::new(secrets, cap);
     if let Some(instruction) = instruction {
         messages.push("user", |parts| parts.text(instruction));
     }
@@ -94,7 +94,7 @@ pub(super) fn output(registry: &Registry, secrets: &Secrets, turn: &Turn, cap: u
         secrets.add(registry.secrets(call, None));
     }
     let reason = turn.stop.as_deref().unwrap_or_default();
-    let mut messages = Messages::new(&secrets, cap.saturating_sub(REASON + reason.len()));
+    let mut messages = Attribute::new(&secrets, cap.saturating_sub(REASON + reason.len()));
     messages.push("assistant", |parts| {
         for call in turn.calls.iter().rev() {
             parts.call(registry, call);
@@ -108,8 +108,8 @@ pub(super) fn output(registry: &Registry, secrets: &Secrets, turn: &Turn, cap: u
     line(&messages.into())
 }
 
-/// Messages and their parts, from the newest on.
-struct Messages<'s> {
+/// The attribute of a span while it is written: messages and their parts, from the newest on.
+struct Attribute<'s> {
     secrets: &'s Secrets,
     /// The bytes that are left.
     left: usize,
@@ -126,9 +126,9 @@ const REASON: usize = r#","finish_reason":"""#.len();
 /// Ends a string that is truncated.
 const TRUNCATED: &str = " [truncated]";
 
-impl<'s> Messages<'s> {
-    fn new(secrets: &'s Secrets, cap: usize) -> Messages<'s> {
-        Messages {
+impl<'s> Attribute<'s> {
+    fn new(secrets: &'s Secrets, cap: usize) -> Attribute<'s> {
+        Attribute {
             secrets,
             left: cap.saturating_sub("[]".len()),
             is_full: false,
@@ -137,7 +137,7 @@ impl<'s> Messages<'s> {
     }
 
     /// Adds a message that is older than the others, with its parts from the last one on.
-    fn push(&mut self, role: &'static str, add: impl FnOnce(&mut Messages<'s>)) {
+    fn push(&mut self, role: &'static str, add: impl FnOnce(&mut Attribute<'s>)) {
         if self.left < FRAME {
             self.is_full = true;
         }
