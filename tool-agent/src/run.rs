@@ -125,12 +125,10 @@ pub use self::journal::{Journal, JournalError, MemoryJournal};
 pub use self::pending::{DecideError, Pending};
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 pub use self::sqlite_journal::SqliteJournal;
-use tool_core::Registry;
-use tool_core::ToolError;
-use tool_core::call::CallPosition;
+use tool_core::call::{Arguments, CallPosition};
 use tool_core::dialect::{Dialect, Turn, Usage};
 use tool_core::hooks::{Decision, DecisionDenied, Hold};
-use tool_core::{ToolCall, ToolResult};
+use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
 /// The version of the saved form.
 const VERSION: u32 = 3;
@@ -1142,6 +1140,19 @@ impl Run {
 pub(crate) fn position_of(round: usize, index: usize) -> CallPosition {
     let number = |index| u32::try_from(index).unwrap_or(u32::MAX);
     CallPosition::new(number(round), number(index))
+}
+
+/// Returns a call with the arguments to which a decision changed it. They are those of the tool, also if the model
+/// called it by `call_tool`.
+pub(crate) fn changed_call(
+    registry: &Registry,
+    call: &ToolCall,
+    arguments: &Arguments,
+) -> ToolCall {
+    let mut changed = call.clone();
+    registry.resolve(&mut changed);
+    changed.arguments = arguments.clone();
+    changed
 }
 
 /// Returns an id for a run that is not saved.

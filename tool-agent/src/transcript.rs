@@ -10,7 +10,7 @@ use tool_core::hooks::Decision;
 use tool_core::{Registry, ToolError, ToolErrorKind, ToolResult};
 
 use crate::Event;
-use crate::run::{Pending, Round, Run, position_of};
+use crate::run::{Pending, Round, Run, changed_call, position_of};
 
 /// What a person sees of a run, in order.
 ///
@@ -311,8 +311,7 @@ impl Transcript {
                     Decision::Allow => Verdict::Allowed,
                     Decision::Deny(_) => Verdict::Denied,
                     Decision::Change(arguments) => {
-                        let mut changed = call.clone();
-                        changed.arguments = arguments.clone();
+                        let changed = changed_call(&self.registry, call, arguments);
                         shown.arguments = self.registry.shown(&changed);
                         Verdict::Changed
                     }

@@ -141,6 +141,32 @@ async fn a_transcript_that_follows_a_run_is_that_of_the_saved_run() {
 }
 
 #[tokio::test]
+async fn changed_arguments_of_a_deferred_tool_are_shown() {
+    let registry = Registry::builder()
+        .tools(tools![find, transfer])
+        .defer(|tool| tool.name == "transfer")
+        .before(async |_| Gate::hold("money is gone"))
+        .build()
+        .unwrap();
+    let wrapped = r#"{"name":"transfer","arguments":{"cents":700,"pin":"4711"}}"#;
+    let responses = [calling(&[("call_tool", wrapped)]), saying("Paid.")];
+    let agent = Agent::new(registry, dialect(), ScriptedModel::new(responses))
+        .journal(MemoryJournal::default())
+        .contexts(|_: RunInfo, call| async move { Ok::<ToolCall, _>(call) })
+        .may_decide(async |request| request.user == "lead");
+    let mut run = Run::builder("run-1").owner("ada").build();
+    follow(&agent, &mut run, Some("Pay, please.")).await;
+    let fingerprint = run.pending()[0].fingerprint().to_owned();
+    let change = Decision::change(r#"{"cents":5,"pin":"[secret]"}"#);
+    let decided = agent.decide(&mut run, &fingerprint, change, "lead").await;
+    decided.unwrap();
+    let transcript = follow(&agent, &mut run, None).await;
+    let changed = call(&transcript, "call-0-0");
+    assert_eq!(changed.arguments, r#"{"cents":5,"pin":"[secret]"}"#);
+    assert_eq!(changed.result.as_deref(), Some("5 with a pin of 4"));
+}
+
+#[tokio::test]
 async fn a_transcript_keeps_what_a_summary_replaced() {
     let journal = MemoryJournal::default();
     let responses = ["One.", "Two.", "Three."].map(saying);

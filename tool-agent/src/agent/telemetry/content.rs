@@ -11,7 +11,7 @@ use tool_core::dialect::Turn;
 use tool_core::hooks::Decision;
 use tool_core::{Registry, ToolCall, ToolResult};
 
-use crate::run::{Part, Round, Run};
+use crate::run::{Part, Round, Run, changed_call};
 
 /// The secrets of the calls of a run.
 #[derive(Default)]
@@ -37,9 +37,7 @@ impl Known {
             self.secrets.add(registry.secrets(call, result));
             for (_, decision, _) in round.decisions(index) {
                 if let Decision::Change(arguments) = decision {
-                    let mut changed = call.clone();
-                    registry.resolve(&mut changed);
-                    changed.arguments = arguments.clone();
+                    let changed = changed_call(registry, call, arguments);
                     self.secrets.add(registry.secrets(&changed, None));
                 }
             }
