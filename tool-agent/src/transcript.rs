@@ -3,6 +3,8 @@
 //! A [`Transcript`] is made of a [`Run`] and then follows its [`Event`]s, so that what a page shows while a run goes on
 //! is what it shows after a reload. It has no secrets: those of arguments are replaced, as [`Registry::shown`] does.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use tool_core::call::CallPosition;
 use tool_core::content::Content;
@@ -53,6 +55,8 @@ use crate::run::{Pending, Round, Run, changed_call, position_of};
 pub struct Transcript {
     registry: Registry,
     entries: Vec<Entry>,
+    /// The indices of the entries, by key.
+    indices: HashMap<String, usize>,
     /// The number of messages of the user.
     messages: usize,
     /// The number of complete responses.
@@ -202,6 +206,7 @@ impl Transcript {
         let mut transcript = Transcript {
             registry: registry.clone(),
             entries: Vec::new(),
+            indices: HashMap::new(),
             messages: 0,
             rounds: 0,
         };
@@ -227,8 +232,7 @@ impl Transcript {
 
     /// Returns the call with this [key](Entry::key), such as for the [parts](ShownCall::parts) of its result.
     pub fn call(&self, key: &str) -> Option<&ShownCall> {
-        let mut entries = self.entries.iter();
-        match &entries.find(|entry| entry.key == key)?.shown {
+        match &self.entries[*self.indices.get(key)?].shown {
             Shown::Call(call) => Some(call),
             _ => None,
         }
@@ -346,8 +350,7 @@ impl Transcript {
 
     /// Returns the entry with this key, which is added if there is none.
     fn entry(&mut self, key: String, new: Shown) -> &mut Entry {
-        let index = self.entries.iter().rposition(|entry| entry.key == key);
-        let index = index.unwrap_or_else(|| {
+        let index = *self.indices.entry(key.clone()).or_insert_with(|| {
             self.entries.push(Entry { key, shown: new });
             self.entries.len() - 1
         });
