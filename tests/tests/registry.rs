@@ -1,11 +1,14 @@
 //! Registries: finding, listing, adding and removing tools, and concurrent calls.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 
+use proptest::prelude::*;
 use tool_core::dialect::OpenAiResponses;
+use tool_core::dynamic::DynamicTool;
 use tool_core::registry::RegistryChange;
 use tool_core::{Registry, ToolCall, ToolEntry, testing, tool, tools};
 
@@ -446,6 +449,107 @@ fn tools_are_exchanged_in_one_step_or_not_at_all() {
         .exchange(&tools![meet, roll_die], tools![meet])
         .unwrap();
     assert_eq!(*lines.lock().unwrap(), ["+[hidden] ~[] -[roll_die]"]);
+}
+
+/// A tool that returns its own number.
+fn numbered(name: &str, number: usize) -> ToolEntry {
+    let tool = DynamicTool::builder(name).description("Returns a number.");
+    let tool = tool.build(move |_, _| std::future::ready(Ok::<_, String>(number)));
+    tool.expect("valid").into()
+}
+
+/// Needs a value that no registry here has.
+#[tool(unlinked)]
+fn needing(#[param(context)] missing: &Mutex<u8>) -> u8 {
+    *missing.lock().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A registry that was changed tool by tool is the one that is built at once, however many tools it has.
+    #[test]
+    fn changes_of_one_tool_among_many_equal_a_new_registry(
+        len in 0_usize..600,
+        changes in prop::collection::vec((0_u8..6, 0_usize..700), 1..60),
+    ) {
+        let name = |number: usize| format!("tool_{number}");
+        let mut model: BTreeMap<_, _> = (0..len).map(|n| (name(n), numbered(&name(n), n))).collect();
+        let registry = Registry::builder().tools(model.values().cloned()).build().unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let heard = seen.clone();
+        let listener = registry.on_change(move |_, change| {
+            let mut heard = heard.lock().unwrap();
+            heard.extend(change.added.iter().map(|tool| format!("+{}", tool.name)));
+            heard.extend(change.replaced.iter().map(|(_, tool)| format!("~{}", tool.name)));
+            heard.extend(change.removed.iter().map(|tool| format!("-{}", tool.name)));
+        });
+        let mut expected = Vec::new();
+        for (at, (kind, number)) in changes.into_iter().enumerate() {
+            let name = name(number);
+            let tool = numbered(&name, 1000 + at);
+            match kind {
+                0 | 1 => {
+                    let added = registry.add([tool.clone()]);
+                    prop_assert_eq!(added.is_ok(), !model.contains_key(&name));
+                    if added.is_ok() {
+                        model.insert(name.clone(), tool);
+                        expected.push(format!("+{name}"));
+                    }
+                }
+                2 => {
+                    let old = registry.replace(tool.clone()).unwrap();
+                    let modelled = model.insert(name.clone(), tool);
+                    prop_assert_eq!(old.is_some(), modelled.is_some());
+                    let sign = if old.is_some() { '~' } else { '+' };
+                    expected.push(format!("{sign}{name}"));
+                }
+                3 => {
+                    let removed = registry.remove(&name).unwrap();
+                    prop_assert_eq!(removed.is_some(), model.remove(&name).is_some());
+                    expected.extend(removed.map(|_| format!("-{name}")));
+                }
+                // All or none.
+                4 => {
+                    let before = names(&registry);
+                    let fresh = || numbered("fresh", at);
+                    let twice = [fresh(), numbered(&name, at), numbered(&name, at)];
+                    prop_assert!(registry.add(twice).is_err());
+                    let without_context = tools![needing].into_iter().chain([fresh()]);
+                    prop_assert!(registry.add(without_context).is_err());
+                    let reserved = [fresh().deferred(), numbered("call_tool", at)];
+                    prop_assert!(registry.add(reserved).is_err());
+                    prop_assert_eq!(names(&registry), before);
+                }
+                // A tool that is deferred, and back.
+                _ => {
+                    let deferred = numbered("late", at).deferred();
+                    prop_assert!(registry.replace(deferred).unwrap().is_none());
+                    let call = || ToolCall::new("call_1", "search_tools", r#"{"query":"late"}"#);
+                    prop_assert!(!registry.call_blocking(call()).is_error());
+                    prop_assert!(registry.remove("late").unwrap().is_some());
+                    prop_assert!(registry.call_blocking(call()).is_error());
+                    expected.extend(["+late".to_owned(), "-late".to_owned()]);
+                }
+            }
+        }
+        drop(listener);
+        let listed: Vec<_> = model.keys().cloned().collect();
+        prop_assert_eq!(names(&registry), listed);
+        prop_assert_eq!(registry.len(), model.len());
+        prop_assert_eq!(&*seen.lock().unwrap(), &expected);
+        for number in 0..700 {
+            let name = name(number);
+            let call = ToolCall::new("call_1", &*name, "{}");
+            let fresh = Registry::builder().tools(model.get(&name).cloned()).build().unwrap();
+            let result = registry.call_blocking(call.clone());
+            prop_assert_eq!(result.is_error(), !model.contains_key(&name));
+            if !result.is_error() {
+                let same = fresh.call_blocking(call);
+                prop_assert_eq!(result.content(), same.content());
+            }
+        }
+    }
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod selection;
 #[cfg(feature = "tower")]
 mod service;
 mod snapshot;
+mod table;
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -159,7 +160,7 @@ impl Registry {
 
     /// Returns the tools, sorted by name.
     pub fn specs(&self) -> Vec<ToolEntry> {
-        self.0.current.load().tools.clone()
+        self.0.current.load().tools().to_vec()
     }
 
     /// Returns the tool with this name.
@@ -197,7 +198,7 @@ impl Registry {
 
     /// Returns the number of tools.
     pub fn len(&self) -> usize {
-        self.0.current.load().tools.len()
+        self.0.current.load().len()
     }
 
     /// Returns `true` if there are no tools.
@@ -218,9 +219,8 @@ impl Registry {
     /// the registry is a [selection](Registry::select). No tool is added in that case.
     pub fn add(&self, tools: impl IntoIterator<Item = ToolEntry>) -> Result<(), RegistryError> {
         let tools: Vec<_> = tools.into_iter().collect();
-        // Cloned, so that rejected tools are dropped outside the lock: dropping a tool may run code
-        // that changes this registry.
-        self.change(|current| (current.iter().chain(&tools).cloned().collect(), ()))
+        self.change(|_| Vec::new(), &tools)?;
+        Ok(())
     }
 
     /// Adds a tool, atomically replacing the one with the same name, which is returned.
@@ -231,12 +231,12 @@ impl Registry {
     /// [selection](Registry::select). The registry is unchanged in that case.
     pub fn replace(&self, tool: impl Into<ToolEntry>) -> Result<Option<ToolEntry>, RegistryError> {
         let tool = tool.into();
-        self.change(|current| {
-            let is_old = |other: &&ToolEntry| other.source_name() == tool.source_name();
-            let old = current.iter().find(is_old).cloned();
-            let kept = current.iter().filter(|other| !is_old(other)).cloned();
-            (kept.chain([tool.clone()]).collect(), old)
-        })
+        let old = |current: &Snapshot| current.get_by_source(tool.source_name()).cloned();
+        let mut removed = self.change(
+            |current| old(current).into_iter().collect(),
+            std::slice::from_ref(&tool),
+        )?;
+        Ok(removed.pop())
     }
 
     /// Removes a tool and returns it, if the registry has it.
@@ -245,9 +245,9 @@ impl Registry {
     ///
     /// Returns an error if the registry is a [selection](Registry::select).
     pub fn remove(&self, name: &str) -> Result<Option<ToolEntry>, RegistryError> {
-        let name = self.get(name).map(|tool| tool.name.clone());
-        let removed = self.remove_where(|tool| name.as_ref() == Some(&tool.name));
-        removed.map(|mut tools| tools.pop())
+        let named = |current: &Snapshot| current.get(name).cloned();
+        let mut removed = self.change(|current| named(current).into_iter().collect(), &[])?;
+        Ok(removed.pop())
     }
 
     /// Removes tools and adds others, in one step: no call and no listing sees a state in between.
@@ -286,38 +286,28 @@ impl Registry {
         added: impl IntoIterator<Item = ToolEntry>,
     ) -> Result<(), RegistryError> {
         let added: Vec<_> = added.into_iter().collect();
-        self.change(|current| {
-            let is_removed = |tool: &ToolEntry| removed.iter().any(|other| other.has_body_of(tool));
-            let kept = current.iter().filter(|tool| !is_removed(tool)).cloned();
-            // Cloned, so that rejected tools are dropped outside the lock.
-            (kept.chain(added.iter().cloned()).collect(), ())
-        })
+        let is_removed = |tool: &ToolEntry| removed.iter().any(|other| other.has_body_of(tool));
+        self.change(|current| current.tools_where(is_removed), &added)?;
+        Ok(())
     }
 
-    fn remove_where(
+    /// Removes tools of the snapshot and adds others, unless the new tools are invalid or this is a selection.
+    /// Returns the removed tools. The caller keeps those to add, so that rejected ones are dropped outside the lock:
+    /// dropping a tool may run code that changes this registry.
+    fn change(
         &self,
-        is_removed: impl Fn(&ToolEntry) -> bool,
+        removed: impl FnOnce(&Snapshot) -> Vec<ToolEntry>,
+        added: &[ToolEntry],
     ) -> Result<Vec<ToolEntry>, RegistryError> {
-        self.change(|current| {
-            let (removed, kept) = current.iter().cloned().partition(|tool| is_removed(tool));
-            (kept, removed)
-        })
-    }
-
-    /// Replaces the snapshot, unless the new tools are invalid or this is a selection.
-    fn change<T>(
-        &self,
-        next: impl FnOnce(&[ToolEntry]) -> (Vec<ToolEntry>, T),
-    ) -> Result<T, RegistryError> {
         if self.0.selection.is_some() {
             return Err(RegistryError::of_selection());
         }
         let guard = self.0.lock();
         let current = self.0.current.load();
-        let (tools, value) = next(&current.tools);
-        let snapshot = Snapshot::new(tools, current.hosted.clone(), Some(&self.0.policy))?;
+        let removed = removed(&current);
+        let snapshot = current.changed(&removed, added, &self.0.policy)?;
         self.publish(guard, current, snapshot);
-        Ok(value)
+        Ok(removed)
     }
 
     /// Replaces the snapshot, then tells selections and listeners.
@@ -329,7 +319,7 @@ impl Registry {
     ) {
         let listeners = self.0.listeners.get();
         if let Some(listeners) = listeners {
-            listeners.queue(&current.tools, &snapshot.tools);
+            listeners.queue(&current, &snapshot);
         }
         self.0.current.store(Arc::new(snapshot));
         let selections: Vec<_> = guard.iter().filter_map(Weak::upgrade).collect();
@@ -422,8 +412,12 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn groups(&self) -> Vec<String> {
-        let tools = &self.0.current.load().tools;
-        let groups: BTreeSet<_> = tools.iter().filter_map(ToolEntry::group).collect();
+        let current = self.0.current.load();
+        let groups: BTreeSet<_> = current
+            .tools()
+            .iter()
+            .filter_map(ToolEntry::group)
+            .collect();
         groups.into_iter().map(str::to_owned).collect()
     }
 
@@ -531,7 +525,10 @@ impl Registry {
     ///
     /// Returns an error if the registry is a [selection](Registry::select).
     pub fn remove_group(&self, name: &str) -> Result<Vec<ToolEntry>, RegistryError> {
-        self.remove_where(|tool| tool.group() == Some(name))
+        self.change(
+            |current| current.tools_where(|tool| tool.group() == Some(name)),
+            &[],
+        )
     }
 
     /// Returns the [hosted tools](HostedTool), in the order they were added.
@@ -653,8 +650,8 @@ impl Registry {
         dialect: &(impl Dialect + ?Sized),
         snapshot: &'s Snapshot,
     ) -> Cow<'s, [ToolEntry]> {
-        let mut tools = Cow::Borrowed(&*snapshot.tools);
-        if snapshot.has_deferred && dialect.deferral() == Deferral::Emulated {
+        let mut tools = Cow::Borrowed(snapshot.tools());
+        if snapshot.has_deferred() && dialect.deferral() == Deferral::Emulated {
             tools = Cow::Owned(snapshot.listed());
         }
         // A truncated result does not match its schema.

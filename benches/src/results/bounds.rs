@@ -236,6 +236,20 @@ fn rows(data: &Data) -> Vec<Row> {
         measured::look_up(data),
     );
     add(
+        "replace",
+        "registry: instructions of replacing one of 10,000 tools",
+        "≤ 60,000",
+        AtMost(60_000.0),
+        measured::replace(data),
+    );
+    add(
+        "add",
+        "registry: 10,000 tools added one by one",
+        "≤ 3 × a registry built of them",
+        AtMost(3.0),
+        measured::add(data),
+    );
+    add(
         "render",
         "registry: list at 10, 1,000, 10,000 tools",
         "ns per tool",

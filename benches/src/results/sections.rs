@@ -139,9 +139,12 @@ fn requests(data: &Data, out: &mut String) {
 
 fn registry(data: &Data, out: &mut String) {
     let mut grid = Grid::new(["instructions", "ns", "allocations"]);
-    for what in ["start", "look up", "render"] {
+    for what in ["start", "look up", "add", "replace", "render"] {
         for size in [10, 1000, 10_000] {
             let case = format!("{what} {size}");
+            if get(&data.instructions, OURS, &case).is_none() {
+                continue;
+            }
             grid.row(
                 format!("{what}, {size} tools"),
                 [
@@ -154,7 +157,7 @@ fn registry(data: &Data, out: &mut String) {
     }
     grid.section(
         "A registry of many tools",
-        "tool-core alone; per tool, or per look-up. `render` writes MCP's format.",
+        "tool-core alone; per tool, or per look-up. `add` and `replace` change one tool at a time; `render` writes MCP's format.",
         out,
     );
 

@@ -97,7 +97,7 @@ pub(super) fn is_call_tool(tool: &ToolEntry) -> bool {
 #[cold]
 pub(super) fn resolve(snapshot: &Snapshot, call: &mut ToolCall) -> Option<ToolEntry> {
     if call.name == CALL_TOOL
-        && snapshot.has_deferred
+        && snapshot.has_deferred()
         && !call.is_truncated
         && let Some((name, arguments)) = inner(&call.arguments)
     {

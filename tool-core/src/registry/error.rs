@@ -5,6 +5,7 @@ use std::fmt;
 use crate::provider::rules::BrokenRule;
 use crate::runtime::HAS_CLOCK;
 use crate::spec::{Location, ToolSpec};
+use crate::tool::ToolEntry;
 
 /// Why a registry could not be built or changed: several tools have the same name, a tool needs
 /// something that the registry does not have, the tools together exceed a limit of a provider
@@ -74,7 +75,19 @@ impl RegistryError {
 #[derive(Clone, Debug)]
 pub(super) struct Duplicate {
     pub(super) name: String,
-    pub(super) locations: Vec<Location>,
+    locations: Vec<Location>,
+}
+
+impl Duplicate {
+    pub(super) fn new<'t>(name: &str, tools: impl IntoIterator<Item = &'t ToolEntry>) -> Duplicate {
+        let mut locations: Vec<_> = tools.into_iter().map(|tool| tool.location).collect();
+        // The order of linked tools differs between builds.
+        locations.sort_unstable_by_key(|location| (location.file, location.line));
+        Duplicate {
+            name: name.to_owned(),
+            locations,
+        }
+    }
 }
 
 /// A problem of one tool.

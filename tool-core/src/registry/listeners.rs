@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use super::snapshot::Snapshot;
 use super::{Inner, Registry};
 use crate::call::boundary::catch;
 use crate::tool::ToolEntry;
@@ -95,12 +96,12 @@ impl Listeners {
     }
 
     /// Queues a change, while the registry is locked.
-    pub(super) fn queue(&self, old: &[ToolEntry], new: &[ToolEntry]) {
+    pub(super) fn queue(&self, old: &Snapshot, new: &Snapshot) {
         let mut state = self.lock();
         if state.listeners.is_empty() {
             return;
         }
-        let change = RegistryChange::between(old, new);
+        let change = RegistryChange::between(&old.unshared(new), &new.unshared(old));
         if !change.is_empty() {
             let end = state.next_key;
             state.queue.push_back(Event { change, end });

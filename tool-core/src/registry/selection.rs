@@ -56,7 +56,7 @@ impl Registry {
         loop {
             let all = source.0.current.load_full();
             // Outside the lock, because the closure may run any code.
-            let tools = all.tools.iter();
+            let tools = all.tools().iter();
             let tools = tools.filter(|tool| catch(|| is_selected(tool)).unwrap_or(false));
             let tools: Vec<_> = tools.cloned().collect();
             let guard = self.0.lock();

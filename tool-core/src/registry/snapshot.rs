@@ -1,15 +1,14 @@
 //! [`Snapshot`]: the tools of a registry at one moment.
 
 use std::any::TypeId;
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use super::deferred::{self, RESERVED};
 use super::error::{Duplicate, ProblemKind, RegistryError};
-use super::name_hash::NameHash;
 use super::policy::Policy;
 use super::search::SearchIndex;
+use super::table::Table;
 use crate::call::context::{CallContext, near_miss};
 use crate::call::error::ToolError;
 use crate::provider::hosted_tool::HostedTool;
@@ -19,12 +18,13 @@ use crate::tool::{Invoke, ToolEntry};
 
 #[derive(Clone, Default)]
 pub(super) struct Snapshot {
-    /// Sorted by name.
-    pub(super) tools: Vec<ToolEntry>,
-    /// Indices of the tools, by name and by the name under which another server lists them.
-    indices: HashMap<Cow<'static, str>, usize, NameHash>,
+    table: Table,
+    /// Sorted by name. Created with the first listing after a change, and shared with snapshots of the same tools.
+    tools: Arc<OnceLock<Vec<ToolEntry>>>,
+    /// Tools by the name under which another server lists them.
+    by_source: Arc<HashMap<String, ToolEntry>>,
     pub(super) hosted: Vec<HostedTool>,
-    pub(super) has_deferred: bool,
+    deferred: usize,
     /// Created with the first search. Shared with snapshots of the same tools.
     index: Arc<OnceLock<SearchIndex>>,
 }
@@ -41,49 +41,20 @@ impl Snapshot {
         for tool in &tools {
             check_tool(tool, policy, &mut error);
         }
-        let mut by_name: BTreeMap<Cow<'static, str>, Vec<ToolEntry>> = BTreeMap::new();
-        let tools = with_distinct_names(tools);
-        let tools = match policy {
-            Some(policy) => defer(tools, policy),
-            None => tools,
-        };
-        let has_deferred = tools.iter().any(ToolEntry::is_deferred);
-        if has_deferred {
+        let mut tools = with_distinct_names(tools);
+        if let Some(policy) = policy {
+            tools = tools.into_iter().map(|tool| defer(tool, policy)).collect();
+        }
+        if tools.iter().any(ToolEntry::is_deferred) {
             check_reserved_names(&tools, &mut error);
         }
-        let has_sources = tools.iter().any(|tool| tool.source().is_some());
-        for tool in tools {
-            by_name.entry(tool.name.clone()).or_default().push(tool);
+        let tools = sorted(tools);
+        error.duplicates = duplicates(&tools);
+        if !error.duplicates.is_empty() {
+            return Err(error);
         }
-        let mut by_source: BTreeMap<String, Vec<ToolEntry>> = BTreeMap::new();
-        if has_sources {
-            for tool in by_name.values().flatten() {
-                let name = tool.source_name().to_owned();
-                by_source.entry(name).or_default().push(tool.clone());
-            }
-        }
-        // Two tools that a client would see under one name.
-        let is_reported = |name: &str| by_name.get(name).is_some_and(|tools| tools.len() > 1);
-        by_source.retain(|name, tools| tools.len() > 1 && !is_reported(name));
-        let by_source = by_source.iter().map(|(name, tools)| (&**name, tools));
-        let by_name_or_source = by_name.iter().map(|(name, tools)| (&**name, tools));
-        let duplicates = by_name_or_source.chain(by_source);
-        let duplicates = duplicates.filter(|(_, tools)| tools.len() > 1);
-        error.duplicates = duplicates
-            .map(|(name, tools)| {
-                let mut locations: Vec<_> = tools.iter().map(|tool| tool.location).collect();
-                // The order of linked tools differs between builds.
-                locations.sort_unstable_by_key(|location| (location.file, location.line));
-                Duplicate {
-                    name: name.to_string(),
-                    locations,
-                }
-            })
-            .collect();
-        let snapshot = Snapshot::of_valid(by_name.into_values().flatten().collect(), hosted);
-        if error.duplicates.is_empty() {
-            error.broken = broken_target_rules(&snapshot);
-        }
+        let snapshot = Snapshot::of_valid(tools, hosted);
+        error.broken = broken_target_rules(&snapshot);
         if error.is_empty() {
             Ok(snapshot)
         } else {
@@ -93,42 +64,135 @@ impl Snapshot {
 
     /// Creates a snapshot of tools that are valid together, sorted by name. Some of the tools of a snapshot are.
     pub(super) fn of_valid(tools: Vec<ToolEntry>, hosted: Vec<HostedTool>) -> Snapshot {
-        let names = tools.iter().map(|tool| tool.name.clone());
-        let mut indices: HashMap<_, _, _> = names.zip(0..).collect();
-        for (at, tool) in tools.iter().enumerate() {
+        let mut by_source = HashMap::new();
+        for tool in &tools {
             if let Some(source) = tool.source() {
-                indices.entry(source.name.clone().into()).or_insert(at);
+                let name = source.name.clone();
+                by_source.entry(name).or_insert_with(|| tool.clone());
             }
         }
         Snapshot {
-            has_deferred: tools.iter().any(ToolEntry::is_deferred),
-            tools,
-            indices,
+            table: Table::new(tools.iter()),
+            deferred: tools.iter().filter(|tool| tool.is_deferred()).count(),
+            tools: Arc::new(tools.into()),
+            by_source: Arc::new(by_source),
             hosted,
             index: Arc::default(),
         }
     }
 
+    /// Creates the snapshot without some of its tools, and with others.
+    pub(super) fn changed(
+        &self,
+        removed: &[ToolEntry],
+        added: &[ToolEntry],
+        policy: &Policy,
+    ) -> Result<Snapshot, RegistryError> {
+        if let Some(snapshot) = self.quickly_changed(removed, added, policy) {
+            return Ok(snapshot);
+        }
+        let removed: HashSet<_> = removed.iter().map(|tool| &*tool.name).collect();
+        let kept = self
+            .tools()
+            .iter()
+            .filter(|tool| !removed.contains(&*tool.name));
+        let tools = kept.chain(added).cloned().collect();
+        Snapshot::new(tools, self.hosted.clone(), Some(policy))
+    }
+
+    /// Creates the same snapshot as [`new`](Self::new) at the cost of the changed tools alone, if they are few and
+    /// valid, and need not be compared with all others.
+    fn quickly_changed(
+        &self,
+        removed: &[ToolEntry],
+        added: &[ToolEntry],
+        policy: &Policy,
+    ) -> Option<Snapshot> {
+        let is_large = (removed.len() + added.len()) * 8 > self.len();
+        let has_sources =
+            !self.by_source.is_empty() || added.iter().any(|tool| tool.source().is_some());
+        if is_large || has_sources || Target::ALL.into_iter().any(Target::is_enabled) {
+            return None;
+        }
+        let mut table = self.table.clone();
+        let mut deferred = self.deferred;
+        for tool in removed {
+            let tool = table.remove(&tool.name)?;
+            deferred -= usize::from(tool.is_deferred());
+        }
+        let mut error = RegistryError::default();
+        for tool in added {
+            check_tool(tool, Some(policy), &mut error);
+            let tool = defer(tool.clone(), policy);
+            deferred += usize::from(tool.is_deferred());
+            table.insert(tool).ok()?;
+        }
+        let has_reserved = RESERVED.iter().any(|name| table.get(name).is_some());
+        if !error.is_empty() || deferred > 0 && has_reserved {
+            return None;
+        }
+        Some(Snapshot {
+            table,
+            tools: Arc::default(),
+            by_source: Arc::clone(&self.by_source),
+            hosted: self.hosted.clone(),
+            deferred,
+            index: Arc::default(),
+        })
+    }
+
+    /// Returns the tools, sorted by name.
+    pub(super) fn tools(&self) -> &[ToolEntry] {
+        self.tools.get_or_init(|| self.tools_where(|_| true))
+    }
+
+    /// Returns some of the tools, sorted by name.
+    pub(super) fn tools_where(&self, is_included: impl Fn(&ToolEntry) -> bool) -> Vec<ToolEntry> {
+        let tools = self.table.iter().filter(|tool| is_included(tool));
+        sorted(tools.cloned().collect())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(super) fn has_deferred(&self) -> bool {
+        self.deferred > 0
+    }
+
     #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&ToolEntry> {
-        self.indices.get(name).map(|&index| &self.tools[index])
+        let tool = self.table.get(name);
+        tool.or_else(|| self.by_source.get(name))
+    }
+
+    /// Returns the tool that another server lists under this name, or that has it here and comes from no server.
+    pub(super) fn get_by_source(&self, name: &str) -> Option<&ToolEntry> {
+        let own = || self.table.get(name).filter(|tool| tool.source().is_none());
+        self.by_source.get(name).or_else(own)
+    }
+
+    /// Returns the tools that the other snapshot may lack, sorted by name. Of two snapshots of which one is a
+    /// change of the other they are few.
+    pub(super) fn unshared(&self, other: &Snapshot) -> Vec<ToolEntry> {
+        sorted(self.table.unshared(&other.table).cloned().collect())
     }
 
     pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.tools.iter().map(|tool| &*tool.name)
+        self.tools().iter().map(|tool| &*tool.name)
     }
 
     /// Returns the tools of a request to a provider that can't search: those that are not deferred, and
     /// the two that find and call the others.
     pub(super) fn listed(&self) -> Vec<ToolEntry> {
-        let tools = self.tools.iter().filter(|tool| !tool.is_deferred());
-        let more = self.has_deferred.then(deferred::entries);
+        let tools = self.tools().iter().filter(|tool| !tool.is_deferred());
+        let more = self.has_deferred().then(deferred::entries);
         tools.cloned().chain(more.into_iter().flatten()).collect()
     }
 
     /// Returns the tool with this name that finds or calls deferred ones.
     pub(super) fn built_in(&self, name: &str) -> Option<ToolEntry> {
-        let mut entries = self.has_deferred.then(deferred::entries)?.into_iter();
+        let mut entries = self.has_deferred().then(deferred::entries)?.into_iter();
         entries.find(|tool| tool.name == name)
     }
 
@@ -139,43 +203,62 @@ impl Snapshot {
         limit: usize,
         is_included: impl Fn(&ToolEntry) -> bool,
     ) -> Vec<&ToolEntry> {
-        let index = self.index.get_or_init(|| SearchIndex::new(&self.tools));
-        let found = index.search(query, limit, |tool| is_included(&self.tools[tool]));
-        found.into_iter().map(|tool| &self.tools[tool]).collect()
+        let tools = self.tools();
+        let index = self.index.get_or_init(|| SearchIndex::new(tools));
+        let found = index.search(query, limit, |tool| is_included(&tools[tool]));
+        found.into_iter().map(|tool| &tools[tool]).collect()
     }
 
     /// Returns the error for a call of a tool that does not exist. It suggests none of the deferred tools:
     /// a model could list them by guessing names.
     #[cold]
     pub(super) fn unknown_tool(&self, name: &str) -> ToolError {
-        let listed: Vec<_> = self
-            .tools
-            .iter()
-            .filter(|tool| !tool.is_deferred())
-            .collect();
+        let listed = self.tools().iter().filter(|tool| !tool.is_deferred());
+        let listed: Vec<_> = listed.collect();
         let names = listed.iter().map(|tool| &*tool.name);
-        ToolError::unknown_tool(name, names, self.has_deferred)
+        ToolError::unknown_tool(name, names, self.has_deferred())
     }
 }
 
-/// Defers the tools that the policy defers, and describes their groups.
-fn defer(tools: Vec<ToolEntry>, policy: &Policy) -> Vec<ToolEntry> {
-    if policy.defer.is_empty() && policy.group_descriptions.is_empty() {
-        return tools;
-    }
-    let defer = |tool: ToolEntry| {
-        let is_deferred = policy.defer.iter().any(|defers| defers(&tool));
-        let tool = if is_deferred { tool.deferred() } else { tool };
-        let mut descriptions = policy.group_descriptions.iter().rev();
-        let description = descriptions.find(|(group, _)| tool.group() == Some(group));
-        match description {
-            Some((_, text)) if tool.group_description() != Some(text) => {
-                tool.with_group_description(Arc::clone(text))
-            }
-            _ => tool,
+fn sorted(mut tools: Vec<ToolEntry>) -> Vec<ToolEntry> {
+    tools.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    tools
+}
+
+/// Returns the names that more than one tool has. The tools are sorted by name.
+fn duplicates(tools: &[ToolEntry]) -> Vec<Duplicate> {
+    let by_name = tools.chunk_by(|one, other| one.name == other.name);
+    let by_name = by_name.filter(|tools| tools.len() > 1);
+    let mut duplicates: Vec<_> = by_name
+        .map(|tools| Duplicate::new(&tools[0].name, tools))
+        .collect();
+    if tools.iter().any(|tool| tool.source().is_some()) {
+        // Two tools that a client would see under one name.
+        let mut by_source: BTreeMap<&str, Vec<&ToolEntry>> = BTreeMap::new();
+        for tool in tools {
+            by_source.entry(tool.source_name()).or_default().push(tool);
         }
-    };
-    tools.into_iter().map(defer).collect()
+        for (name, tools) in by_source {
+            if tools.len() > 1 && !duplicates.iter().any(|duplicate| duplicate.name == name) {
+                duplicates.push(Duplicate::new(name, tools));
+            }
+        }
+    }
+    duplicates
+}
+
+/// Returns the tool as the policy defers it and describes its group.
+fn defer(tool: ToolEntry, policy: &Policy) -> ToolEntry {
+    let is_deferred = policy.defer.iter().any(|defers| defers(&tool));
+    let tool = if is_deferred { tool.deferred() } else { tool };
+    let mut descriptions = policy.group_descriptions.iter().rev();
+    let description = descriptions.find(|(group, _)| tool.group() == Some(group));
+    match description {
+        Some((_, text)) if tool.group_description() != Some(text) => {
+            tool.with_group_description(Arc::clone(text))
+        }
+        _ => tool,
+    }
 }
 
 /// Adds the tools that have the names of those that find deferred tools.
@@ -262,15 +345,15 @@ fn check_tool(tool: &ToolEntry, policy: Option<&Policy>, error: &mut RegistryErr
 /// Returns the rules of this build's targets that the tools together break. An empty registry
 /// breaks none, because tools may be added before it is rendered.
 fn broken_target_rules(snapshot: &Snapshot) -> Vec<BrokenRule> {
-    let is_empty = snapshot.tools.is_empty();
+    let is_empty = snapshot.len() == 0;
     let targets = Target::ALL.into_iter();
     let targets = targets.filter(|target| target.is_enabled() && !is_empty);
     let broken = targets.flat_map(|target| {
         // Anthropic limits strict tools, and is sent deferred ones too.
-        if snapshot.has_deferred && target != Target::AnthropicStrict {
+        if snapshot.has_deferred() && target != Target::AnthropicStrict {
             broken(target, &snapshot.listed())
         } else {
-            broken(target, &snapshot.tools)
+            broken(target, snapshot.tools())
         }
     });
     broken.collect()

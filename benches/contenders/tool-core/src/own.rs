@@ -28,6 +28,9 @@ pub const CASES: &[&str] = &[
     "look up 10000",
     "request 10",
     "request 1000",
+    "add 10000",
+    "replace 10",
+    "replace 10000",
     "render 10",
     "render 1000",
     "render 10000",
@@ -49,6 +52,26 @@ pub fn work(case: &str) -> Work {
             Work::new(size, move || {
                 for name in &names {
                     black_box(registry.get(name)).expect("a known tool");
+                }
+            })
+        }
+        ("add", Ok(size)) => {
+            let tools = many::tools(size);
+            Work::new(size, move || {
+                let registry = Registry::new();
+                for tool in &tools {
+                    registry.add([tool.clone()]).expect("unique names");
+                }
+                black_box(registry);
+            })
+        }
+        ("replace", Ok(size)) => {
+            let registry = many::registry(size);
+            let tools = many::tools(size);
+            Work::new(size, move || {
+                for tool in &tools {
+                    let old = registry.replace(tool.clone());
+                    black_box(old).expect("a known tool");
                 }
             })
         }

@@ -163,6 +163,28 @@ pub fn look_up(data: &Data) -> Vec<Figure> {
     vec![or_missing("look-up", instructions())]
 }
 
+/// A change of one tool among 10,000.
+pub fn replace(data: &Data) -> Vec<Figure> {
+    let at = |size| get(&data.instructions, OURS, &format!("replace {size}"));
+    let figures = || {
+        let (few, many) = (at(10)?, at(10_000)?);
+        Some(figure(many, format!("{many:.0}; {few:.0} in 10 tools")))
+    };
+    vec![or_missing("replace", figures())]
+}
+
+/// Tools that are added one by one, beside a registry that is built from all.
+pub fn add(data: &Data) -> Vec<Figure> {
+    let at = |what| get(&data.instructions, OURS, &format!("{what} 10000"));
+    let figures = || {
+        let (added, built) = (at("add")?, at("start")?);
+        let ratio = added / built;
+        let text = format!("{ratio:.1}: {added:.0} instructions a tool");
+        Some(figure(ratio, text))
+    };
+    vec![or_missing("add", figures())]
+}
+
 pub fn build_cost(data: &Data, mode: &str) -> Vec<Figure> {
     let at = |count| {
         let ours = data.milliseconds(OURS, mode, count)?;
