@@ -99,16 +99,9 @@ impl Input {
         tool: &ToolSpec,
         decode: impl FnOnce(&Input) -> Option<ArgumentError>,
     ) -> Result<(), ArgumentError> {
-        if !tool.is_dynamic() {
-            let schema = Schema::object(self.parameters);
-            let normalised = normalise(&schema, &self.text, self.options)?;
-            // Without the text, decoding takes the slow path, which uses the normalised text.
-            self.text.clear();
-            // Not an assignment: a second place that drops a lock would keep the first, which every
-            // call runs, from being inlined.
-            self.normalised.take();
-            let _ = self.normalised.set(Box::new(normalised));
-        }
+        // Not an assignment: a second place that drops a lock would keep the first, which every call runs, from
+        // being inlined.
+        self.normalised.take();
         self.is_dry_run = true;
         let end = decode(self);
         self.is_dry_run = false;
@@ -149,6 +142,14 @@ impl Input {
         self.normalised
             .get()
             .map_or(&*self.text, |normalised| &normalised.text)
+    }
+
+    /// Returns what [`normalised_text`](Self::normalised_text) does, which is gone then.
+    pub(crate) fn take_normalised_text(&mut self) -> String {
+        match self.normalised.take() {
+            Some(normalised) => normalised.text,
+            None => std::mem::take(&mut self.text),
+        }
     }
 
     /// Marks the call as finished. Returns the values that were converted.
@@ -224,10 +225,38 @@ impl Input {
 
     /// Decodes each parameter into its slot. Returns all violations.
     pub fn read<'a>(&'a self, slots: &mut [&mut dyn DecodeSlot<'a>]) -> Result<(), ArgumentError> {
-        if decode_strict(&self.text, self.parameters, slots) {
-            Ok(())
-        } else {
-            self.decode_slow(slots)
+        match decode_strict(&self.text, self.parameters, slots) {
+            Some(is_normal) if self.is_dry_run => self.end_strict_dry_run(is_normal, slots),
+            Some(_) => Ok(()),
+            None => self.decode_slow(slots),
+        }
+    }
+
+    /// Ends a dry run after strict decoding.
+    #[cold]
+    fn end_strict_dry_run<'a>(
+        &'a self,
+        is_normal: bool,
+        slots: &mut [&mut dyn DecodeSlot<'a>],
+    ) -> Result<(), ArgumentError> {
+        if !is_normal {
+            return self.decode_slow(slots);
+        }
+        #[cfg(debug_assertions)]
+        self.assert_normalised();
+        Err(ArgumentError::DryRun)
+    }
+
+    /// Fails if normalised arguments differ from the text.
+    #[cfg(debug_assertions)]
+    fn assert_normalised(&self) {
+        let schema = Schema::object(self.parameters);
+        match normalise(&schema, &self.text, self.options) {
+            Ok(normalised) => assert_eq!(normalised.text, self.text),
+            Err(_) => panic!(
+                "strict decoding accepts what the schema rejects: {}",
+                self.text
+            ),
         }
     }
 

@@ -201,6 +201,13 @@ fn rows(data: &Data) -> Vec<Row> {
         measured::mistakes(data),
     );
     add(
+        "validate",
+        "instructions of validating a call without running it",
+        "≤ 0.9 × the call",
+        AtMost(0.9),
+        measured::validate(data),
+    );
+    add(
         "list",
         "listing 201 tools for a request, each dialect",
         "≥ 10 × faster than the fastest peer",

@@ -17,21 +17,23 @@ pub(crate) struct DecodeFailure {
     pub(crate) at: Range<usize>,
 }
 
-/// Decodes every member of the object in `text` into the slot of its property. Returns `false` if
-/// that fails, or if the arguments are not in the form that strict decoding can verify.
+/// Decodes every member of the object in `text` into the slot of its property. Returns `None` if
+/// that fails, or if the arguments are not in the form that strict decoding can verify. Otherwise returns
+/// `true` if it is certain that the text is what [`normalise`](crate::schema::validate::normalise) would return.
 #[inline]
 pub(crate) fn decode_strict<'a>(
     text: &'a str,
     properties: &'static [Property],
     slots: &mut [&mut dyn DecodeSlot<'a>],
-) -> bool {
+) -> Option<bool> {
     // A tool without parameters needs no reader.
     if properties.is_empty() && text == "{}" {
-        return true;
+        return Some(true);
     }
     let mut reader = Reader::new(text);
     reader.is_strict = true;
-    reader.object(properties, slots).is_ok() && reader.is_at_end()
+    let decoded = reader.object(properties, slots).is_ok() && reader.is_at_end();
+    decoded.then_some(reader.is_normal)
 }
 
 /// Decodes arguments that [`normalise`](crate::schema::validate::normalise) returned. The error is
@@ -165,6 +167,7 @@ impl<'de> Reader<'de> {
     #[inline(never)]
     fn null(&mut self, property: &'static Property, slot: &mut dyn DecodeSlot<'de>) -> Result<()> {
         if property.ignores_null() && self.cursor.eat_word("null") {
+            self.is_normal = false;
             self.absent(property, slot)
         } else if property.exact || !self.is_strict {
             self.decode(property, slot)
@@ -219,6 +222,7 @@ impl<'de> Reader<'de> {
     /// Decodes a value in the lax mode.
     fn lax<T>(&mut self, decode: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.is_strict = false;
+        self.is_normal = false;
         let value = decode(self)?;
         self.is_strict = true;
         Ok(value)
@@ -254,7 +258,10 @@ impl<'de> Reader<'de> {
         let default_json = match property.default_json() {
             Some(default) => default,
             None if property.required => return Err(ReadError::mismatch()),
-            None if property.nullable && !property.has_fallback => "null",
+            None if property.nullable && !property.has_fallback => {
+                self.is_normal = false;
+                "null"
+            }
             // The generated code uses a default for an empty slot.
             None => {
                 slot.reset();

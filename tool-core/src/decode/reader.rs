@@ -34,6 +34,8 @@ pub struct Reader<'de> {
     pub(super) depth: usize,
     /// `true` in the strict mode.
     pub(super) is_strict: bool,
+    /// `true` while normalised arguments are the text: nothing has a default, and no value has two spellings.
+    pub(super) is_normal: bool,
     /// `true` at the key of a map, where numbers and booleans are in quotes.
     is_key: bool,
     /// The tags of the enums around the next value, which is an object, beside its own members.
@@ -62,6 +64,7 @@ impl<'de> Reader<'de> {
             // The outermost value is a level, too.
             depth: DEPTH + 1,
             is_strict: false,
+            is_normal: true,
             is_key: false,
             tags: Vec::new(),
             around: Vec::new(),

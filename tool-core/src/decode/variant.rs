@@ -206,7 +206,11 @@ impl<'de> Reader<'de> {
                 self.end(end)?;
             }
             ([_, member], None) if member.required => return Err(ReadError::mismatch()),
-            (_, None) => self.end(End::Brace)?,
+            (properties, None) => {
+                // Its normalised form has `null`.
+                self.is_normal &= properties.len() < 2;
+                self.end(End::Brace)?;
+            }
             _ => return Err(ReadError::mismatch()),
         }
         Ok(Variant::new(number, branch))

@@ -171,7 +171,7 @@ pub(super) fn validate_call(
         // Context values may be missing: the call runs later, or elsewhere.
         let failure = match dry_run(tool, &mut input) {
             Ok(()) | Err(CallFailure::Arguments(ArgumentError::MissingContext(_))) => {
-                return Ok(input.normalised_text().to_owned());
+                return Ok(input.take_normalised_text());
             }
             Err(failure) => failure,
         };

@@ -163,6 +163,18 @@ pub fn look_up(data: &Data) -> Vec<Figure> {
     vec![or_missing("look-up", instructions())]
 }
 
+/// A call that is validated without running, beside one that runs.
+pub fn validate(data: &Data) -> Vec<Figure> {
+    let of = |shape| {
+        let at = |case: &str| get(&data.instructions, OURS, case);
+        let validated = at(&format!("validate {shape}"))?;
+        let ratio = validated / at(shape)?;
+        Some(figure(ratio, format!("{shape}: {ratio:.2} ({validated})")))
+    };
+    let shapes = ["flat", "nested"].into_iter();
+    shapes.map(|shape| or_missing(shape, of(shape))).collect()
+}
+
 /// A change of one tool among 10,000.
 pub fn replace(data: &Data) -> Vec<Figure> {
     let at = |size| get(&data.instructions, OURS, &format!("replace {size}"));

@@ -1,4 +1,4 @@
-//! Spellings and types that the shapes of all contenders lack.
+//! Spellings, types and uses that the shapes of all contenders lack.
 
 use std::hint::black_box;
 
@@ -56,6 +56,15 @@ pub fn constrained() -> Work {
     let arguments = format!(r#"{{"rule":{}}}"#, rule("Orders", &inner));
     let registry = Registry::builder().tools(tools![sort]).build();
     calls(registry.expect("one tool"), "sort", arguments)
+}
+
+/// Validates the call of another case without running it.
+pub fn validate(tool: &'static str, arguments: String) -> Work {
+    let registry = Registry::linked().expect("unique names");
+    Work::new(1, move || {
+        let call = ToolCall::new("call_1", tool, &*arguments);
+        black_box(registry.validate(&call)).expect("a valid call");
+    })
 }
 
 fn calls(registry: Registry, tool: &'static str, arguments: String) -> Work {
