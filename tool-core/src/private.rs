@@ -6,6 +6,7 @@ pub use core::{option::Option, option::Option::*, result::Result, result::Result
 pub use core::time::Duration;
 pub use serde::Deserialize;
 pub use std::borrow::Cow;
+pub use tool_core_macros::not_tools;
 
 pub use crate::args::{ArgumentError, Input};
 pub use crate::call::context::Need;
@@ -67,6 +68,7 @@ pub type OwnedArg<'de, T> = <T as BorrowArg>::Owned<'de>;
 
 /// Returns what the linker collects of a tool. Stops the build if a reference can't be resolved or the
 /// tool exceeds a provider limit. The generated code calls this, so that the error shows the tool.
+#[track_caller]
 pub const fn link<T: Tool>() -> LinkedTool {
     resolve(T::SOURCE.parameters, T::SOURCE.output_schema());
     provider_check::tool(T::SOURCE.name, T::SOURCE.parameters);
@@ -74,17 +76,20 @@ pub const fn link<T: Tool>() -> LinkedTool {
 }
 
 /// Returns the static entry of a tool. Stops the build like [`link`].
+#[track_caller]
 pub const fn entry<T: Tool>() -> &'static StaticTool {
     link::<T>();
     T::ENTRY
 }
 
 /// Stops the build if a provider rejects tools that programs call.
+#[track_caller]
 pub const fn check_programmatic(tool: &str) {
     provider_check::programmatic(tool);
 }
 
 /// Stops the build if the parameter of a free-form tool is not a string.
+#[track_caller]
 pub const fn check_freeform(schema: &Schema) {
     assert!(
         matches!(schema.kind, Kind::String(_)),
@@ -93,6 +98,7 @@ pub const fn check_freeform(schema: &Schema) {
 }
 
 /// Returns a grammar. Stops the build if it has no rule to start with.
+#[track_caller]
 pub const fn lark(rules: &'static str) -> &'static str {
     let bytes = rules.as_bytes();
     let (mut at, mut is_start) = (0, true);
@@ -173,6 +179,7 @@ pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) ->
 
 /// Returns the property of a parameter whose name and description are the same in JSON. Stops the
 /// build if it breaks a provider rule.
+#[track_caller]
 pub const fn parameter<T: ToolType + ?Sized>(
     tool: &'static str,
     name: &'static str,
@@ -195,12 +202,18 @@ pub const fn parameter<T: ToolType + ?Sized>(
     TypeCheck::<T>::parameter(tool, property)
 }
 
-/// Returns the property. Stops the build if its type breaks a provider rule.
-pub const fn checked<T: ToolType + ?Sized>(tool: &'static str, property: Property) -> Property {
-    TypeCheck::<T>::parameter(tool, property)
+/// Returns the property of a parameter. Stops the build if it breaks a provider rule.
+#[track_caller]
+pub const fn parameter_of<T: ToolType + ?Sized>(
+    tool: &'static str,
+    name: Text,
+    description: Text,
+) -> Property {
+    TypeCheck::<T>::parameter(tool, property_of::<T>(name, description))
 }
 
 /// Returns the property, whose schema is written as JSON. Stops the build if it breaks a provider rule.
+#[track_caller]
 pub const fn checked_schema(tool: &'static str, property: Property) -> Property {
     provider_check::parameter(tool, property)
 }

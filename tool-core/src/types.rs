@@ -50,7 +50,7 @@ mod time;
 
 use ::std::marker::PhantomData;
 
-use crate::schema::Schema;
+use crate::schema::{Schema, Text};
 
 /// A type that can be used in the signature of a tool.
 ///
@@ -100,7 +100,7 @@ use crate::schema::Schema;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used in the signature of a tool",
     label = "does not implement `ToolType`",
-    note = "for your own struct or enum, add `#[derive(tool_core::ToolType)]`",
+    note = "for your own struct or enum, add `#[derive(tool_core::ToolType)]`; if a tool returns it, `serde::Serialize` too",
     note = "for a type of another crate, enable the feature of `tool-core` named after that crate, wrap the type in your own struct, or use `serde_json::Value`",
     note = "for a value that the application provides, write `#[param(context)]`"
 )]
@@ -154,7 +154,7 @@ impl<T: ?Sized> NotExact for Exactness<T> {}
 
 /// A string whose form is described in words.
 const fn described_string(description: &'static str) -> Schema {
-    Schema::STRING.describe(crate::schema::Text::new(description))
+    Schema::STRING.describe(Text::new(description))
 }
 
 /// The months, as `chrono` and `time` write them.

@@ -44,26 +44,22 @@ const _: () = {
             },
             parameters: &{
                 let __tool_parameters = [
-                    __tool_core::checked::<
+                    __tool_core::parameter_of::<
                         str,
                     >(
                         "forecast",
-                        __tool_core::property_of::<
-                            str,
-                        >(
-                            __tool_core::text("city", ""),
-                            {
-                                const __TOOL_TEXT: &::core::primitive::str = const {
-                                    __tool_core::prose::checked(
-                                        __tool_core::prose::constant(CITY),
-                                    )
-                                };
-                                const __TOOL_JSON: &[::core::primitive::u8] = &__tool_core::prose::escape::<
-                                    { __tool_core::prose::escaped_length(__TOOL_TEXT) },
-                                >(__TOOL_TEXT);
-                                __tool_core::prose::text(__TOOL_TEXT, __TOOL_JSON)
-                            },
-                        ),
+                        __tool_core::text("city", ""),
+                        {
+                            const __TOOL_TEXT: &::core::primitive::str = const {
+                                __tool_core::prose::checked(
+                                    __tool_core::prose::constant(CITY),
+                                )
+                            };
+                            const __TOOL_JSON: &[::core::primitive::u8] = &__tool_core::prose::escape::<
+                                { __tool_core::prose::escaped_length(__TOOL_TEXT) },
+                            >(__TOOL_TEXT);
+                            __tool_core::prose::text(__TOOL_TEXT, __TOOL_JSON)
+                        },
                     ),
                 ];
                 __tool_parameters
@@ -225,7 +221,10 @@ const _: () = {
                                     ),
                                     const {
                                         __tool_core::constrain::narrow(
-                                            __tool_core::parameter::<Vec<T::Key>>("set", "keys", ""),
+                                            {
+                                                let _ = <Vec<T::Key> as __tool_core::ToolType>::SCHEMA;
+                                                __tool_core::parameter::<Vec<T::Key>>("set", "keys", "")
+                                            },
                                             __tool_core::constrain::inner(const {
                                                 &__tool_core::constrain::as_nullable_as(
                                                     <Vec<T::Key> as __tool_core::ToolType>::SCHEMA,
@@ -234,6 +233,7 @@ const _: () = {
                                                             __tool_core::constrain::inner(
                                                                 <Vec<T::Key> as __tool_core::ToolType>::SCHEMA,
                                                             ),
+                                                            "keys",
                                                             1usize,
                                                             ::core::primitive::usize::MAX,
                                                         )
@@ -297,6 +297,7 @@ const _: () = {
                                     __tool_core::constrain::inner(
                                         <u8 as __tool_core::ToolType>::SCHEMA,
                                     ),
+                                    "degrees",
                                     __tool_core::Some(1i128),
                                     __tool_core::Some(3i128),
                                 )

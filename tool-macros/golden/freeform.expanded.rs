@@ -168,6 +168,7 @@ const _: () = {
                     __tool_core::constrain::inner(
                         <String as __tool_core::ToolType>::SCHEMA,
                     ),
+                    "sql",
                     0usize,
                     400usize,
                 )

@@ -33,7 +33,12 @@ const _: () = {
             parameters: &{
                 let __tool_parameters = [
                     __tool_core::parameter::<str>("web_search", "query", ""),
-                    const { __tool_core::parameter::<Page>("web_search", "page", "") },
+                    const {
+                        {
+                            let _ = <Page as __tool_core::ToolType>::SCHEMA;
+                            __tool_core::parameter::<Page>("web_search", "page", "")
+                        }
+                    },
                 ];
                 __tool_parameters
             },

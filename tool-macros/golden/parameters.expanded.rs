@@ -61,26 +61,22 @@ const _: () = {
                     ),
                     __tool_core::parameter::<[Vec<u8>]>("parameters", "items", ""),
                     __tool_core::default(
-                        __tool_core::checked::<
+                        __tool_core::parameter_of::<
                             i64,
                         >(
                             "parameters",
-                            __tool_core::property_of::<
-                                i64,
-                            >(
-                                __tool_core::text("number", ""),
-                                __tool_core::text(
-                                    "With \"quotes\".",
-                                    "With \\\"quotes\\\".",
-                                ),
-                            ),
+                            __tool_core::text("number", ""),
+                            __tool_core::text("With \"quotes\".", "With \\\"quotes\\\"."),
                         ),
                         "-5",
                     ),
                     __tool_core::parameter::<Vec<String>>("parameters", "unset", "")
                         .optional(),
                     const {
-                        __tool_core::parameter::<Kind<'_>>("parameters", "type", "")
+                        {
+                            let _ = <Kind<'_> as __tool_core::ToolType>::SCHEMA;
+                            __tool_core::parameter::<Kind<'_>>("parameters", "type", "")
+                        }
                     },
                     #[cfg(unix)]
                     __tool_core::parameter::<bool>("parameters", "conditional", ""),
@@ -153,8 +149,9 @@ const _: () = {
     }
     const _: () = __tool_core::examples::fits(
         <i64 as __tool_core::ToolType>::SCHEMA,
+        "number",
+        "default",
         &__tool_core::Literal::Number("-5", -5f64),
-        "the default -5 does not match the schema of `number`; write a value that does",
     );
     #[used]
     #[unsafe(link_section = __tool_core::link_section!())]

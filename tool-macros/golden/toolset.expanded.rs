@@ -57,7 +57,10 @@ const _: () = {
                     let __tool_parameters = [
                         __tool_core::parameter::<i32>("set", "degrees", ""),
                         const {
-                            __tool_core::parameter::<Option<Home>>("set", "like", "")
+                            {
+                                let _ = <Option<Home> as __tool_core::ToolType>::SCHEMA;
+                                __tool_core::parameter::<Option<Home>>("set", "like", "")
+                            }
                         },
                     ];
                     __tool_parameters

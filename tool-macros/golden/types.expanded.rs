@@ -34,7 +34,10 @@ const _: () = {
                                 i32,
                             >("seaLevel", "Metres above the sea.")
                                 .optional(),
-                            __tool_core::property::<Option<T>>("name", ""),
+                            {
+                                let _ = <Option<T> as __tool_core::ToolType>::SCHEMA;
+                                __tool_core::property::<Option<T>>("name", "")
+                            },
                         ]
                     },
                     false,

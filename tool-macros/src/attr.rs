@@ -9,4 +9,4 @@ mod quick;
 pub(crate) use block::{Block, Member};
 pub(crate) use function::{Function, with_self_replaced};
 pub(crate) use keys::{Keys, TextOrConstant};
-pub(crate) use parameter::{ParameterKind, is_conditional};
+pub(crate) use parameter::{Parameter, ParameterKind, is_conditional};

@@ -1,10 +1,12 @@
 //! The rules for tools, toolsets and types, one function for each rule.
 
+mod plain;
+
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, GenericArgument, GenericParam, PathArguments, Type};
 
-use crate::attr::{Block, Function, Member, ParameterKind, is_conditional};
+use crate::attr::{Block, Function, Member, Parameter, ParameterKind, is_conditional};
 use crate::model::constraints::Constraints;
 use crate::model::data::{Data, Shape, Tagging};
 use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
@@ -14,9 +16,19 @@ use crate::util::grammar::{case_error, key_error, tool_name_error};
 use crate::util::json::Json;
 use crate::util::literal::{Literal, Text};
 use crate::util::names::{is_one_of, plain};
+use crate::util::tokens::Ends;
 
 /// Checks a function and its tool.
 pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
+    // A method has another error.
+    if !function.has_body() && !function.is_method() {
+        errors.at(
+            &function.ident,
+            "a tool requires a body; move `#[tool]` to the function that has one; for a trait, that is in \
+             an `impl` block with `#[toolset]`",
+        );
+    }
+    misplaced_param(function, errors);
     qualifiers(function, errors);
     generics(function, errors);
     parameter_forms(function, tool.owner.as_ref(), errors);
@@ -77,6 +89,26 @@ fn examples(tool: &Tool, errors: &mut Errors) {
                 errors.at(&example.literal, message);
             }
         }
+    }
+}
+
+fn misplaced_param(function: &Function, errors: &mut Errors) {
+    let is_param = |attr: &&Attribute| attr.path().is_ident("param");
+    for attr in function.attrs.iter().filter(is_param) {
+        let named = |parameter: &Parameter| match &parameter.kind {
+            ParameterKind::Named(ident, _) => Some(plain(ident)),
+            _ => None,
+        };
+        let first = function.parameters.iter().find_map(named);
+        errors.at(
+            attr,
+            format!(
+                "`#[param]` belongs to a parameter, not to the function; move it into the \
+                 parentheses: `fn {}(#[param(…)] {}: …)`",
+                function.ident,
+                first.as_deref().unwrap_or("name"),
+            ),
+        );
     }
 }
 
@@ -171,10 +203,15 @@ fn types(tool: &Tool, errors: &mut Errors) {
         // The type decodes the value even if another one describes it.
         unsupported(parameter.passing.inner(), errors);
         let default = match &parameter.when_absent {
-            WhenAbsent::Literal(literal, span) => Some((literal, *span)),
+            WhenAbsent::Literal(literal, ends) => Some((literal, *ends)),
             _ => None,
         };
         constraints(&parameter.constraints, default, errors);
+        // What `#[cfg]` removes is no error.
+        if parameter.cfgs.is_empty() {
+            let (name, ty) = (|| plain(&parameter.ident), parameter.passing.inner());
+            plain::check(name, ty, &parameter.constraints, default, errors);
+        }
     }
 }
 
@@ -361,8 +398,13 @@ pub(crate) fn data(data: &Data, errors: &mut Errors) {
     names(&data.shape, errors);
     for field in data.fields() {
         constraints(&field.constraints, None, errors);
+        let (name, ty) = (|| field.name(&data.ident), &field.decoded);
+        plain::check(name, ty, &field.constraints, None, errors);
         if field.constraints.schema_override.is_none() {
             borrowed(&field.ty, errors);
+            if field.is_flat {
+                plain::flatten(&name(), ty, errors);
+            }
         }
     }
 }
@@ -414,11 +456,11 @@ fn names(shape: &Shape, errors: &mut Errors) {
 }
 
 /// Checks literals against a pattern, which a constant cannot do.
-fn constraints(constraints: &Constraints, default: Option<(&Literal, Span)>, errors: &mut Errors) {
+fn constraints(constraints: &Constraints, default: Option<(&Literal, Ends)>, errors: &mut Errors) {
     let annotations = constraints
         .literals()
-        .map(|(_, literal, span)| (literal, span));
-    for (literal, span) in default.into_iter().chain(annotations) {
-        constraints.check_literal(literal, span, errors);
+        .map(|(_, literal, ends)| (literal, ends));
+    for (literal, ends) in default.into_iter().chain(annotations) {
+        constraints.check_literal(literal, ends, errors);
     }
 }

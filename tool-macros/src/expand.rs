@@ -32,7 +32,8 @@ pub(crate) fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
         let tool = emit::tool(&model);
         trees!(#function #tool).into()
     } else {
-        let fallback = (!function.is_method()).then(|| emit::tool_fallback(&model));
+        let is_free = !function.is_method() && function.has_body();
+        let fallback = is_free.then(|| emit::tool_fallback(&model));
         let function = function.into_plain(TokenStream::new());
         let errors = errors.into_tokens();
         quote!(#function #fallback #errors)
@@ -80,6 +81,33 @@ pub(crate) fn tool_type(item: TokenStream) -> TokenStream {
         let errors = errors.into_tokens();
         quote!(#fallback #errors)
     }
+}
+
+// Input:  add, "subtract"
+// Output: [compile_error!("…")]
+//
+/// The array of a `tools!` whose list is not one of names.
+pub(crate) fn not_tools(input: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    for tree in input.clone() {
+        // A fragment of `macro_rules!` may be in a group.
+        let inside = TokenStream::from(tree.clone()).into_iter().next();
+        if let Some(TokenTree::Literal(literal)) = inside {
+            let name = literal.to_string();
+            let message = format!(
+                "{name} is not the name of a function; write `{}` without quotes",
+                name.trim_matches('"'),
+            );
+            errors.at(tree, message);
+        }
+    }
+    if errors.is_empty() {
+        let message = "expected the names of functions with `#[tool]`, separated by commas; write \
+                       `tools![add, subtract]`";
+        errors.at(input, message);
+    }
+    let errors = errors.into_expressions();
+    quote!([#(#errors),*])
 }
 
 fn not_a_function(item: &TokenStream, error: syn::Error) -> TokenStream {

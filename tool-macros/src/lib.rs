@@ -74,3 +74,10 @@ pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
 pub fn tool_type(item: TokenStream) -> TokenStream {
     expand::tool_type(item.into()).into()
 }
+
+/// Reports what `tools!` can't read.
+#[doc(hidden)]
+#[proc_macro]
+pub fn not_tools(input: TokenStream) -> TokenStream {
+    expand::not_tools(input.into()).into()
+}

@@ -12,10 +12,12 @@ struct Chain {
     next: Option<Box<Chain>>,
 }
 
+type Items = Vec<u8>;
+
 #[derive(Deserialize, ToolType)]
 struct List {
     #[serde(flatten)]
-    items: Vec<u8>,
+    items: Items,
 }
 
 #[derive(Deserialize, ToolType)]

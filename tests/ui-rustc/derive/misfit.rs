@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use tool_core::ToolType;
 
+type Minutes = u8;
+
 #[derive(Deserialize, ToolType)]
 struct Stop {
     #[param(range = 1..=300)]
-    minutes: u8,
-    #[serde(flatten)]
-    rest: Vec<String>,
+    minutes: Minutes,
 }
 
 #[derive(Deserialize, ToolType)]

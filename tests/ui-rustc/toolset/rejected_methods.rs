@@ -12,6 +12,8 @@ struct Tree<T> {
 #[derive(Deserialize)]
 struct Seed;
 
+type Litres = u8;
+
 struct Garden;
 
 #[toolset]
@@ -30,7 +32,7 @@ impl Garden {
 
     /// Takes a number.
     #[tool]
-    fn water(&self, #[param(default = 300)] litres: u8) -> u8 {
+    fn water(&self, #[param(default = 300)] litres: Litres) -> Litres {
         litres
     }
 }

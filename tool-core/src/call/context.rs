@@ -568,7 +568,8 @@ pub struct Need {
 }
 
 impl Need {
-    pub const fn of<T: Any + Send + Sync>() -> Need {
+    // `Input::context` asks for `Send + Sync`, so that it is one error.
+    pub const fn of<T: Any>() -> Need {
         Need {
             id: TypeId::of::<T>,
             name: type_name::<T>,

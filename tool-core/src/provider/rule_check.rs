@@ -26,6 +26,7 @@ impl<T: ToolType + ?Sized> TypeCheck<T> {
     pub(crate) const IS_FINE: bool = Self::CHECKED.broken.is_none() && !IS_ANY_LIMIT_ENABLED;
 
     /// Returns the parameter. Stops the build if it breaks a rule that is on.
+    #[track_caller]
     pub(crate) const fn parameter(tool: &str, mut property: Property) -> Property {
         if let Some(broken) = &Self::CHECKED.broken {
             reject(tool, &property, broken);
@@ -40,6 +41,7 @@ impl<T: ToolType + ?Sized> TypeCheck<T> {
 
 /// Returns a parameter whose schema is written by hand. Stops the build if it breaks a rule that is
 /// on.
+#[track_caller]
 pub(crate) const fn parameter(tool: &str, property: Property) -> Property {
     if let Some(broken) = &check_enabled(property.schema).broken {
         reject(tool, &property, broken);
@@ -52,6 +54,7 @@ pub(crate) const fn parameter(tool: &str, property: Property) -> Property {
 /// # Panics
 ///
 /// With a message that names the tool, the parameter that contains most, and the rule.
+#[track_caller]
 pub(crate) const fn tool(name: &str, parameters: &[Property]) {
     if !IS_ANY_LIMIT_ENABLED {
         return;
@@ -76,6 +79,7 @@ pub(crate) const fn tool(name: &str, parameters: &[Property]) {
 /// # Panics
 ///
 /// With a message that names the tool and the rule.
+#[track_caller]
 pub(crate) const fn programmatic(tool: &str) {
     let mut at = 0;
     while at < Target::ALL.len() {
@@ -120,6 +124,7 @@ pub(crate) fn check(schema: &Schema, target: Target) -> Result<SchemaStats, Stri
 
 /// Stops the build with a message that names the tool, the path in its parameter, the rule and the
 /// remedy.
+#[track_caller]
 const fn reject(tool: &str, parameter: &Property, broken: &Broken) -> ! {
     let mut line: ConstString<1024> = ConstString::new("tool `");
     line.push(tool);

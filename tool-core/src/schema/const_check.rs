@@ -40,6 +40,7 @@ pub(crate) const fn same(left: &str, right: &str) -> bool {
 ///
 /// Panics if serde could decode a value of one variant as an earlier one, in a form that the schema of
 /// the earlier one does not describe: it tries the variants in order. The value would silently change.
+#[track_caller]
 pub const fn untagged(schemas: &'static [&'static Schema]) -> Schema {
     let mut later = 1;
     while later < schemas.len() {
@@ -77,6 +78,7 @@ pub const fn untagged(schemas: &'static [&'static Schema]) -> Schema {
 /// # Panics
 ///
 /// Panics if serde can't read it from there, so that every call would fail.
+#[track_caller]
 pub const fn buffered(schema: &'static Schema) -> &'static Schema {
     assert!(
         !needs_text(schema),
@@ -92,6 +94,7 @@ pub const fn buffered(schema: &'static Schema) -> &'static Schema {
 /// # Panics
 ///
 /// Panics like [`buffered`].
+#[track_caller]
 pub const fn buffered_property(property: Property) -> Property {
     buffered(property.schema);
     property

@@ -1,9 +1,42 @@
 //! Applies `#[param(range, length, pattern, …)]` to schemas at compile time.
 //!
 //! Each function panics if the constraint does not fit the schema. In a constant that is a compile
-//! error, to which the macro gives the span of the constraint.
+//! error, to which the macro gives the span of the constraint. The message starts with `key`, the parameter or
+//! field. With `#[track_caller]`, rustc does not show these functions.
+//!
+//! What a type is called tells the macro is checked there (`check/plain.rs` of `tool-macros`), with the same words.
 
-use super::{ArrayRule, Bound, Kind, Lengths, MapRule, Property, Schema, StringRule, Text};
+use super::const_string::ConstString;
+use super::{
+    ArrayRule, Bound, IntegerRange, Kind, Lengths, MapRule, Property, Schema, StringRule, Text,
+};
+
+/// Stops the build: an attribute of `key` does not fit its type.
+#[track_caller]
+pub(super) const fn misfit(key: &str, problem: &str) -> ! {
+    let mut message: ConstString<400> = ConstString::new("`");
+    message.push(key);
+    message.push("`: ");
+    message.push(problem);
+    panic!("{}", message.as_str());
+}
+
+/// Stops the build: a range starts or ends outside of the type.
+#[track_caller]
+const fn outside(key: &str, relation: &str, end: &str, at: i128, held: &IntegerRange) -> ! {
+    let mut problem: ConstString<300> = ConstString::new("the range ");
+    problem.push(relation);
+    problem.push(" at ");
+    problem.integer(at);
+    problem.push(", but the type holds ");
+    problem.integer(held.minimum);
+    problem.push(" to ");
+    problem.integer(held.maximum);
+    problem.push("; use ");
+    problem.push(end);
+    problem.push(" that the type can hold");
+    misfit(key, problem.as_str())
+}
 
 /// Returns the schema that constraints apply to, without `null`.
 pub const fn inner(schema: &'static Schema) -> &'static Schema {
@@ -45,54 +78,77 @@ pub const fn narrow(mut property: Property, schema: &'static Schema) -> Property
 }
 
 /// `range = 1..=14` of integers.
-pub const fn integers(schema: &Schema, minimum: Option<i128>, maximum: Option<i128>) -> Schema {
+#[track_caller]
+pub const fn integers(
+    schema: &Schema,
+    key: &str,
+    minimum: Option<i128>,
+    maximum: Option<i128>,
+) -> Schema {
     let mut narrow = constrained(schema, schema.kind);
     let Kind::Integer(range) = &mut narrow.kind else {
         if let Kind::Number(_) = schema.kind {
-            panic!("a range of floats needs float bounds, such as `1.0..=14.0`");
+            misfit(
+                key,
+                "a range of floats needs float ends, such as `1.0..=14.0`",
+            );
         }
-        panic!("`range` applies only to numbers; use `length` for strings and arrays");
+        misfit(key, NO_RANGE);
     };
+    let held = *range;
     if let Some(minimum) = minimum {
-        assert!(
-            range.minimum <= minimum && minimum <= range.maximum,
-            "the range starts outside of the type's range; use a start that the type can hold"
-        );
+        if !(held.minimum <= minimum && minimum <= held.maximum) {
+            outside(key, "starts", "a start", minimum, &held);
+        }
         range.minimum = minimum;
         range.shows_minimum = true;
     }
     if let Some(maximum) = maximum {
-        assert!(
-            range.minimum <= maximum && maximum <= range.maximum,
-            "the range ends outside of the type's range; use an end that the type can hold"
-        );
+        if !(held.minimum <= maximum && maximum <= held.maximum) {
+            outside(key, "ends", "an end", maximum, &held);
+        }
         range.maximum = maximum;
         range.shows_maximum = true;
     }
     narrow
 }
 
+const NO_RANGE: &str = "`range` applies only to numbers; use `length` for strings and arrays";
+
 /// `range = 0.5..1.0` of floats.
-pub const fn numbers(schema: &Schema, minimum: Option<Bound>, maximum: Option<Bound>) -> Schema {
+#[track_caller]
+pub const fn numbers(
+    schema: &Schema,
+    key: &str,
+    minimum: Option<Bound>,
+    maximum: Option<Bound>,
+) -> Schema {
     let mut narrow = constrained(schema, schema.kind);
     let Kind::Number(range) = &mut narrow.kind else {
         if let Kind::Integer(_) = schema.kind {
-            panic!("a range of integers needs integer bounds, such as `1..=14`");
+            misfit(
+                key,
+                "a range of integers needs integer ends, such as `1..=14`",
+            );
         }
-        panic!("`range` applies only to numbers; use `length` for strings and arrays");
+        misfit(key, NO_RANGE);
     };
     if let Some(bound) = minimum {
-        assert!(
-            -range.magnitude <= bound.value && bound.value <= range.magnitude,
-            "the range starts outside of the type's range; use a start that the type can hold"
-        );
+        if !(-range.magnitude <= bound.value && bound.value <= range.magnitude) {
+            misfit(
+                key,
+                "the range starts outside of what the type can hold; use a start that it can hold",
+            );
+        }
         range.minimum = minimum;
     }
     if let Some(bound) = maximum {
-        assert!(
-            -range.magnitude <= bound.value && bound.value <= range.magnitude,
-            "the range ends outside of the type's range; use an end that the type can hold"
-        );
+        if !(-range.magnitude <= bound.value && bound.value <= range.magnitude) {
+            misfit(
+                key,
+                "the range ends outside of what the type can hold; use an end that it can hold",
+            );
+        }
         range.maximum = maximum;
     }
     narrow
@@ -108,14 +164,16 @@ pub const fn bound(value: f64, json: &'static str, is_exclusive: bool) -> Bound 
 }
 
 /// `length = 1..=64`.
-pub const fn length(schema: &Schema, minimum: usize, maximum: usize) -> Schema {
+#[track_caller]
+pub const fn length(schema: &Schema, key: &str, minimum: usize, maximum: usize) -> Schema {
     let lengths = Lengths { minimum, maximum };
     if let Kind::String(StringRule { lengths: outer, .. })
     | Kind::Array(ArrayRule { lengths: outer, .. }) = schema.kind
+        && !(outer.accepts(minimum) && (maximum == usize::MAX || outer.accepts(maximum)))
     {
-        assert!(
-            outer.accepts(minimum) && (maximum == usize::MAX || outer.accepts(maximum)),
-            "the length is outside of what the type can hold; use a length that it can hold"
+        misfit(
+            key,
+            "the length is outside of what the type can hold; use a length that it can hold",
         );
     }
     let kind = match schema.kind {
@@ -127,15 +185,19 @@ pub const fn length(schema: &Schema, minimum: usize, maximum: usize) -> Schema {
             ..rule
         }),
         Kind::Map(rule) => Kind::Map(MapRule { lengths, ..rule }),
-        _ => panic!("`length` applies only to strings, arrays and maps; use `range` for numbers"),
+        _ => misfit(
+            key,
+            "`length` applies only to strings, arrays and maps; use `range` for numbers",
+        ),
     };
     constrained(schema, kind)
 }
 
 /// `pattern = "^[a-z]+$"`, and its translation for the `regex` crate.
-pub const fn pattern(schema: &Schema, pattern: Text, regex: &'static str) -> Schema {
+#[track_caller]
+pub const fn pattern(schema: &Schema, key: &str, pattern: Text, regex: &'static str) -> Schema {
     let Kind::String(rule) = schema.kind else {
-        panic!("`pattern` applies only to strings; remove it");
+        misfit(key, "`pattern` applies only to strings; remove it");
     };
     let kind = Kind::String(StringRule {
         pattern,
@@ -146,44 +208,54 @@ pub const fn pattern(schema: &Schema, pattern: Text, regex: &'static str) -> Sch
 }
 
 /// `format = "email"`.
-pub const fn format(schema: &Schema, format: &'static str) -> Schema {
+#[track_caller]
+pub const fn format(schema: &Schema, key: &str, format: &'static str) -> Schema {
     let Kind::String(rule) = schema.kind else {
-        panic!("`format` applies only to strings; remove it");
+        misfit(key, "`format` applies only to strings; remove it");
     };
     let kind = Kind::String(StringRule { format, ..rule });
     constrained(schema, kind)
 }
 
 /// `multiple_of = 5` of integers.
-pub const fn multiple_of_integer(schema: &Schema, step: i128) -> Schema {
+#[track_caller]
+pub const fn multiple_of_integer(schema: &Schema, key: &str, step: i128) -> Schema {
     let mut narrow = constrained(schema, schema.kind);
     let Kind::Integer(range) = &mut narrow.kind else {
         if let Kind::Number(_) = schema.kind {
-            panic!("`multiple_of` for a float needs a float, such as `5.0`");
+            misfit(
+                key,
+                "`multiple_of` for a float needs a float, such as `5.0`",
+            );
         }
-        panic!("`multiple_of` applies only to numbers; remove it");
+        misfit(key, "`multiple_of` applies only to numbers; remove it");
     };
     range.multiple_of = step;
     narrow
 }
 
 /// `multiple_of = 0.5` of floats.
-pub const fn multiple_of_number(schema: &Schema, step: Bound) -> Schema {
+#[track_caller]
+pub const fn multiple_of_number(schema: &Schema, key: &str, step: Bound) -> Schema {
     let mut narrow = constrained(schema, schema.kind);
     let Kind::Number(range) = &mut narrow.kind else {
         if let Kind::Integer(_) = schema.kind {
-            panic!("`multiple_of` for an integer needs an integer, such as `5`");
+            misfit(
+                key,
+                "`multiple_of` for an integer needs an integer, such as `5`",
+            );
         }
-        panic!("`multiple_of` applies only to numbers; remove it");
+        misfit(key, "`multiple_of` applies only to numbers; remove it");
     };
     range.multiple_of = Some(step);
     narrow
 }
 
 /// `unique`.
-pub const fn unique(schema: &Schema) -> Schema {
+#[track_caller]
+pub const fn unique(schema: &Schema, key: &str) -> Schema {
     let Kind::Array(rule) = schema.kind else {
-        panic!("`unique` applies only to arrays; remove it");
+        misfit(key, "`unique` applies only to arrays; remove it");
     };
     let kind = Kind::Array(ArrayRule {
         is_unique: true,

@@ -43,14 +43,22 @@ pub enum Literal {
 /// The violations, one a line.
 type Lines = ConstString<2048>;
 
-/// Checks that `literal` matches `schema`. The macro checks patterns, since it sees both.
+/// Checks that the default or the example of a parameter or a field matches its schema. The macro checks
+/// patterns, since it sees both.
 ///
 /// # Panics
 ///
-/// Panics with `message` if it does not match. In a constant that is a compile error.
-pub const fn fits(schema: &Schema, literal: &Literal, message: &str) {
-    let walk = Walk::over(*schema, literal, 1);
-    assert!(walk.violations == 0, "{}", message);
+/// Panics with all violations if it does not match. In a constant that is a compile error.
+#[track_caller]
+pub const fn fits(schema: &Schema, key: &str, what: &str, literal: &Literal) {
+    if Walk::over(*schema, literal, 1).violations == 0 {
+        return;
+    }
+    let mut line: ConstString<2560> = ConstString::new("`");
+    line.push(key);
+    line.push("`: this ");
+    line.push(what);
+    Walk::over(*schema, literal, 0).reject(line);
 }
 
 /// Checks an example call of a tool.
@@ -76,6 +84,7 @@ pub const fn fits(schema: &Schema, literal: &Literal, message: &str) {
 ///
 /// let _ = Registry::builder().toolset("home", Home(3));
 /// ```
+#[track_caller]
 pub const fn check(tool: &str, parameters: &'static [Property], example: &Literal) {
     let walk = Walk::over(Schema::object(parameters), example, 0);
     if walk.violations == 0 {
@@ -83,14 +92,8 @@ pub const fn check(tool: &str, parameters: &'static [Property], example: &Litera
     }
     let mut line: ConstString<2560> = ConstString::new("this example of `");
     line.push(tool);
-    line.push("` does not match its schema:");
-    line.push(walk.lines.as_str());
-    if walk.violations > LISTED {
-        line.push("\n- and ");
-        line.number(walk.violations - LISTED);
-        line.push(" more");
-    }
-    panic!("{}", line.as_str());
+    line.push("`");
+    walk.reject(line);
 }
 
 /// Returns the number of violations of arguments, and `true` unless a pattern, a format or a type's own
@@ -123,6 +126,22 @@ impl Walk {
         };
         walk.value(&root, literal, &Path::ROOT);
         walk
+    }
+
+    /// Stops the build with the violations. `line` is the start of the message.
+    #[track_caller]
+    const fn reject(&self, mut line: ConstString<2560>) -> ! {
+        line.push(" does not match the schema:");
+        line.push(match self.violations {
+            1 => self.lines.as_str().split_at("\n-".len()).1,
+            _ => self.lines.as_str(),
+        });
+        if self.violations > LISTED {
+            line.push("\n- and ");
+            line.number(self.violations - LISTED);
+            line.push(" more");
+        }
+        panic!("{}", line.as_str());
     }
 
     /// Counts a violation. Returns `true` if it is to be written.

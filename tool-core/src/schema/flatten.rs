@@ -9,35 +9,44 @@
 use std::marker::PhantomData;
 
 use super::const_check::same;
+use super::constrain::misfit;
 use super::{Direction, ExtraForms, Kind, Property, Results, Schema, Text};
 
 const EMPTY: &Schema = &Schema::object(&[]);
 const ANY_MAP: &Schema = &Schema::map(&Schema::ANY);
 
 /// Returns the property that stands for the members of a `#[serde(flatten)]` field.
-pub const fn field(schema: &'static Schema) -> Property {
-    assert!(
-        !schema.is_secret,
-        "a flattened field cannot be secret, because it has no place of its own; add \
-         `#[param(secret)]` to the fields of its type"
-    );
+#[track_caller]
+pub const fn field(schema: &'static Schema, key: &str) -> Property {
+    if schema.is_secret {
+        misfit(
+            key,
+            "a flattened field cannot be secret, because it has no place of its own; add \
+             `#[param(secret)]` to the fields of its type",
+        );
+    }
     let mut inner = schema;
     while let Kind::Nullable(value) = inner.kind {
         inner = value;
     }
-    assert!(
-        !matches!(inner.kind, Kind::Reference(_)),
-        "a recursive type cannot be flattened into itself; remove `#[serde(flatten)]`, or, if this \
-         is another type, move `#[param(recursive)]` to the field of it that leads back here"
-    );
-    assert!(
-        forms_of(schema, false, Direction::Arguments) > 0,
-        "only a struct, an enum of structs or a map can be flattened; remove `#[serde(flatten)]`"
-    );
+    if let Kind::Reference(_) = inner.kind {
+        misfit(
+            key,
+            "a recursive type cannot be flattened into itself; remove `#[serde(flatten)]`, or, if \
+             this is another type, move `#[param(recursive)]` to the field of it that leads back here",
+        );
+    }
+    if forms_of(schema, false, Direction::Arguments) == 0 {
+        misfit(key, NOT_FLAT);
+    }
     flat(schema)
 }
 
+const NOT_FLAT: &str =
+    "only a struct, an enum of structs or a map can be flattened; remove `#[serde(flatten)]`";
+
 /// Returns the property that stands for what a variant of an internally tagged enum holds.
+#[track_caller]
 pub const fn content(mut schema: &'static Schema) -> Property {
     assert!(
         !schema.is_secret,
@@ -96,6 +105,7 @@ pub const fn flat(schema: &'static Schema) -> Property {
 
 /// Returns the number of forms of a flattened value. A type inside of a union (`is_inner`) is read
 /// from an object that was buffered, which is never a unit or an absent `Option`.
+#[track_caller]
 const fn forms_of(schema: &Schema, is_inner: bool, direction: Direction) -> usize {
     // Both are written as nothing.
     let is_inner = is_inner && matches!(direction, Direction::Arguments);
@@ -317,6 +327,7 @@ const fn direction(is_result: bool) -> Direction {
 }
 
 /// Returns the properties of a form.
+#[track_caller]
 const fn properties<const N: usize>(
     properties: &[Property; N],
     number: usize,
@@ -437,6 +448,7 @@ where
 /// # Panics
 ///
 /// Panics if serde does not read the flattened types together.
+#[track_caller]
 pub const fn object<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize>() -> Schema {
     check_flattened(&T::PROPERTIES, T::DENIES_UNKNOWN && !T::IS_NEWTYPE);
     let count = count(&T::PROPERTIES, Direction::Arguments);
@@ -579,6 +591,7 @@ pub const fn union<const C: usize>(
 }
 
 /// Returns the schema of an untagged enum, in which unions are replaced by their members.
+#[track_caller]
 pub const fn untagged<const C: usize>(
     schemas: &'static [&'static Schema],
     leaves: &'static ([&'static Schema; C], usize),
@@ -590,6 +603,7 @@ pub const fn untagged<const C: usize>(
 }
 
 /// Checks that serde reads the flattened types of an object as their schemas say.
+#[track_caller]
 const fn check_flattened(properties: &[Property], denies_unknown: bool) {
     let mut earlier_stay = false;
     let mut left = 0;

@@ -30,6 +30,7 @@ pub const fn constant(text: &'static str) -> Part {
 /// # Panics
 ///
 /// Panics if a section is one that the model should receive: the macro cannot read it.
+#[track_caller]
 pub const fn docs(text: &'static str) -> Part {
     let bytes = text.as_bytes();
     let mut end = bytes.len();
@@ -127,6 +128,7 @@ const fn trim(text: &'static str) -> &'static str {
 /// # Panics
 ///
 /// Panics if it is empty.
+#[track_caller]
 pub const fn checked(part: Part) -> &'static str {
     assert!(!part.text.is_empty(), "{}", EMPTY);
     part.text

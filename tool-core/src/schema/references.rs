@@ -30,6 +30,7 @@ impl Names {
         self.names.into_iter().take(self.count)
     }
 
+    #[track_caller]
     const fn collect(&mut self, schema: &Schema, direction: Direction) {
         if let Kind::Reference(reference) = schema.form(direction).kind
             && !self.contains(reference.name)
@@ -59,6 +60,7 @@ impl Names {
         false
     }
 
+    #[track_caller]
     const fn resolve_in(&self, schema: &Schema, direction: Direction) {
         let mut at = 0;
         while at < self.count {
@@ -83,6 +85,7 @@ impl Names {
 /// # Panics
 ///
 /// Panics if a name is not defined in the same schema, or is defined by two different types.
+#[track_caller]
 pub(crate) const fn resolve(parameters: &'static [Property], output: Option<&'static Schema>) {
     let mut names = Names::NONE;
     let mut at = 0;
@@ -120,6 +123,7 @@ pub(crate) const fn find<'s>(
 }
 
 /// Checks that all types with this name are the same: a reference to one would describe the others.
+#[track_caller]
 const fn check_same(schema: &Schema, name: &str, definition: &Schema, direction: Direction) {
     if same(schema.name, name) {
         assert!(

@@ -148,6 +148,11 @@ impl Function {
         self.parameters.iter().any(is_receiver)
     }
 
+    /// Returns `true` unless a semicolon stands in place of the body.
+    pub(crate) fn has_body(&self) -> bool {
+        matches!(self.body, TokenTree::Group(_))
+    }
+
     /// Replaces `Self` by the type `own` in the types of parameters and of the result.
     pub(crate) fn replace_self(&mut self, own: &Type) {
         for parameter in &mut self.parameters {
@@ -204,6 +209,7 @@ impl Function {
             ),
             None => (TokenStream::new(), body),
         };
+        let attrs = attrs.iter().filter(|attr| !attr.path().is_ident("param"));
         let parameters = self.parameters.iter().filter(|one| !is_variadic(one));
         let parameters = parameters.map(|Parameter { attrs, tokens, .. }| {
             let kept = attrs.iter().filter(|attr| {

@@ -5,12 +5,12 @@
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::spanned::Spanned;
 use syn::{Attribute, Expr, Lit, LitBool, LitStr, Meta};
 
 use crate::util::errors::Errors;
 use crate::util::literal::Literal;
-use crate::util::names::{did_you_mean, is_like, list};
+use crate::util::names::{did_you_mean, is_like, list, plain};
+use crate::util::tokens::{Ends, ends};
 
 /// The keys that an attribute may have several times.
 const REPEATABLE: [(&str, &str); 1] = [("#[tool]", "example")];
@@ -24,6 +24,15 @@ pub(crate) struct Key {
 impl Key {
     pub(crate) fn span(&self) -> Span {
         self.name.span()
+    }
+
+    /// Returns a value that is one word as a string, or the form of a string.
+    fn quoted(&self) -> String {
+        let value = self.value.clone().unwrap_or_default();
+        match value.into_iter().collect::<Vec<_>>().as_slice() {
+            [TokenTree::Ident(word)] => format!("\"{}\"", plain(word)),
+            _ => "\"…\"".into(),
+        }
     }
 
     /// Parses the whole value. `form` shows a valid one in errors.
@@ -183,9 +192,20 @@ impl Keys {
         Some(self.found.remove(place))
     }
 
+    /// Takes a key that belongs elsewhere, and does not suggest its name.
+    pub(crate) fn misplaced(&mut self, name: &str) -> Option<Key> {
+        let place = self.found.iter().position(|key| key.name == name)?;
+        Some(self.found.remove(place))
+    }
+
     /// Takes `name = "text"`.
     pub(crate) fn text(&mut self, name: &'static str, errors: &mut Errors) -> Option<LitStr> {
-        let (text, _) = self.take(name)?.parse::<LitStr>("\"…\"", errors)?;
+        let key = self.take(name)?;
+        let form = match name {
+            "timeout" => "\"30s\"".into(),
+            _ => key.quoted(),
+        };
+        let (text, _) = key.parse::<LitStr>(&form, errors)?;
         Some(text)
     }
 
@@ -217,7 +237,8 @@ impl Keys {
         {
             return Some(TextOrConstant::Constant(value));
         }
-        let (text, _) = key.parse("\"…\"", errors)?;
+        let form = key.quoted();
+        let (text, _) = key.parse(&form, errors)?;
         Some(TextOrConstant::Text(text))
     }
 
@@ -256,19 +277,19 @@ impl Keys {
         Some(path)
     }
 
-    /// Takes `name` or `name = literal`, with its span.
+    /// Takes `name` or `name = literal`, and where it is.
     pub(crate) fn literal(
         &mut self,
         name: &'static str,
         errors: &mut Errors,
-    ) -> Option<(Option<Literal>, Span)> {
+    ) -> Option<(Option<Literal>, Ends)> {
         let key = self.take(name)?;
         let span = key.span();
         let Some(value) = key.value else {
-            return Some((None, span));
+            return Some((None, (span, span)));
         };
         match Literal::parse(value.clone()) {
-            Ok(literal) => Some((Some(literal), value.span())),
+            Ok(literal) => Some((Some(literal), ends(&value))),
             Err(_) => {
                 let bare = match name {
                     "default" => ", or `default` alone for `Default::default()`",

@@ -22,6 +22,10 @@ use crate::util::site::Trees;
 pub(super) fn function(item: TokenStream) -> Option<Function> {
     let mut trees = item.into_iter();
     let (attrs, first) = attributes(&mut trees)?;
+    // It is misplaced, and removed where the function is written anew.
+    if attrs.iter().any(|attr| attr.name == "param") {
+        return None;
+    }
     let mut next = first?;
     let written = attrs.iter().flat_map(|attr| attr.trees.clone()).collect();
     let mut head = Trees::default();

@@ -9,15 +9,15 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use syn::{Type, parse_quote_spanned};
 
 use super::decode::{decode, decode_nothing, is_exact};
-use super::property::{Member, describe};
+use super::property::{Member, call_between, describe};
 use super::{block, description};
 use crate::model::data::{Data, Field, Results, Shape, Tagging, Variant};
 use crate::model::decoding::Conversion;
 use crate::model::description::{Description, Part};
-use crate::model::types::ends;
+use crate::model::types::is_scalar;
 use crate::util::names::plain;
-use crate::util::site::{code, site, string};
-use crate::util::tokens::{add_predicate, respanned, text};
+use crate::util::site::{code, site, string, trees_at};
+use crate::util::tokens::{add_predicate, ends, respanned, text};
 
 // Input:  struct Place<T> { … }
 // Output: const _: () = {
@@ -31,7 +31,15 @@ pub(crate) fn data(data: &Data) -> TokenStream {
     };
     let schema = schema(&emitter);
     let flattened = emitter.flattened.into_inner();
-    implementation(data, &schema, &writes(data), &flattened, decode(data))
+    let decode = decode(data);
+    let constants = constants(data);
+    implementation(
+        data,
+        &schema,
+        &writes(data),
+        &flattened,
+        code!(#decode #constants),
+    )
 }
 
 /// The type, and what its schema needs beside itself.
@@ -69,7 +77,6 @@ fn implementation(
     let mut generics = data.generics.clone();
     add_bounds(data, &mut generics);
     let (_, _, bounds) = generics.split_for_impl();
-    let constants = constants(data);
     let key = map_key(data);
     let is_own = respanned(data.decoding.by_serde.is_none());
     let flattened = flattened.iter().map(|one| {
@@ -98,7 +105,6 @@ fn implementation(
         #decode
         #key
         #(#flattened)*
-        #constants
     };
     block(krate, &[], implementation).into()
 }
@@ -592,11 +598,16 @@ fn object(
 /// The two properties that stand for the members of another type.
 fn flattened(function: &str, data: &Data, field: &Field) -> [TokenStream; 2] {
     let schema = schema_of(data, field);
-    let span = ends(&field.ty).0;
-    let function = Ident::new(if field.is_written { "flat" } else { function }, span);
+    let ends = ends(&field.ty);
+    let name = (function == "field" && !field.is_written).then(|| {
+        let name = string(&field.name(&data.ident));
+        code!(, #name)
+    });
+    let function = Ident::new(if field.is_written { "flat" } else { function }, ends.0);
+    let function = trees_at!(ends.0=> __tool_core::flatten::#function);
     [
-        // The span makes errors underline the type.
-        quote_spanned!(span=> __tool_core::flatten::#function(#schema)),
+        // With these spans, errors underline the type.
+        call_between(ends, function, code!(#schema #name).into()).into(),
         code!(__tool_core::flatten::definition(#schema)),
     ]
 }
@@ -605,8 +616,9 @@ fn property(data: &Data, field: &Field) -> TokenStream {
     let member = member(data, field);
     let mut property = TokenStream::from(member.property());
     if field.is_buffered {
-        let span = ends(&field.ty).0;
-        property = quote_spanned!(span=> __tool_core::check::buffered_property(#property));
+        let ends = ends(&field.ty);
+        let function = trees_at!(ends.0=> __tool_core::check::buffered_property);
+        property = call_between(ends, function, property.into()).into();
     }
     if field.has_default {
         property = code!(#property.optional());
@@ -627,16 +639,22 @@ fn schema_of(data: &Data, field: &Field) -> TokenStream {
     if !field.is_buffered {
         return schema;
     }
-    let span = ends(&field.ty).0;
-    quote_spanned!(span=> __tool_core::check::buffered(#schema))
+    let ends = ends(&field.ty);
+    let function = trees_at!(ends.0=> __tool_core::check::buffered);
+    call_between(ends, function, schema.into()).into()
 }
 
 fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
     Member {
         key: &field.key,
+        name: match field.constraints.is_empty() {
+            true => String::new(),
+            false => field.name(&data.ident),
+        },
         description: field.description.as_ref(),
         ty: field.ty.to_token_stream().into(),
         ends: ends(&field.ty),
+        is_scalar: field.constraints.schema_override.is_none() && is_scalar(&field.ty),
         constraints: &field.constraints,
         constant: (data.generics.params.is_empty())
             .then(|| format_ident!("__TOOL_NARROW_{}", field.number, span = site()))

@@ -4,16 +4,16 @@ use std::collections::HashSet;
 use std::mem;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident};
+use quote::{ToTokens, format_ident, quote_spanned};
 use syn::punctuated::Punctuated;
-use syn::{Generics, Member, Token, Type, parse_quote_spanned};
+use syn::{Generics, Member, Token, Type, parse_quote, parse_quote_spanned};
 
 use super::data::{add_bounds, is_written_so};
 use crate::model::data::{Data, Field, Shape, Tagging, Variant};
 use crate::model::decoding::{Conversion, Fallback, Unread};
 use crate::util::names::plain;
-use crate::util::site::{code, site, string};
-use crate::util::tokens::{add_predicate, respanned};
+use crate::util::site::{code, site, string, trees_at};
+use crate::util::tokens::{add_predicate, ends, respanned};
 
 /// The most fields of a tuple that the runtime fills.
 const MOST_FIELDS: usize = 12;
@@ -124,6 +124,10 @@ fn decode_bounds(data: &Data, generics: &mut Generics) {
     let mut bounds = Vec::new();
     let mut add = |bound: TokenStream| bounds.push(bound);
     for field in data.fields() {
+        // With this span, "overflow evaluating the requirement" shows the fields of types that contain each other.
+        let (first, last) = ends(&field.decoded);
+        let span = site().located_at(first);
+        let close = trees_at!(site().located_at(last)=> >);
         let (ty, decoded) = (&field.decoded, item(field));
         if field.constraints.is_recursive {
             // A bound on the field's type would be circular.
@@ -131,7 +135,7 @@ fn decode_bounds(data: &Data, generics: &mut Generics) {
                 add(code!(#name: __tool_core::Decode<'__de>));
             }
         } else {
-            add(code!(#decoded: __tool_core::Decode<'__de>));
+            add(quote_spanned!(span=> #decoded: __tool_core::Decode<'__de #close));
         }
         let is_of_type = match &field.default {
             Fallback::OfType => true,
@@ -169,7 +173,7 @@ fn decode_bounds(data: &Data, generics: &mut Generics) {
     let mut spelled = HashSet::new();
     for bound in bounds {
         if spelled.insert(bound.to_string()) {
-            add_predicate(generics, parse_quote_spanned!(site()=> #bound));
+            add_predicate(generics, parse_quote!(#bound));
         }
     }
 }

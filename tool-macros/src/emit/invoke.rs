@@ -6,8 +6,9 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use super::tool::generics_of;
 use super::{commas, with_cfgs};
 use crate::model::tool::{ContextParameter, Owner, Parameter, Tool, WhenAbsent};
-use crate::model::types::{Passing, ends, result};
+use crate::model::types::{Passing, result};
 use crate::util::site::{Trees, code, site, trees, trees_at};
+use crate::util::tokens::ends;
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
 // Output: fn __tool_invoke(__tool_input: &Input) -> AsyncStart<'_> {

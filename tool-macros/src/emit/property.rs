@@ -1,7 +1,7 @@
 //! The property of a parameter or a field.
 
-use proc_macro2::{Delimiter, Ident, Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
+use proc_macro2::{Delimiter, Ident, TokenStream};
+use quote::ToTokens;
 
 use super::description;
 use crate::model::constraints::{Constraint, Constraints, SchemaOverride};
@@ -10,16 +10,20 @@ use crate::model::json_schema::{JsonSchema, Kind};
 use crate::util::json;
 use crate::util::literal::Literal;
 use crate::util::site::{Trees, code, string, trees, trees_at};
-use crate::util::tokens::text;
+use crate::util::tokens::{Ends, text};
 
 /// A parameter or a field.
 pub(super) struct Member<'m> {
     pub(super) key: &'m str,
+    /// The parameter or the field in Rust, for messages.
+    pub(super) name: String,
     pub(super) description: Option<&'m Description>,
     /// The type whose schema it has, unless the constraints override it.
     pub(super) ty: Trees,
-    /// The spans of its first and its last token.
-    pub(super) ends: (Span, Span),
+    /// Where it is.
+    pub(super) ends: Ends,
+    /// `true` for a type that certainly is a `ToolType`.
+    pub(super) is_scalar: bool,
     pub(super) constraints: &'m Constraints,
     /// The name of the constant of its narrowed schema. A generic type can't have one.
     pub(super) constant: Option<Ident>,
@@ -51,9 +55,8 @@ impl Member<'_> {
         let mut property = match self.base() {
             // Most strings are the same in JSON. This form is cheaper to compile.
             Base::Type(ty) if json::is_same(name) && literal.is_some_and(json::is_same) => {
-                let function = tool.as_ref().map_or("property", |_| "parameter");
                 let (name, literal) = (string(name), literal.map(string));
-                self.call(function, Some(&ty), trees!(#tool #name, #literal))
+                self.of_type("", &ty, trees!(#tool #name, #literal))
             }
             base => {
                 let name = text(name);
@@ -62,19 +65,17 @@ impl Member<'_> {
                     Some(description) => description::text(description),
                 };
                 let texts = trees!(#name, #description);
-                let (property, check, ty) = match base {
-                    Base::Type(ty) => {
-                        let property = self.call("property_of", Some(&ty), texts);
-                        (property, "checked", Some(ty))
-                    }
+                match base {
+                    Base::Type(ty) => self.of_type("_of", &ty, trees!(#tool #texts)),
                     Base::Schema(schema) => {
                         let property = trees!(__tool_core::Property::new(#texts, #schema));
-                        (property, "checked_schema", None)
+                        match tool {
+                            Some(tool) => {
+                                self.call("checked_schema", None, trees!(#tool #property))
+                            }
+                            None => property,
+                        }
                     }
-                };
-                match tool {
-                    Some(tool) => self.call(check, ty.as_ref(), trees!(#tool #property)),
-                    None => property,
                 }
             }
         };
@@ -96,19 +97,40 @@ impl Member<'_> {
         }
         let annotations = self.constraints.annotations.iter();
         annotations.fold(property, |property, one| {
-            constrained(&property.into_token_stream(), one).into()
+            self.constrained(&property.into_token_stream(), one)
         })
+    }
+
+    // Output: parameter::<u8>("f", "days", "How many days.")
+    fn of_type(&self, suffix: &str, ty: &Trees, arguments: Trees) -> Trees {
+        let function = self.tool.map_or("property", |_| "parameter");
+        let call = self.call(&format!("{function}{suffix}"), Some(ty), arguments);
+        if self.is_scalar {
+            return call;
+        }
+        // rustc reports the bound of the function once more at the same place, and leaves that out. Of the bound
+        // alone, it would show the function, too.
+        let schema = self.schema_of(ty);
+        trees!({ let _ = #schema; #call })
+    }
+
+    // Output: <u8 as ToolType>::SCHEMA
+    //
+    // With these spans, "cannot be used in the signature" underlines the type.
+    fn schema_of(&self, ty: &Trees) -> Trees {
+        let (first, last) = self.ends;
+        let schema = Ident::new("SCHEMA", last);
+        trees_at!(first=> <#ty as __tool_core::ToolType>::#schema)
     }
 
     /// A call that begins and ends where the type does, so that errors about its schema underline
     /// the type.
     fn call(&self, name: &str, ty: Option<&Trees>, arguments: Trees) -> Trees {
-        let (first, last) = self.ends;
+        let first = self.ends.0;
         let name = Ident::new(name, first);
         let ty = ty.map(|ty| trees_at!(first=> ::<#ty>));
-        let mut call = trees_at!(first=> __tool_core::#name #ty);
-        call.group(last, Delimiter::Parenthesis, arguments);
-        call
+        let function = trees_at!(first=> __tool_core::#name #ty);
+        call_between(self.ends, function, arguments)
     }
 
     /// The schema of its values, of type `&'static Schema`.
@@ -139,9 +161,7 @@ impl Member<'_> {
 
     fn narrow(&self) -> TokenStream {
         let base = match self.base() {
-            Base::Type(ty) => {
-                quote_spanned!(self.ends.0=> <#ty as __tool_core::ToolType>::SCHEMA)
-            }
+            Base::Type(ty) => self.schema_of(&ty).into(),
             Base::Schema(schema) => schema,
         };
         if self.constraints.narrowings.is_empty() {
@@ -150,7 +170,7 @@ impl Member<'_> {
         let inner = code!(__tool_core::constrain::inner(#base));
         let narrowings = self.constraints.narrowings.iter();
         let narrow = narrowings.fold(inner, |schema, narrowing| {
-            let narrow = constrained(&schema, narrowing);
+            let narrow = self.constrained(&schema, narrowing);
             code!(&#narrow)
         });
         // An item of a tuple, or the inside of a newtype, keeps its `null`.
@@ -158,31 +178,29 @@ impl Member<'_> {
     }
 
     // Input:  #[param(default = 5)] days: u8
-    // Output: const _: () = fits(<u8 as ToolType>::SCHEMA, &Literal::Integer(5), "…");
-    pub(super) fn check(&self, what: &str, literal: &Literal, span: Span) -> TokenStream {
-        let schema = self.schema();
-        let constant = literal.constant();
-        let message = string(&format!(
-            "the {what} {} does not match the schema of `{}`; write a value that does",
-            literal.json(),
-            self.key,
-        ));
-        quote_spanned! {span=>
-            const _: () = __tool_core::examples::fits(#schema, &#constant, #message);
-        }
+    // Output: const _: () = fits(<u8 as ToolType>::SCHEMA, "days", "default", &Literal::Integer(5));
+    pub(super) fn check(&self, what: &str, literal: &Literal, ends: Ends) -> TokenStream {
+        let (name, what) = (string(&self.name), string(what));
+        let (schema, literal) = (self.schema(), literal.constant());
+        let check = call_between(
+            ends,
+            trees_at!(ends.0=> __tool_core::examples::fits),
+            code!(#schema, #name, #what, &#literal).into(),
+        );
+        code!(const _: () = #check;)
     }
 
     /// Checks of the values of annotations.
     pub(super) fn checks(&self) -> impl Iterator<Item = TokenStream> {
         let literals = self.constraints.literals();
-        literals.map(|(key, literal, span)| self.check(key, literal, span))
+        literals.map(|(key, literal, ends)| self.check(key, literal, ends))
     }
 
     fn base(&self) -> Base {
         match &self.constraints.schema_override {
             Some(SchemaOverride::Type(ty)) => Base::Type(ty.to_token_stream().into()),
             Some(SchemaOverride::Schema { schema, .. }) => {
-                let schema = json_schema(schema);
+                let schema = self.json_schema(schema);
                 Base::Schema(code!(const { &#schema }))
             }
             None if self.is_written => {
@@ -192,74 +210,92 @@ impl Member<'_> {
             None => Base::Type(self.ty.clone()),
         }
     }
+
+    // Input:  #[param(range = 1..=14)] days: u8
+    // Output: constrain::integers(base, "days", Some(1), Some(14))
+    //
+    // The call begins and ends where the constraint does, so that an error underlines it.
+    fn constrained(&self, base: &TokenStream, constraint: &Constraint) -> Trees {
+        let first = constraint.ends.0;
+        let function = Ident::new(constraint.function, first);
+        let name = constraint.can_misfit().then(|| string(&self.name));
+        let name = name.map(|name| trees!(#name,));
+        let arguments = &constraint.arguments;
+        let arguments = code!(#base, #name #(#arguments),*);
+        call_between(
+            constraint.ends,
+            trees_at!(first=> __tool_core::constrain::#function),
+            arguments.into(),
+        )
+    }
+
+    // Input:  {"type":"string","minLength":1}
+    // Output: constrain::length(&Schema::STRING, 1, usize::MAX)
+    fn json_schema(&self, json: &JsonSchema) -> TokenStream {
+        let schema = code!(__tool_core::Schema);
+        let base = match &json.kind {
+            Kind::Any => code!(#schema::ANY),
+            Kind::Null => code!(#schema::NULL),
+            Kind::Boolean => code!(#schema::BOOLEAN),
+            Kind::Integer => code!(#schema::INTEGER),
+            Kind::Number => code!(#schema::NUMBER),
+            Kind::String => code!(#schema::STRING),
+            Kind::Enum(values) => {
+                let values = values.iter().map(|value| text(value));
+                code!(#schema::strings(const { &[#(#values),*] }))
+            }
+            Kind::Array(items) => {
+                let items = self.json_schema(items);
+                code!(#schema::array(const { &#items }))
+            }
+            Kind::Tuple(items) => {
+                let items = items.iter().map(|one| self.json_schema(one));
+                code!(#schema::tuple(const { &[#(&#items),*] }))
+            }
+            Kind::Map(values) => {
+                let values = self.json_schema(values);
+                code!(#schema::map(const { &#values }))
+            }
+            Kind::Object(properties) => {
+                let properties = properties.iter().map(|(key, is_required, property)| {
+                    let (key, property) = (text(key), self.json_schema(property));
+                    let optional = (!is_required).then(|| code!(.optional()));
+                    code!(__tool_core::Property::new(
+                        #key,
+                        __tool_core::Text::EMPTY,
+                        const { &#property },
+                    )#optional)
+                });
+                code!(#schema::object(const { &[#(#properties),*] }))
+            }
+            Kind::AnyOf(schemas) => {
+                let schemas = schemas.iter().map(|one| self.json_schema(one));
+                code!(#schema::any_of(const { &[#(&#schemas),*] }))
+            }
+            Kind::Nullable(inner) => {
+                let inner = self.json_schema(inner);
+                code!(#schema::nullable(const { &#inner }))
+            }
+        };
+        let constraints = json.constraints.iter();
+        let schema = constraints.fold(base, |base, one| {
+            self.constrained(&code!(&#base), one).into()
+        });
+        let description = json.description.clone().map(Description::Text);
+        describe(schema, description.as_ref())
+    }
+}
+
+/// A call of a function that is underlined between two tokens.
+pub(super) fn call_between((_, last): Ends, function: Trees, arguments: Trees) -> Trees {
+    let mut call = function;
+    call.group(last, Delimiter::Parenthesis, arguments);
+    call
 }
 
 enum Base {
     Type(Trees),
     Schema(TokenStream),
-}
-
-// Input:  #[param(range = 1..=14)]
-// Output: constrain::integers(base, Some(1), Some(14))
-fn constrained(base: &TokenStream, constraint: &Constraint) -> TokenStream {
-    // The span of the whole call makes an error of the function underline the constraint.
-    let function = Ident::new(constraint.function, constraint.span);
-    let arguments = &constraint.arguments;
-    quote_spanned!(constraint.span=> __tool_core::constrain::#function(#base #(, #arguments)*))
-}
-
-// Input:  {"type":"string","minLength":1}
-// Output: constrain::length(&Schema::STRING, 1, usize::MAX)
-fn json_schema(json: &JsonSchema) -> TokenStream {
-    let schema = code!(__tool_core::Schema);
-    let base = match &json.kind {
-        Kind::Any => code!(#schema::ANY),
-        Kind::Null => code!(#schema::NULL),
-        Kind::Boolean => code!(#schema::BOOLEAN),
-        Kind::Integer => code!(#schema::INTEGER),
-        Kind::Number => code!(#schema::NUMBER),
-        Kind::String => code!(#schema::STRING),
-        Kind::Enum(values) => {
-            let values = values.iter().map(|value| text(value));
-            code!(#schema::strings(const { &[#(#values),*] }))
-        }
-        Kind::Array(items) => {
-            let items = json_schema(items);
-            code!(#schema::array(const { &#items }))
-        }
-        Kind::Tuple(items) => {
-            let items = items.iter().map(json_schema);
-            code!(#schema::tuple(const { &[#(&#items),*] }))
-        }
-        Kind::Map(values) => {
-            let values = json_schema(values);
-            code!(#schema::map(const { &#values }))
-        }
-        Kind::Object(properties) => {
-            let properties = properties.iter().map(|(key, is_required, property)| {
-                let (key, property) = (text(key), json_schema(property));
-                let optional = (!is_required).then(|| code!(.optional()));
-                code!(__tool_core::Property::new(
-                    #key,
-                    __tool_core::Text::EMPTY,
-                    const { &#property },
-                )#optional)
-            });
-            code!(#schema::object(const { &[#(#properties),*] }))
-        }
-        Kind::AnyOf(schemas) => {
-            let schemas = schemas.iter().map(json_schema);
-            code!(#schema::any_of(const { &[#(&#schemas),*] }))
-        }
-        Kind::Nullable(inner) => {
-            let inner = json_schema(inner);
-            code!(#schema::nullable(const { &#inner }))
-        }
-    };
-    let constraints = json.constraints.iter();
-    let schema = constraints.fold(base, |base, one| constrained(&code!(&#base), one));
-    let description = json.description.clone().map(Description::Text);
-    describe(schema, description.as_ref())
 }
 
 /// Adds a description to a schema.

@@ -13,6 +13,7 @@ use crate::model::freeform::Grammar;
 use crate::model::tool::{Example, Parameter, Tool, Toolset, WhenAbsent};
 use crate::model::types::{Passing, is_scalar, without_lifetimes};
 use crate::util::literal::value;
+use crate::util::names::plain;
 use crate::util::site::{Code, Trees, code, site, string, trees, trees_at};
 use crate::util::tokens::{option, respanned};
 
@@ -394,9 +395,15 @@ fn member<'m>(
 ) -> Member<'m> {
     Member {
         key,
+        name: match (&parameter.when_absent, parameter.constraints.is_empty()) {
+            (WhenAbsent::None | WhenAbsent::OfType, true) => String::new(),
+            _ => plain(&parameter.ident),
+        },
         description: parameter.description.as_ref(),
         ty: parameter.erased.clone(),
         ends: parameter.ends,
+        is_scalar: parameter.constraints.schema_override.is_none()
+            && is_scalar(parameter.passing.inner()),
         constraints: &parameter.constraints,
         constant: (!parameter.constraints.narrowings.is_empty()
             && !is_generic_parameter(tool, parameter))
@@ -441,7 +448,7 @@ fn constants(tool: &Tool) -> TokenStream {
         let key = value(&parameter.key);
         let member = member(tool, at, parameter, &key, false);
         let default = match &parameter.when_absent {
-            WhenAbsent::Literal(literal, span) => Some(member.check("default", literal, *span)),
+            WhenAbsent::Literal(literal, ends) => Some(member.check("default", literal, *ends)),
             _ => None,
         };
         let constants = member.definition().into_iter().chain(default);

@@ -4,10 +4,9 @@
 //! or [`ANNOTATIONS`]: how its value is read and checked, which function of
 //! `tool_core::__private::constrain` the generated code calls, and what the page in rustdoc shows.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
-use syn::spanned::Spanned;
 use syn::{LitFloat, LitInt, Token, Type};
 
 use super::json_schema::JsonSchema;
@@ -17,7 +16,7 @@ use crate::util::json::escape;
 use crate::util::literal::Literal;
 use crate::util::names::list;
 use crate::util::site::string;
-use crate::util::tokens::{bound, maximum, option, respanned, text};
+use crate::util::tokens::{Ends, bound, ends, maximum, option, respanned, text};
 use crate::util::{markdown, pattern};
 
 /// Reads one key.
@@ -63,7 +62,8 @@ pub(crate) enum SchemaOverride {
 /// One key, as a call of a function of `tool_core::__private::constrain`.
 pub(crate) struct Constraint {
     pub(crate) function: &'static str,
-    pub(crate) span: Span,
+    /// The ends of its value, or its key if it has none.
+    pub(crate) ends: Ends,
     /// The arguments after the schema or the property.
     pub(crate) arguments: Vec<TokenStream>,
     /// Its value, if that is checked against the schema or the schema against it.
@@ -77,17 +77,28 @@ pub(crate) struct Constraint {
 impl Constraint {
     pub(super) fn new(
         function: &'static str,
-        span: Span,
+        ends: Ends,
         arguments: Vec<TokenStream>,
     ) -> Constraint {
         Constraint {
             function,
-            span,
+            ends,
             arguments,
             literal: None,
             keywords: Vec::new(),
             summary: String::new(),
         }
+    }
+
+    /// Returns the JSON text of the value of a keyword.
+    pub(crate) fn keyword_value(&self, keyword: &str) -> Option<&str> {
+        let found = self.keywords.iter().find(|(name, _)| *name == keyword);
+        found.map(|(_, value)| &**value)
+    }
+
+    /// Returns `true` if some types can't have the constraint.
+    pub(crate) fn can_misfit(&self) -> bool {
+        !matches!(self.function, "secret" | "example")
     }
 
     fn keyword(mut self, keyword: &'static str, value: Option<impl ToString>) -> Constraint {
@@ -117,11 +128,17 @@ impl Constraints {
     }
 
     /// Adds the pattern of a grammar in its place among the keywords.
-    pub(crate) fn add_pattern(&mut self, pattern: String, regex: &str, span: Span) {
+    pub(crate) fn add_pattern(&mut self, pattern: String, regex: &str, ends: Ends) {
         let is_later = |one: &Constraint| matches!(one.function, "format" | "unique" | "secret");
         let at = self.narrowings.iter().position(is_later);
         let at = at.unwrap_or(self.narrowings.len());
-        self.narrowings.insert(at, matching(pattern, regex, span));
+        self.narrowings.insert(at, matching(pattern, regex, ends));
+    }
+
+    /// Returns `true` if there is no key about the schema.
+    pub(crate) fn is_empty(&self) -> bool {
+        let is_open = self.schema_override.is_none();
+        is_open && self.narrowings.is_empty() && self.annotations.is_empty()
     }
 
     /// Returns `true` if `pattern` is among the keys.
@@ -130,21 +147,21 @@ impl Constraints {
     }
 
     /// The values of annotations, with the names of their keys.
-    pub(crate) fn literals(&self) -> impl Iterator<Item = (&'static str, &Literal, Span)> {
+    pub(crate) fn literals(&self) -> impl Iterator<Item = (&'static str, &Literal, Ends)> {
         self.annotations.iter().filter_map(|one| {
             let literal = one.literal.as_ref()?;
-            Some((one.function, literal, one.span))
+            Some((one.function, literal, one.ends))
         })
     }
 
     /// Reports a string that does not match the pattern. A constant cannot run a regular expression.
-    pub(crate) fn check_literal(&self, literal: &Literal, span: Span, errors: &mut Errors) {
+    pub(crate) fn check_literal(&self, literal: &Literal, ends: Ends, errors: &mut Errors) {
         if let Literal::String(text) = literal
             && let Some(pattern) = self.broken_pattern(text)
         {
             let message =
                 format!("this text does not match the pattern `{pattern}`; write one that does");
-            errors.span(span, message);
+            errors.between(ends, message);
         }
     }
 }
@@ -163,12 +180,12 @@ impl Constraints {
 /// `range = 1..=14` or `range = 0.5..1.0`
 fn range(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let tokens = keys.tokens("range", "1..=14", errors)?;
-    let span = tokens.span();
+    let ends = ends(&tokens);
     match Range::parse(tokens.clone()) {
         Ok(Range::Integers(from, to)) => Some(
             Constraint::new(
                 "integers",
-                span,
+                ends,
                 vec![option(from.map(respanned)), option(to.map(respanned))],
             )
             .keyword("minimum", from)
@@ -181,7 +198,7 @@ fn range(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
             let number = |value| Literal::Number(value).json();
             let (from, to) = (from.map(number), to.map(number));
             let constraint =
-                Constraint::new("numbers", span, arguments.into()).keyword("minimum", from.clone());
+                Constraint::new("numbers", ends, arguments.into()).keyword("minimum", from.clone());
             Some(match (is_exclusive, to) {
                 (true, Some(to)) => {
                     let above = from.map(|from| format!("at least {from}, "));
@@ -203,7 +220,7 @@ fn range(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
 
 /// `multiple_of = 5` or `multiple_of = 0.5`
 fn multiple_of(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
-    let (step, span) = keys.literal("multiple_of", errors)?;
+    let (step, ends) = keys.literal("multiple_of", errors)?;
     let (function, step, argument) = match step {
         Some(Literal::Integer(step)) if step > 0 => {
             ("multiple_of_integer", step.to_string(), respanned(step))
@@ -215,12 +232,12 @@ fn multiple_of(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
         _ => {
             let message =
                 "`multiple_of` requires a number greater than zero; write `multiple_of = 5`";
-            errors.span(span, message);
+            errors.between(ends, message);
             return None;
         }
     };
     Some(
-        Constraint::new(function, span, vec![argument])
+        Constraint::new(function, ends, vec![argument])
             .keyword("multipleOf", Some(&step))
             .summary(format!("a multiple of {step}")),
     )
@@ -229,13 +246,13 @@ fn multiple_of(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
 /// `length = 1..=64` or `length = 3`
 fn length(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let tokens = keys.tokens("length", "1..=64", errors)?;
-    let span = tokens.span();
+    let ends = ends(&tokens);
     match lengths(tokens.clone()) {
         Ok((from, to)) => {
             let least = Some(from).filter(|from| *from > 0);
             Some(
                 // The page writes these keywords for arrays too.
-                Constraint::new("length", span, vec![respanned(from), maximum(to)])
+                Constraint::new("length", ends, vec![respanned(from), maximum(to)])
                     .keyword("minLength", least)
                     .keyword("maxLength", to)
                     .summary(format!("length {}", between(least, to))),
@@ -253,7 +270,7 @@ fn pattern(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let written = keys.text("pattern", errors)?;
     let pattern = written.value();
     match pattern::translate(&pattern) {
-        Ok(regex) => Some(matching(pattern, &regex, written.span())),
+        Ok(regex) => Some(matching(pattern, &regex, ends(&written))),
         Err(problem) => {
             errors.at(&written, problem);
             None
@@ -262,9 +279,9 @@ fn pattern(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
 }
 
 /// The constraint of a pattern and its translation.
-fn matching(pattern: String, regex: &str, span: Span) -> Constraint {
+fn matching(pattern: String, regex: &str, ends: Ends) -> Constraint {
     let arguments = vec![text(&pattern), string(regex).into_token_stream()];
-    let mut constraint = Constraint::new("pattern", span, arguments)
+    let mut constraint = Constraint::new("pattern", ends, arguments)
         .keyword("pattern", Some(quoted(&pattern)))
         .summary(format!("matches {}", markdown::code(&pattern)));
     constraint.literal = Some(Literal::String(pattern));
@@ -282,7 +299,7 @@ fn format(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     Some(
         Constraint::new(
             "format",
-            written.span(),
+            ends(&written),
             vec![string(&format).into_token_stream()],
         )
         .keyword("format", Some(quoted(&format)))
@@ -294,7 +311,7 @@ fn format(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
 fn unique(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let (_, span) = keys.flag("unique", errors).filter(|(flag, _)| *flag)?;
     Some(
-        Constraint::new("unique", span, Vec::new())
+        Constraint::new("unique", (span, span), Vec::new())
             .keyword("uniqueItems", Some(true))
             .summary("unique items"),
     )
@@ -303,18 +320,18 @@ fn unique(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
 /// `secret`
 fn secret(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
     let (_, span) = keys.flag("secret", errors).filter(|(flag, _)| *flag)?;
-    Some(Constraint::new("secret", span, Vec::new()).summary("secret"))
+    Some(Constraint::new("secret", (span, span), Vec::new()).summary("secret"))
 }
 
 /// `example = literal`
 fn example(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
-    let (literal, span) = keys.literal("example", errors)?;
+    let (literal, ends) = keys.literal("example", errors)?;
     let Some(literal) = literal else {
-        errors.span(span, "`example` requires a value; write `example = \"…\"`");
+        errors.between(ends, "`example` requires a value; write `example = \"…\"`");
         return None;
     };
     let json = literal.json();
-    let mut constraint = Constraint::new("example", span, vec![string(&json).into_token_stream()])
+    let mut constraint = Constraint::new("example", ends, vec![string(&json).into_token_stream()])
         .keyword("examples", Some(format!("[{json}]")))
         .summary(format!("such as {}", markdown::code(&json)));
     constraint.literal = Some(literal);
@@ -380,7 +397,7 @@ const TOO_LARGE: &str = "an end of a range is within the limits of `i128`; leave
 impl Range {
     /// Reads a range, or returns the error message.
     fn parse(tokens: TokenStream) -> Result<Range, &'static str> {
-        let (from, to, is_exclusive) = ends.parse2(tokens).map_err(|_| FORM)?;
+        let (from, to, is_exclusive) = from_to.parse2(tokens).map_err(|_| FORM)?;
         let last = |to: i128| to.saturating_sub(i128::from(is_exclusive));
         match (from, to) {
             (None, None) => Err("unbounded range; add at least one end"),
@@ -431,7 +448,7 @@ fn lengths(tokens: TokenStream) -> Result<(usize, Option<usize>), &'static str> 
     }
 }
 
-fn ends(input: ParseStream<'_>) -> syn::Result<(Option<Number>, Option<Number>, bool)> {
+fn from_to(input: ParseStream<'_>) -> syn::Result<(Option<Number>, Option<Number>, bool)> {
     let from = number(input)?;
     let is_exclusive = input.parse::<Option<Token![..=]>>()?.is_none();
     if is_exclusive {

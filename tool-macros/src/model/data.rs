@@ -24,6 +24,7 @@ use super::{Krate, krate};
 use crate::attr::Keys;
 use crate::util::docs;
 use crate::util::errors::Errors;
+use crate::util::names::plain;
 use crate::util::site::site;
 
 /// A struct or an enum that derives `ToolType`.
@@ -127,12 +128,43 @@ pub(crate) struct Field {
     pub(crate) is_written: bool,
 }
 
+/// Keys that users may write on the type around the field.
+const OF_FIELDS: [&str; 10] = [
+    "range",
+    "multiple_of",
+    "length",
+    "pattern",
+    "format",
+    "unique",
+    "secret",
+    "example",
+    "schema",
+    "as",
+];
+
+impl Field {
+    /// Returns its name for messages: `days`, or `Days.0` in a tuple struct `Days`.
+    pub(crate) fn name(&self, of: &Ident) -> String {
+        match &self.member {
+            Member::Named(name) => plain(name),
+            Member::Unnamed(index) => format!("{}.{}", plain(of), index.index),
+        }
+    }
+}
+
 impl Data {
     pub(crate) fn new(input: &DeriveInput, errors: &mut Errors) -> Data {
         let mut keys = Keys::of_param(&input.attrs, errors);
         let krate = krate(&mut keys, errors);
         let described = keys.text_or_constant("description", errors);
         let is_by_serde = keys.flag("serde", errors).is_some_and(|(flag, _)| flag);
+        for name in OF_FIELDS {
+            if let Some(key) = keys.misplaced(name) {
+                let message =
+                    format!("`{name}` belongs to a field, not to the type; move it to the field");
+                errors.span(key.span(), message);
+            }
+        }
         keys.finish(errors);
         let docs = Description::of_docs(&docs::lines(&input.attrs));
         let description = Description::read(described, docs, errors);
@@ -418,8 +450,8 @@ impl Reader<'_> {
         let constraints = Constraints::read(&mut keys, self.errors);
         keys.finish(self.errors);
         if let Some(narrowing) = constraints.narrowings.first() {
-            self.errors.span(
-                narrowing.span,
+            self.errors.between(
+                narrowing.ends,
                 "a variant cannot have constraints; move this to its field",
             );
         }

@@ -65,7 +65,9 @@ impl Freeform {
             );
         } else {
             let pattern = pattern.clone();
-            parameter.constraints.add_pattern(pattern, regex, *span);
+            parameter
+                .constraints
+                .add_pattern(pattern, regex, (*span, *span));
         }
     }
 }

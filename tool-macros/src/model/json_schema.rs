@@ -320,7 +320,7 @@ impl Keywords {
 
     /// Adds a call of a function of `tool_core::__private::constrain`.
     fn constrain(&mut self, function: &'static str, arguments: Vec<TokenStream>) {
-        let constraint = Constraint::new(function, self.span, arguments);
+        let constraint = Constraint::new(function, (self.span, self.span), arguments);
         self.constraints.push(constraint);
     }
 

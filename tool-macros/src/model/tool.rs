@@ -12,7 +12,7 @@ use super::constraints::Constraints;
 use super::description::Description;
 use super::doc_sections::{Argument, DocSections};
 use super::freeform::Freeform;
-use super::types::{Passing, ends, erased, peel, reference, without_lifetimes};
+use super::types::{Passing, erased, peel, reference, without_lifetimes};
 use super::{Krate, krate};
 use crate::attr::{
     Block, Function, Keys, Member, ParameterKind, TextOrConstant, with_self_replaced,
@@ -24,7 +24,7 @@ use crate::util::json::{self, Json};
 use crate::util::literal::{Literal, Text};
 use crate::util::names::plain;
 use crate::util::site::{Trees, site};
-use crate::util::tokens::add_predicate;
+use crate::util::tokens::{Ends, add_predicate, ends, spelled};
 
 /// A function with `#[tool]`.
 pub(crate) struct Tool {
@@ -137,8 +137,8 @@ pub(crate) struct Parameter {
     pub(crate) passing: Passing,
     /// The type behind the borrow, without the lifetimes of the function.
     pub(crate) erased: Trees,
-    /// The spans of the first and the last token of that type.
-    pub(crate) ends: (Span, Span),
+    /// Where that type is.
+    pub(crate) ends: Ends,
     pub(crate) constraints: Constraints,
     pub(crate) when_absent: WhenAbsent,
 }
@@ -163,7 +163,7 @@ pub(crate) enum WhenAbsent {
     /// `Default::default()`, which is not in the schema.
     OfType,
     /// This value, which is in the schema.
-    Literal(Literal, Span),
+    Literal(Literal, Ends),
 }
 
 /// The keys of a function that a method can't have.
@@ -581,7 +581,7 @@ fn parameters(
         let when_absent = match keys.literal("default", errors) {
             None => WhenAbsent::None,
             Some((None, _)) => WhenAbsent::OfType,
-            Some((Some(literal), span)) => WhenAbsent::Literal(literal, span),
+            Some((Some(literal), ends)) => WhenAbsent::Literal(literal, ends),
         };
         let constraints = Constraints::read(&mut keys, errors);
         keys.finish(errors);
@@ -629,14 +629,16 @@ impl ContextParameter {
         errors: &mut Errors,
     ) -> Option<ContextParameter> {
         let is_shared = |reference: &syn::TypeReference| reference.mutability.is_none();
+        let passing = Passing::of(ty);
         if !reference(ty).is_some_and(is_shared) {
-            errors.at(
-                ty,
-                "a context parameter must be a shared reference; write `&T` or `Option<&T>`",
+            let inner = spelled(passing.inner());
+            let message = format!(
+                "a context parameter must be a shared reference; write `&{inner}` or \
+                 `Option<&{inner}>`"
             );
+            errors.at(ty, message);
             return None;
         }
-        let passing = Passing::of(ty);
         if let Type::TraitObject(_) | Type::ImplTrait(_) = passing.inner() {
             errors.at(
                 passing.inner(),
@@ -665,12 +667,9 @@ fn is_context(keys: &mut Keys, kind: &ParameterKind, errors: &mut Errors) -> boo
     }
 }
 
-/// Returns `true` for `&CallContext`, with any path.
+/// Returns `true` for `&CallContext`, with any path, and for a `CallContext` that is not borrowed by mistake.
 fn is_call_context(ty: &Type) -> bool {
-    let Some(reference) = reference(ty) else {
-        return false;
-    };
-    match peel(&reference.elem) {
+    match Passing::of(ty).inner() {
         Type::Path(path) => {
             let last = path.path.segments.last();
             last.is_some_and(|last| last.ident == "CallContext")

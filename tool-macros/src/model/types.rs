@@ -1,10 +1,11 @@
 //! The types of parameters: owned, or borrowed from a decoded value.
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Group, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, PathArguments, Type};
 
 use crate::util::site::{Trees, site};
+use crate::util::tokens::Ends;
 
 /// The form in which a function takes a parameter.
 pub(crate) enum Passing {
@@ -114,16 +115,8 @@ pub(crate) fn reference(ty: &Type) -> Option<&syn::TypeReference> {
     }
 }
 
-/// Returns the spans of the first and the last token of a type. An expression that starts and ends
-/// with them is underlined like the type.
-pub(crate) fn ends(ty: &Type) -> (Span, Span) {
-    let mut spans = ty.to_token_stream().into_iter().map(|tree| tree.span());
-    let first = spans.next().unwrap_or_else(site);
-    (first, spans.last().unwrap_or(first))
-}
-
-/// Returns the tokens of a type without lifetimes and the spans of [`ends`].
-pub(crate) fn erased(ty: &Type) -> (Trees, (Span, Span)) {
+/// Returns the tokens of a type without lifetimes, and their [`Ends`].
+pub(crate) fn erased(ty: &Type) -> (Trees, Ends) {
     let trees: Vec<_> = ty.to_token_stream().into_iter().collect();
     let span = |tree: Option<&TokenTree>| tree.map_or_else(site, TokenTree::span);
     let ends = (span(trees.first()), span(trees.last()));

@@ -3,7 +3,9 @@
 use std::fmt::Display;
 
 use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, quote, quote_spanned};
+
+use super::tokens::Ends;
 
 /// The errors found so far.
 #[derive(Default)]
@@ -22,6 +24,12 @@ impl Errors {
         self.found.push(syn::Error::new(span, message));
     }
 
+    /// Adds an error that underlines everything between two tokens.
+    pub(crate) fn between(&mut self, (first, last): Ends, message: impl Display) {
+        let (first, last) = (quote_spanned!(first=> _), quote_spanned!(last=> _));
+        self.at(quote!(#first #last), message);
+    }
+
     /// Adds the errors of a parser.
     pub(crate) fn push(&mut self, error: syn::Error) {
         self.found.push(error);
@@ -33,9 +41,21 @@ impl Errors {
 
     /// Returns a `compile_error!` for each error, in the order of the source.
     pub(crate) fn into_tokens(self) -> TokenStream {
+        self.into_expressions().into_iter().collect()
+    }
+
+    /// The same, each as an expression.
+    pub(crate) fn into_expressions(self) -> Vec<TokenStream> {
+        self.sorted()
+            .iter()
+            .map(syn::Error::to_compile_error)
+            .collect()
+    }
+
+    fn sorted(self) -> Vec<syn::Error> {
         let mut found: Vec<_> = self.found.into_iter().flatten().collect();
         found.sort_by_key(|error| position(error.span()));
-        found.iter().map(syn::Error::to_compile_error).collect()
+        found
     }
 }
 

@@ -1,6 +1,6 @@
 //! Values as tokens of the generated code, whatever their names mean where it ends up.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::{Generics, Token, WhereClause, WherePredicate};
@@ -8,6 +8,22 @@ use syn::{Generics, Token, WhereClause, WherePredicate};
 use super::json;
 use super::literal::Literal;
 use super::site::{code, site, string};
+
+/// The spans of a first and a last token. An expression that starts and ends with them is underlined like what
+/// is between them.
+pub(crate) type Ends = (Span, Span);
+
+/// Returns the spans of the first and the last token.
+pub(crate) fn ends(tokens: &impl ToTokens) -> Ends {
+    let mut spans = tokens.to_token_stream().into_iter().map(|tree| tree.span());
+    let first = spans.next().unwrap_or_else(site);
+    (first, spans.last().unwrap_or(first))
+}
+
+/// Returns tokens as users write them, without the spaces of `TokenStream`: `Vec<u8>`.
+pub(crate) fn spelled(tokens: &impl ToTokens) -> String {
+    tokens.to_token_stream().to_string().replace(' ', "")
+}
 
 /// `"text"` as a `Text`, with its JSON form if that differs.
 pub(crate) fn text(text: &str) -> TokenStream {
