@@ -80,7 +80,7 @@ pub use registry::error::RegistryError;
 pub use registry::hooks;
 #[doc(inline)]
 pub use spec::ToolSpec;
-pub use tool::{Tool, ToolEntry, Toolset};
+pub use tool::{IntoTools, Tool, ToolEntry, Toolset};
 pub use tool_core_macros::ToolType;
 #[doc = include_str!("attributes.md")]
 pub use tool_core_macros::tool;
@@ -109,10 +109,16 @@ pub use types::{MapKey, ToolType};
 /// let list = tool_core::tools![roll_die, weather::get_temperature];
 /// assert_eq!(list[1].name, "get_temperature");
 /// ```
+///
+/// The error "constant provided when a type was expected" means that a function has no `#[tool]`: the attribute
+/// generates the type of its name.
 #[macro_export]
 macro_rules! tools {
     ($($tool:ty),* $(,)?) => {
         [$($crate::ToolEntry::of::<$tool>()),*]
+    };
+    ($($wrong:tt)*) => {
+        $crate::__private::not_tools!($($wrong)*)
     };
 }
 

@@ -258,13 +258,25 @@ pub trait DisplayedError<E> {
     /// Uses the `Display` text for the model.
     fn outcome(&mut self) -> Outcome
     where
-        E: Display;
+        E: Displayed;
 }
+
+/// An error that the model can read. All types with `Display` implement it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a tool",
+    label = "does not implement `Display`",
+    note = "implement `std::fmt::Display`: the model reads its text",
+    note = "or return a `String`: `.map_err(|error| format!(\"…\"))`"
+)]
+pub trait Displayed: Display {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Display> Displayed for E {}
 
 impl<E> DisplayedError<E> for Converted<E> {
     fn outcome(&mut self) -> Outcome
     where
-        E: Display,
+        E: Displayed,
     {
         match &mut self.0 {
             Ok(outcome) => mem::replace(outcome, Outcome::Text(String::new())),

@@ -47,7 +47,7 @@ use crate::provider::dialect::{
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::{BoxFuture, Runtime};
 use crate::telemetry;
-use crate::tool::ToolEntry;
+use crate::tool::{IntoTools, ToolEntry};
 
 pub use arguments::ArgumentsReader;
 pub(crate) use builder::RegistryBuilder;
@@ -211,14 +211,14 @@ impl Registry {
         !self.0.policy.before.is_empty()
     }
 
-    /// Adds tools.
+    /// Adds tools: one, or as listed by [`tools!`](crate::tools).
     ///
     /// # Errors
     ///
     /// Returns an error if a name is taken, if a tool needs something that the registry does not have, or if
     /// the registry is a [selection](Registry::select). No tool is added in that case.
-    pub fn add(&self, tools: impl IntoIterator<Item = ToolEntry>) -> Result<(), RegistryError> {
-        let tools: Vec<_> = tools.into_iter().collect();
+    pub fn add<Kind>(&self, tools: impl IntoTools<Kind>) -> Result<(), RegistryError> {
+        let tools: Vec<_> = tools.into_tools().collect();
         self.change(|_| Vec::new(), &tools)?;
         Ok(())
     }

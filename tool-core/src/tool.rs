@@ -467,6 +467,42 @@ impl ToolEntry {
     }
 }
 
+/// One tool, or a list of tools: what [`RegistryBuilder::tools`] and [`Registry::add`] take.
+///
+/// It is implemented for a [`ToolEntry`], for a `DynamicTool`, and for everything that iterates over entries, such as
+/// the array that [`tools!`](crate::tools) creates. The parameter `Kind` is always inferred.
+///
+/// [`RegistryBuilder::tools`]: crate::RegistryBuilder::tools
+/// [`Registry::add`]: crate::Registry::add
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a tool nor a list of tools",
+    label = "not a list of tools",
+    note = "list functions with `#[tool]` by their names: `tools![add, subtract]`",
+    note = "a list of other tools has the items `ToolEntry`; `ToolEntry::from` converts a `DynamicTool`"
+)]
+pub trait IntoTools<Kind> {
+    #[doc(hidden)]
+    fn into_tools(self) -> impl Iterator<Item = ToolEntry>;
+}
+
+/// Keeps the implementations of [`IntoTools`] apart: the compiler must assume that a tool may become an iterator.
+pub(crate) mod kind {
+    pub enum One {}
+    pub enum Many {}
+}
+
+impl<T: Into<ToolEntry>> IntoTools<kind::One> for T {
+    fn into_tools(self) -> impl Iterator<Item = ToolEntry> {
+        std::iter::once(self.into())
+    }
+}
+
+impl<I: IntoIterator<Item = ToolEntry>> IntoTools<kind::Many> for I {
+    fn into_tools(self) -> impl Iterator<Item = ToolEntry> {
+        self.into_iter()
+    }
+}
+
 impl Deref for ToolEntry {
     type Target = ToolSpec;
 

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hooks::{Gate, HookCall};
+use super::hooks::{Gate, HookCall, HookFuture};
 use super::observe::{CallRecord, Observer, OfCalls};
 use super::policy::Policy;
 use super::{Registry, RegistryError, Snapshot, linked};
@@ -16,7 +16,7 @@ use crate::call::context::{Need, Shared};
 use crate::call::error::ToolError;
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
-use crate::tool::{LiveTool, ToolEntry, Toolset};
+use crate::tool::{IntoTools, LiveTool, ToolEntry, Toolset};
 
 /// Collects the tools and settings of a [`Registry`].
 #[derive(Clone, Default)]
@@ -35,14 +35,14 @@ impl RegistryBuilder {
     }
 
     /// Adds tools, as listed by [`tools!`](crate::tools).
-    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolEntry>) -> Self {
-        self.tools.extend(tools);
+    pub fn tools<Kind>(mut self, tools: impl IntoTools<Kind>) -> Self {
+        self.tools.extend(tools.into_tools());
         self
     }
 
     /// Adds one tool, such as a `DynamicTool`.
-    pub fn tool(self, tool: impl Into<ToolEntry>) -> Self {
-        self.tools([tool.into()])
+    pub fn tool<Kind>(self, tool: impl IntoTools<Kind>) -> Self {
+        self.tools(tool)
     }
 
     /// Adds a tool that a provider runs itself; see [`HostedTool`].
@@ -54,8 +54,8 @@ impl RegistryBuilder {
     }
 
     /// Adds tools as a group; see [`Registry::group`].
-    pub fn group(self, name: &str, tools: impl IntoIterator<Item = ToolEntry>) -> Self {
-        self.tools(tools.into_iter().map(|tool| tool.in_group(name)))
+    pub fn group<Kind>(self, name: &str, tools: impl IntoTools<Kind>) -> Self {
+        self.tools(tools.into_tools().map(|tool| tool.in_group(name)))
     }
 
     /// Describes a group to models. Providers with namespaces show it in place of the group's deferred tools;
@@ -580,7 +580,7 @@ impl RegistryBuilder {
     pub fn before<F, D>(mut self, hook: F) -> Self
     where
         F: Fn(HookCall) -> D + Send + Sync + 'static,
-        D: Future<Output = Gate> + Send + 'static,
+        D: HookFuture<Gate> + Send + 'static,
     {
         let hook = Guarded::new(hook);
         self.policy
@@ -616,7 +616,7 @@ impl RegistryBuilder {
     pub fn after<F, R>(mut self, hook: F) -> Self
     where
         F: Fn(HookCall, ToolResult) -> R + Send + Sync + 'static,
-        R: Future<Output = ToolResult> + Send + 'static,
+        R: HookFuture<ToolResult> + Send + 'static,
     {
         let hook = Guarded::new(hook);
         self.policy

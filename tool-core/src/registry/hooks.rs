@@ -25,6 +25,18 @@ pub(super) type BeforeHook = Arc<dyn Fn(HookCall) -> BoxFuture<Gate> + Send + Sy
 pub(super) type AfterHook =
     Arc<dyn Fn(HookCall, ToolResult) -> BoxFuture<ToolResult> + Send + Sync>;
 
+/// What the closure of a [`before`](crate::RegistryBuilder::before) or an
+/// [`after`](crate::RegistryBuilder::after) hook returns: a future of a `T`. All of them implement it.
+#[diagnostic::on_unimplemented(
+    message = "a hook returns a future of `{T}`, but this closure returns `{Self}`",
+    label = "not a future of `{T}`",
+    note = "write `async` before the closure, such as `async |hook| …`, and return a `{T}` from it"
+)]
+pub trait HookFuture<T>: Future<Output = T> {}
+
+#[diagnostic::do_not_recommend]
+impl<T, F: Future<Output = T>> HookFuture<T> for F {}
+
 /// A call, as the hooks of a registry see it; see
 /// [`RegistryBuilder::before`](crate::RegistryBuilder::before) and
 /// [`after`](crate::RegistryBuilder::after).
