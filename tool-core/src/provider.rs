@@ -7,7 +7,7 @@
 //! | `target`, `check`, `rules` | the list of profiles; checks of tools, mostly at compile time; the public table of rules |
 //! | `writer`, `reshape`, `entry` | write JSON, schemas in a subset, and what the entries of tools have in common |
 //! | `hosted_tool`, `answer`, `request`, `http_api` | the fields of a request, of which a dialect writes some |
-//! | `value_limit`, `response`, `usage`, `turn`, `server_sent`, `stream` | what responses have in common, and what is read in them |
+//! | `value_limit`, `response`, `usage`, `unanswered`, `turn`, `server_sent`, `stream` | what responses have in common, and what is read in them |
 //! | `wire` | the trait `Dialect` |
 //! | `chat` | the format of chat completions, which several providers share |
 //! | `<provider>` | its dialects; in its folder, the reader of its streams |
@@ -75,6 +75,7 @@ mod target;
 mod tests;
 mod tool_request;
 mod turn;
+mod unanswered;
 mod usage;
 mod value_limit;
 mod wire;

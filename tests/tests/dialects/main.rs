@@ -18,6 +18,7 @@ mod streams;
 mod strict;
 mod tools_field;
 mod truncated;
+mod unanswered;
 
 use serde::Serialize;
 use serde_json::Value;

@@ -26,7 +26,10 @@ use tool_core::{Registry, RegistryBuilder, ToolEntry, ToolError, tool, tools};
 #[path = "../../support/deferred.rs"]
 mod deferred;
 
-use super::{freeform, media, programmatic, registry, requests, sample_responses, streams, strict};
+use super::{
+    freeform, media, programmatic, registry, requests, sample_responses, streams, strict,
+    unanswered,
+};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("oracles")
@@ -146,6 +149,35 @@ fn provider_packages_read_the_recorded_streams() {
     let said = run("streams.py", &cases.to_string());
     let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
     assert_eq!(counts.as_object().unwrap().len(), 9);
+}
+
+/// A part that a new version adds is not in the table of what expects an answer.
+#[test]
+fn provider_packages_have_no_part_that_the_table_lacks() {
+    if std::env::var_os("TOOL_CORE_ORACLES").is_none_or(|value| value == "0") {
+        return;
+    }
+    let packages: Value = serde_json::from_str(&run("answers.py", "")).unwrap();
+    let table = unanswered::table();
+    let packages = packages.as_object().unwrap();
+    assert!(packages.keys().eq(table.keys()));
+    for (provider, parts) in packages {
+        let rows = table[provider].as_array().unwrap();
+        let parts = parts.as_array().unwrap();
+        assert_eq!(
+            parts.len(),
+            rows.len(),
+            "{provider}: a part of the table is gone"
+        );
+        for part in parts {
+            let kind = unanswered::kind(part);
+            let row = rows
+                .iter()
+                .find(|row| unanswered::kind(&row["part"]) == kind);
+            let row = row.unwrap_or_else(|| panic!("{provider}: {kind} is not in answers.json"));
+            unanswered::check(provider, part, row["answer"].as_str().unwrap());
+        }
+    }
 }
 
 /// Custom tools and tools that programs call, with a response that has calls of both.

@@ -1,7 +1,7 @@
 //! Streamed responses: each equals the response as if it had not been streamed.
 
 pub(super) mod recorded;
-mod split;
+pub(super) mod split;
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use tool_core::{ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 /// What a reader returned: all events, and the end.
 pub(super) struct Read {
     events: Vec<StreamEvent>,
-    turn: Turn,
+    pub(super) turn: Turn,
     pub(super) response: Result<Value, ResponseError>,
 }
 

@@ -39,7 +39,8 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
 ///
 /// [Examples](crate::ToolSpec::examples) of a tool are sent as `input_examples`, which need no beta
 /// header. All results go into one user message, before any text of the user (Anthropic's guide to tool
-/// use). Calls of the provider's own server tools are ignored.
+/// use). Calls of the provider's own server tools are ignored. Those of its tools that the application runs,
+/// such as `memory` and `bash`, are calls as any other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic {
     is_strict: bool,

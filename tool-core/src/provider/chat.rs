@@ -15,6 +15,7 @@ use crate::provider::response::{
     CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type, string, with_role,
 };
 use crate::provider::turn::Turn;
+use crate::provider::unanswered::Unanswered;
 use crate::provider::usage::Counts;
 use crate::provider::wire::Dialect;
 use crate::provider::writer::JsonWriter;
@@ -218,6 +219,23 @@ fn is_call(call: &Value) -> bool {
     is_type(call, "function") || call["type"].is_null() || is_type(call, CUSTOM.kind)
 }
 
+/// Returns the calls of a message that are of an unknown type, and the only call of the form before tools (`function_call`,
+/// rule `openai.chat.answers`).
+pub(crate) fn unanswered(message: &Value) -> Vec<Unanswered> {
+    let calls = message["tool_calls"].as_array();
+    let calls = calls.filter(|calls| !calls.is_empty());
+    let Some(calls) = calls else {
+        let call = &message["function_call"];
+        let is_call = call["name"].as_str().is_some_and(|name| !name.is_empty());
+        let asked = || Unanswered::new("function_call", None, call.clone());
+        return is_call.then(asked).into_iter().collect();
+    };
+    let asked = calls.iter().filter(|call| !is_call(call));
+    asked
+        .map(|call| Unanswered::of(call, call["id"].as_str()))
+        .collect()
+}
+
 /// Returns the turn of a response without its calls.
 pub(crate) fn outline(response: &Value) -> Turn {
     let choice = &response["choices"][0];
@@ -231,6 +249,7 @@ pub(crate) fn outline(response: &Value) -> Turn {
         text,
         usage: USAGE.read(&response["usage"]),
         stop: string(&choice["finish_reason"]),
+        unanswered: unanswered(message),
         ..Turn::new(vec![with_role(message, "assistant")])
     }
 }

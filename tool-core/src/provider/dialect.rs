@@ -55,6 +55,7 @@ pub use crate::provider::response::ResponseError;
 pub use crate::provider::stream::{StreamEvent, StreamReader};
 pub use crate::provider::tool_request::{RequestError, ToolRequest};
 pub use crate::provider::turn::Turn;
+pub use crate::provider::unanswered::Unanswered;
 pub use crate::provider::usage::Usage;
 pub use crate::provider::value_limit::{ParseError, ValueLimit};
 pub use crate::provider::wire::{Deferral, Dialect};

@@ -138,19 +138,19 @@ impl Dialect for Mcp {
         "the Model Context Protocol"
     }
 
-    /// Reads the call of a request, or the calls of an array of messages. Ignores other methods. Nothing
-    /// is repeated: requests are independent.
+    /// Reads the call of a request, or the calls of an array of messages. Requests of other methods are
+    /// [unanswered](Turn::unanswered). Nothing is repeated: requests are independent.
     fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
         Ok(Turn {
             calls: response::calls(response)?,
-            ..Turn::default()
+            ..response::outline(response)
         })
     }
 
     /// Each event is a message of the client. The response is an array of all messages, and its end is
     /// not marked.
     fn stream(&self) -> Box<dyn StreamReader> {
-        reader(Messages::default(), &response::FORMAT, |_| Turn::default())
+        reader(Messages::default(), &response::FORMAT, response::outline)
     }
 
     /// Returns one JSON-RPC response per result. Failures and invalid arguments are results that the

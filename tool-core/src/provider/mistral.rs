@@ -17,6 +17,7 @@ use crate::provider::request::{RequestParts, RequestWriter};
 use crate::provider::response::{NoId, ResponseError, ResponseFormat};
 use crate::provider::stream::{StreamReader, reader};
 use crate::provider::turn::Turn;
+use crate::provider::unanswered::Answered;
 use crate::provider::wire::Dialect;
 use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
@@ -82,6 +83,11 @@ fn outline(response: &Value) -> Turn {
     let mut turn = chat::outline(response);
     if let Value::Array(messages) = messages(&response["choices"][0]) {
         turn.messages.clone_from(messages);
+        let asked = messages.iter().flat_map(chat::unanswered);
+        let answered = Answered::by(messages, |message| message["tool_call_id"].as_str());
+        turn.unanswered = asked
+            .filter(|asked| !answered.has(asked.id.as_deref()))
+            .collect();
     }
     turn
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::call::ToolCall;
+use crate::provider::unanswered::Unanswered;
 use crate::provider::usage::Usage;
 
 /// What a response says: the model's turn of the conversation.
@@ -35,6 +36,9 @@ pub struct Turn {
     /// arguments may look complete then, or absent. The tool is not run: the call gets a result that
     /// says so, as does [`parse_error`](ToolCall::parse_error).
     pub calls: Vec<ToolCall>,
+    /// What expects an answer of the application and is no call, in order. The next request must answer it, or leave out
+    /// the turn. `tool-agent` ends a run with the outcome `Unanswered`.
+    pub unanswered: Vec<Unanswered>,
     /// The text that the model wrote, without calls and reasoning. Includes a refusal.
     pub text: String,
     /// How many tokens the response used, if it says so.
@@ -64,6 +68,7 @@ impl fmt::Debug for Turn {
         f.debug_struct("Turn")
             .field("messages", &self.messages.len())
             .field("calls", &self.calls)
+            .field("unanswered", &self.unanswered)
             .field("text", &self.text)
             .field("usage", &self.usage)
             .field("stop", &self.stop)

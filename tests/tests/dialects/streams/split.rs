@@ -25,6 +25,8 @@ enum Part {
     Reasoning(String),
     /// A name and the text of the arguments.
     Call(&'static str, String),
+    /// What expects an answer and is no call, with a text in it.
+    Asked(String),
 }
 
 /// A random text, with characters of several bytes.
@@ -61,6 +63,10 @@ fn parts(random: &mut Random) -> Vec<Part> {
         parts.push(Part::Text(text(random)));
     }
     for _ in 0..random.below(4) {
+        if random.percent(20) {
+            parts.push(Part::Asked(text(random)));
+            continue;
+        }
         let name = *random.pick(&["get_forecast", "list_alarms"]);
         let arguments = if random.percent(20) {
             String::new()
@@ -153,6 +159,16 @@ fn anthropic(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Val
                     deltas.map(|piece| json!({"type": "input_json_delta", "partial_json": piece}));
                 (head, whole, deltas.collect::<Vec<_>>())
             }
+            Part::Asked(text) => {
+                let head = json!({"type": "future_use", "id": format!("t{index}"), "input": {}});
+                let mut whole = head.clone();
+                whole["input"] = json!({"text": text});
+                let input = whole["input"].to_string();
+                let deltas = pieces(&input, random).into_iter();
+                let deltas =
+                    deltas.map(|piece| json!({"type": "input_json_delta", "partial_json": piece}));
+                (head, whole, deltas.collect())
+            }
         };
         events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
         events.extend(
@@ -203,6 +219,13 @@ fn bedrock(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value
                     .map(|piece| json!({"toolUse": {"input": piece}}))
                     .collect()
             }
+            Part::Asked(text) => {
+                let mut asked = json!({"toolUseId": format!("t{index}")});
+                events.push(json!({"contentBlockStart": {"contentBlockIndex": index, "start": {"futureUse": asked}}}));
+                asked["input"] = text.as_str().into();
+                content.push(json!({"futureUse": asked}));
+                vec![json!({"futureUse": {"input": text}})]
+            }
         };
         events.extend(deltas.into_iter().map(
             |delta| json!({"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}}),
@@ -240,9 +263,15 @@ fn responses(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Val
                 "response.function_call_arguments.delta",
                 pieces(arguments, random),
             ),
+            Part::Asked(text) => (
+                json!({"type": "shell_call", "id": format!("s{index}"), "call_id": format!("t{index}"),
+                       "action": {"commands": [text]}}),
+                "response.shell_call_command.delta",
+                pieces(text, random),
+            ),
         };
         let mut start = item.clone();
-        for key in ["content", "summary", "encrypted_content"] {
+        for key in ["content", "summary", "encrypted_content", "action"] {
             start.as_object_mut().unwrap().remove(key);
         }
         if start["type"] == "function_call" {
@@ -296,6 +325,11 @@ fn gemini(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value)
             Part::Call(name, arguments) => {
                 let part = json!({"functionCall": {"id": format!("t{index}"), "name": name, "args": parsed(arguments)},
                                   "thoughtSignature": "C"});
+                sent.push(part.clone());
+                whole.push(part);
+            }
+            Part::Asked(text) => {
+                let part = json!({"futureCall": {"id": format!("t{index}"), "input": text}});
                 sent.push(part.clone());
                 whole.push(part);
             }
@@ -358,6 +392,19 @@ fn cohere(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value)
                 call["function"]["arguments"] = arguments.as_str().into();
                 calls.push(call);
             }
+            Part::Asked(text) => {
+                let index = calls.len();
+                let mut call =
+                    json!({"id": format!("t{index}"), "type": "future", "future": {"input": ""}});
+                let event = |kind: &str, call: &Value| json!({"type": kind, "index": index, "delta": {"message": {"tool_calls": call}}});
+                events.push(event("tool-call-start", &call));
+                let pieces = pieces(text, random).into_iter();
+                let piece = |piece| event("tool-call-delta", &json!({"future": {"input": piece}}));
+                events.extend(pieces.map(piece));
+                events.push(json!({"type": "tool-call-end", "index": index}));
+                call["future"]["input"] = text.as_str().into();
+                calls.push(call);
+            }
         }
     }
     let stop = if cut { "MAX_TOKENS" } else { "COMPLETE" };
@@ -418,6 +465,22 @@ fn chat(parts: &[Part], cut: bool, is_mistral: bool, random: &mut Random) -> (Ve
                     )
                 }));
                 call["function"]["arguments"] = arguments.as_str().into();
+                if is_mistral {
+                    call["index"] = index.into();
+                }
+                calls.push(call);
+            }
+            Part::Asked(text) => {
+                let index = calls.len();
+                let mut call =
+                    json!({"id": format!("t{index}"), "type": "future", "future": {"input": ""}});
+                let mut first = call.clone();
+                first["index"] = index.into();
+                events.push(chunk(json!({"tool_calls": [first]}), None));
+                let pieces = pieces(text, random).into_iter();
+                let piece = |piece| json!({"index": index, "future": {"input": piece}});
+                events.extend(pieces.map(|text| chunk(json!({"tool_calls": [piece(text)]}), None)));
+                call["future"]["input"] = text.as_str().into();
                 if is_mistral {
                     call["index"] = index.into();
                 }

@@ -6,6 +6,7 @@ use crate::provider::response::{
     NoId, ResponseError, ResponseFormat, content_text, is_type, message_with, string,
 };
 use crate::provider::turn::Turn;
+use crate::provider::unanswered::{Answered, Unanswered};
 use crate::provider::usage::Counts;
 
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
@@ -39,6 +40,23 @@ pub(super) const USAGE: Counts = Counts {
     output: &["output_tokens"],
 };
 
+/// Blocks with an id that expect no answer (`BetaContentBlock` of Anthropic's Python SDK 2.12).
+const SERVER_CALLS: [&str; 2] = ["mcp_tool_use", "server_tool_use"];
+
+/// Returns the blocks that expect an answer and are no calls (rule `anthropic.answers`).
+fn unanswered(content: &[Value]) -> Vec<Unanswered> {
+    let answered = Answered::by(content, |block| block["tool_use_id"].as_str());
+    let asked = content.iter().filter_map(|block| {
+        let kind = block["type"].as_str().unwrap_or_default();
+        let id = block["id"].as_str()?;
+        let is_asked = !(FORMAT.is_call)(block)
+            && !SERVER_CALLS.contains(&kind)
+            && block["tool_use_id"].is_null();
+        (is_asked && !answered.has(Some(id))).then(|| Unanswered::of(block, Some(id)))
+    });
+    asked.collect()
+}
+
 /// Returns the turn of a response without its calls. The API rejects an empty message.
 pub(super) fn outline(response: &Value) -> Turn {
     let content = &response["content"];
@@ -47,13 +65,16 @@ pub(super) fn outline(response: &Value) -> Turn {
     // Without the container of a program, the API rejects the results of its calls.
     let container = response["container"]["id"].as_str();
     let field = container.map(|id| ("container".to_owned(), id.into()));
+    // When server tools reach the time limit of a response (Anthropic's guide "Stop reasons and
+    // fallback"). The server goes on with what is open.
+    let is_paused = stop == "pause_turn";
+    let blocks = content.as_array().filter(|_| !is_paused);
     Turn {
         text: content_text(content),
         usage: USAGE.read(&response["usage"]),
         stop: string(stop),
-        // When server tools reach the time limit of a response (Anthropic's guide "Stop reasons and
-        // fallback").
-        is_paused: stop == "pause_turn",
+        is_paused,
+        unanswered: unanswered(blocks.map_or(&[], Vec::as_slice)),
         continuation: field.into_iter().collect(),
         ..Turn::new(message_with(content, message))
     }

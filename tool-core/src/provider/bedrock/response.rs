@@ -6,6 +6,7 @@ use crate::provider::response::{
     NoId, ResponseError, ResponseFormat, content_text, message_with, string, with_role,
 };
 use crate::provider::turn::Turn;
+use crate::provider::unanswered::{Answered, Unanswered, unknown_request};
 use crate::provider::usage::Counts;
 
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
@@ -48,6 +49,19 @@ pub(super) fn is_call(block: &Value) -> bool {
     call.is_object() && call["type"] != "server_tool_use"
 }
 
+/// Returns the blocks that expect an answer and are no calls (rule `bedrock.answers`).
+fn unanswered(content: &[Value]) -> Vec<Unanswered> {
+    let answer = |block| unknown_request(block, &[], &["Result"]);
+    let answered = Answered::by(content, |block| answer(block)?.1["toolUseId"].as_str());
+    let asked = content.iter().filter_map(|block| {
+        let (kind, request) = unknown_request(block, &["toolUse"], &["Use", "Call", "Request"])?;
+        let id = request["toolUseId"].as_str();
+        let asked = || Unanswered::new(kind, id.map(str::to_owned), block.clone());
+        (!answered.has(id)).then(asked)
+    });
+    asked.collect()
+}
+
 /// Returns the turn of a response without its calls. The API rejects an empty message.
 pub(super) fn outline(response: &Value) -> Turn {
     let message = &response["output"]["message"];
@@ -59,6 +73,7 @@ pub(super) fn outline(response: &Value) -> Turn {
     });
     Turn {
         text: texts.collect(),
+        unanswered: unanswered(content.as_array().map_or(&[], Vec::as_slice)),
         usage: USAGE.read(&response["usage"]),
         stop: string(&response["stopReason"]),
         ..Turn::new(message_with(content, || with_role(message, "assistant")))

@@ -30,6 +30,7 @@ pub(super) fn outline(response: &Value) -> Turn {
         text: content_text(&message["content"]),
         usage: USAGE.read(&response["usage"]),
         stop: string(&response["finish_reason"]),
+        unanswered: chat::unanswered(message),
         ..Turn::new(vec![with_role(message, "assistant")])
     }
 }

@@ -24,26 +24,38 @@ impl Chat {
     fn start_call(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
         let call = &event["delta"]["message"]["tool_calls"];
         out.release();
-        let started = FORMAT.call(self.tool_calls.len(), call)?;
-        let index = out.start(started);
-        out.arguments(index, arguments(call));
+        if (FORMAT.is_call)(call) {
+            let started = FORMAT.call(self.tool_calls.len(), call)?;
+            let index = out.start(started);
+            out.arguments(index, arguments(call));
+        }
         start(&mut self.tool_calls, event, call.clone())
     }
 
     fn continue_call(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
-        let (index, call) = open(&mut self.tool_calls, event)?;
+        let (place, call) = open(&mut self.tool_calls, event)?;
         let delta = &event["delta"]["message"]["tool_calls"];
-        out.arguments(index, arguments(delta));
         continue_with(call, delta);
+        if let Some(index) = self.call_index(place) {
+            out.arguments(index, arguments(delta));
+        }
         Ok(())
     }
 
     fn end_call(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
-        let (index, call) = open(&mut self.tool_calls, event)?;
-        let call = FORMAT.call(index, call)?;
-        self.tool_calls[index].2 = true;
-        out.end(index, call);
+        let (place, _) = open(&mut self.tool_calls, event)?;
+        self.tool_calls[place].2 = true;
+        if let Some(index) = self.call_index(place) {
+            out.end(index, FORMAT.call(place, &self.tool_calls[place].1)?);
+        }
         Ok(())
+    }
+
+    /// Returns the position among the calls of an item of `tool_calls`, if it is a call.
+    fn call_index(&self, place: usize) -> Option<usize> {
+        let is_call = |(_, item, _): &&(u64, Value, bool)| (FORMAT.is_call)(item);
+        let before = self.tool_calls[..place].iter().filter(is_call);
+        is_call(&&self.tool_calls[place]).then(|| before.count())
     }
 
     fn stop(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {

@@ -6,6 +6,7 @@ use crate::provider::response::{
     NoId, ResponseError, ResponseFormat, message_with, string, with_role,
 };
 use crate::provider::turn::Turn;
+use crate::provider::unanswered::{Answered, Unanswered, unknown_request};
 use crate::provider::usage::Counts;
 
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
@@ -41,12 +42,29 @@ pub(super) fn outline(response: &Value) -> Turn {
     let candidate = &response["candidates"][0];
     let content = &candidate["content"];
     let parts = &content["parts"];
+    let all = parts.as_array().map_or(&[][..], Vec::as_slice);
     Turn {
-        text: text(parts.as_array().map_or(&[], Vec::as_slice)),
+        text: text(all),
+        unanswered: unanswered(all),
         usage: USAGE.read(&response["usageMetadata"]),
         stop: string(&candidate["finishReason"]),
         ..Turn::new(message_with(parts, || with_role(content, "model")))
     }
+}
+
+/// Returns the parts that expect an answer and are no calls (rule `gemini.answers`). A `toolCall` is the server's (`ToolCall`
+/// of Google's Gen AI SDK 3.4).
+fn unanswered(parts: &[Value]) -> Vec<Unanswered> {
+    let answer = |part| unknown_request(part, &["functionResponse"], &["Response", "Result"]);
+    let answered = Answered::by(parts, |part| answer(part)?.1["id"].as_str());
+    let asked = parts.iter().filter_map(|part| {
+        let known = ["functionCall", "toolCall"];
+        let (kind, request) = unknown_request(part, &known, &["Call", "Request"])?;
+        let id = request["id"].as_str();
+        let asked = || Unanswered::new(kind, id.map(str::to_owned), part.clone());
+        (!answered.has(id)).then(asked)
+    });
+    asked.collect()
 }
 
 /// Returns the text of parts. Reasoning is text, too.

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use crate::call::ToolCall;
 use crate::provider::response::{NoId, ResponseError, ResponseFormat};
+use crate::provider::turn::Turn;
+use crate::provider::unanswered::Unanswered;
 
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a JSON-RPC request",
@@ -37,4 +39,27 @@ pub(super) fn calls(response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         }
     };
     FORMAT.calls(&Value::Null, messages)
+}
+
+/// Returns the turn of a message, or of an array of messages, without its calls. A request of another method expects an
+/// answer; a notification has no id.
+pub(super) fn outline(response: &Value) -> Turn {
+    let messages = match response {
+        Value::Array(messages) => messages,
+        message => std::slice::from_ref(message),
+    };
+    let asked = messages.iter().filter_map(|message| {
+        let method = message["method"].as_str()?;
+        let id = match &message["id"] {
+            Value::String(id) => id.clone(),
+            Value::Number(id) => id.to_string(),
+            _ => return None,
+        };
+        let asked = || Unanswered::new(method, Some(id), message.clone());
+        (!(FORMAT.is_call)(message)).then(asked)
+    });
+    Turn {
+        unanswered: asked.collect(),
+        ..Turn::default()
+    }
 }

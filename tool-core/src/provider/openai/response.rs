@@ -6,6 +6,7 @@ use crate::provider::response::{
     CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type,
 };
 use crate::provider::turn::Turn;
+use crate::provider::unanswered::{Answered, Unanswered};
 use crate::provider::usage::Counts;
 
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
@@ -40,6 +41,56 @@ pub(super) fn is_call(item: &Value) -> bool {
     is_type(item, "function_call") || is_type(item, CUSTOM.kind)
 }
 
+/// Items that expect no answer, besides outputs (`ResponseOutputItem` and `BetaResponseOutputItem` of OpenAI's Python SDK
+/// 3.54). What a program or another agent waits for are calls of their own.
+const WITHOUT_ANSWER: [&str; 14] = [
+    "additional_tools",
+    "agent_message",
+    "code_interpreter_call",
+    "compaction",
+    "file_search_call",
+    "image_generation_call",
+    "mcp_approval_response",
+    "mcp_call",
+    "mcp_list_tools",
+    "message",
+    "multi_agent_call",
+    "program",
+    "reasoning",
+    "web_search_call",
+];
+
+/// Returns the items that expect an answer and are no calls (rule `openai.responses.answers`).
+fn unanswered(output: &[Value]) -> Vec<Unanswered> {
+    let answered = Answered::by(output, |item| {
+        let kind = item["type"].as_str()?;
+        match kind {
+            // The output of the local shell has the id of its call under `id`.
+            _ if kind.ends_with("_output") => item["call_id"].as_str().or(item["id"].as_str()),
+            "mcp_approval_response" => item["approval_request_id"].as_str(),
+            _ => None,
+        }
+    });
+    let asked = output.iter().filter_map(|item| {
+        let kind = item["type"].as_str().unwrap_or_default();
+        let call_id = item["call_id"].as_str();
+        let id = call_id.or(item["id"].as_str());
+        let is_asked = match kind {
+            "tool_search_call" => item["execution"] != "server",
+            // A container is OpenAI's.
+            "shell_call" => item["environment"]["type"] != "container_reference",
+            "apply_patch_call" | "computer_call" | "local_shell_call" | "mcp_approval_request" => {
+                true
+            }
+            _ if WITHOUT_ANSWER.contains(&kind) || kind.ends_with("_output") => false,
+            // An unknown type.
+            _ => call_id.is_some() || kind.ends_with("_request"),
+        };
+        (is_asked && !is_call(item) && !answered.has(id)).then(|| Unanswered::of(item, id))
+    });
+    asked.collect()
+}
+
 /// Returns the turn of a response without its calls. The text has a paragraph for each message.
 pub(super) fn outline(response: &Value) -> Turn {
     let output = response["output"].as_array();
@@ -52,6 +103,7 @@ pub(super) fn outline(response: &Value) -> Turn {
         text: texts.join("\n\n"),
         usage: USAGE.read(&response["usage"]),
         stop: stop(response).map(str::to_owned),
+        unanswered: unanswered(output.map_or(&[], Vec::as_slice)),
         ..Turn::new(output.cloned().unwrap_or_default())
     }
 }

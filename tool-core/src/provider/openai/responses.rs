@@ -417,7 +417,7 @@ impl Dialect for OpenAiResponses {
         }
     }
 
-    /// Calls of hosted tools that the application must run itself, such as `shell`, are not read.
+    /// What the application must run itself, such as a `shell_call`, is [unanswered](Turn::unanswered).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
     }
