@@ -278,7 +278,9 @@ fn refusal(error: ConversationError) -> Refusal {
             DecideError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
             _ => StatusCode::CONFLICT,
         },
-        ConversationError::Busy | ConversationError::Waiting => StatusCode::CONFLICT,
+        ConversationError::Busy | ConversationError::Waiting | ConversationError::Unanswered => {
+            StatusCode::CONFLICT
+        }
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     (status, error.to_string())

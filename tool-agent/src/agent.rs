@@ -79,10 +79,11 @@ pub struct Agent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenCalls {
-    /// Runs them, or [resumes](Run::resume) what had started. If calls wait for decisions, it returns them.
+    /// Runs them, or [resumes](Run::resume) what had started. If calls wait for decisions, or something is
+    /// [unanswered](RunOutcome::Unanswered), it returns them.
     #[default]
     Finish,
-    /// Cancels them, also those that wait for decisions.
+    /// Cancels them, also those that wait for decisions. A response with something unanswered is given up.
     Cancel,
 }
 
@@ -620,7 +621,8 @@ impl Agent {
     /// Adds a message of the user to a run, and drives it: what the handler of a chat calls, in any state of the run.
     ///
     /// Calls that an interruption has left without results come first, as [`open_calls`](Agent::open_calls) says. If some
-    /// of them wait for decisions, the outcome is [`RunOutcome::Waiting`], and the message is not added.
+    /// of them wait for decisions, the outcome is [`RunOutcome::Waiting`], and the message is not added. So is it with
+    /// [`RunOutcome::Unanswered`].
     ///
     /// ```
     /// use serde_json::json;
@@ -685,8 +687,11 @@ impl Agent {
                 if let Some(outcome) = outcome {
                     return Ok(outcome);
                 }
+                if !run.unanswered().is_empty() {
+                    return Ok(RunOutcome::Unanswered(run.unanswered().to_vec()));
+                }
             }
-            OpenCalls::Cancel if run.open_round().is_some() => {
+            OpenCalls::Cancel if run.open_round().is_some() || !run.unanswered().is_empty() => {
                 run.resume(self.dialect(), &self.registry)?;
                 run.cancel(self.dialect())?;
             }

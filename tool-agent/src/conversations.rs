@@ -126,6 +126,9 @@ pub enum ConversationError {
     Busy,
     /// Calls wait for decisions.
     Waiting,
+    /// The last response asks for something that [nothing answers](RunOutcome::Unanswered).
+    /// [`stop`](Conversation::stop) gives it up.
+    Unanswered,
     /// The agent failed.
     Agent(AgentError),
 }
@@ -239,15 +242,17 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// Returns [`ConversationError::Busy`] or [`ConversationError::Waiting`] if the conversation has to go on first.
-    /// Otherwise the message is not saved.
+    /// Returns [`ConversationError::Busy`], [`ConversationError::Waiting`] or [`ConversationError::Unanswered`] if the
+    /// conversation has to go on first. The message is not saved then.
     pub async fn reply(&self, text: impl Into<String>) -> Result<(), ConversationError> {
         let run = self.idle()?;
         if !run.pending().is_empty() {
             return Err(ConversationError::Waiting);
         }
+        let is_asked = !run.unanswered().is_empty();
         match self.drive(run, Some(text.into())).await {
             Ok(saved) => Ok(saved?),
+            Err(_) if is_asked => Err(ConversationError::Unanswered),
             // The runtime ends, or earlier calls wait now.
             Err(_) => Err(ConversationError::Waiting),
         }
@@ -293,7 +298,8 @@ impl Conversation {
         Ok(())
     }
 
-    /// Stops the agent. If calls wait for decisions, they are cancelled.
+    /// Stops the agent. If calls wait for decisions, they are cancelled. What is [unanswered](RunOutcome::Unanswered) is
+    /// given up.
     ///
     /// # Errors
     ///
@@ -446,6 +452,9 @@ impl fmt::Display for ConversationError {
             ConversationError::Waiting => {
                 f.write_str("calls wait for decisions; decide on them first")
             }
+            ConversationError::Unanswered => f.write_str(
+                "the last response asks for something that the program can't answer; stop the conversation to give it up",
+            ),
             ConversationError::Agent(error) => error.fmt(f),
         }
     }
@@ -455,7 +464,9 @@ impl Error for ConversationError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             ConversationError::Agent(error) => error.source(),
-            ConversationError::Busy | ConversationError::Waiting => None,
+            ConversationError::Busy
+            | ConversationError::Waiting
+            | ConversationError::Unanswered => None,
         }
     }
 }

@@ -10,7 +10,7 @@
 //! | [`Call`](Step::Call) | marks the calls as [started](Run::start), then runs them | [`finish`](Run::finish), for each |
 //! | [`Running`](Step::Running) | waits for a call that it started | [`finish`](Run::finish) |
 //! | [`Wait`](Step::Wait) | asks a person, or stops | [`decide`](Run::decide) |
-//! | [`Done`](Step::Done) | shows the answer | [`push`](Run::push), if the conversation goes on |
+//! | [`Done`](Step::Done) | shows the answer | [`push`](Run::push), if the conversation goes on; [`answer`](Run::answer) what is [unanswered](RunOutcome::Unanswered) |
 //!
 //! [`Agent`](crate::Agent) does all of this. Write the loop yourself to have control over every
 //! step:
@@ -126,7 +126,7 @@ pub use self::pending::{DecideError, Pending};
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 pub use self::sqlite_journal::SqliteJournal;
 use tool_core::call::{Arguments, CallPosition};
-use tool_core::dialect::{Dialect, Turn, Usage};
+use tool_core::dialect::{Dialect, Turn, Unanswered, Usage};
 use tool_core::hooks::{Decision, DecisionDenied, Hold};
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
@@ -278,6 +278,9 @@ pub struct Round {
     usage: Option<Usage>,
     stop_reason: Option<String>,
     is_paused: bool,
+    /// What still expects an answer of the program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unanswered: Vec<Unanswered>,
     #[serde(default)]
     micros: u64,
     /// The messages that repeat it, kept until all calls have results.
@@ -345,6 +348,10 @@ pub enum RunOutcome {
     /// A call of a tool with [`#[tool(ends_run)]`](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys-of-tool) succeeded, and the other calls of the
     /// response have results. [`ToolResult::value`] returns its value. Of several, it is the first in the response.
     Ended(Box<ToolResult>),
+    /// The response asks for something that no tool answers, such as a command for the program's shell or the approval of a
+    /// hosted tool. The calls of the response have results. [`Run::answer`] adds the answers in the provider's form, and
+    /// [`Run::cancel`] gives the response up: without either, the provider would reject the next request.
+    Unanswered(Vec<Unanswered>),
     /// The [limit](RunSettings::max_rounds) of rounds was reached while the model still called tools.
     OutOfRounds,
     /// The [limit](RunSettings::max_calls) of calls was reached.
@@ -376,6 +383,7 @@ impl RunOutcome {
         match self {
             RunOutcome::Answered(_) => "answered",
             RunOutcome::Ended(_) => "ended",
+            RunOutcome::Unanswered(_) => "unanswered",
             RunOutcome::OutOfRounds => "out_of_rounds",
             RunOutcome::OutOfCalls => "out_of_calls",
             RunOutcome::OutOfTokens => "out_of_tokens",
@@ -411,6 +419,7 @@ impl fmt::Debug for Round {
             .field("usage", &self.usage)
             .field("stop_reason", &self.stop_reason)
             .field("is_paused", &self.is_paused)
+            .field("unanswered", &self.unanswered)
             .finish_non_exhaustive()
     }
 }
@@ -601,13 +610,70 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error while calls have no results: providers reject a message between a call and its
-    /// result.
+    /// Returns an error while calls have no results, or something is [unanswered](RunOutcome::Unanswered): providers reject a
+    /// message between a call and its result.
     pub fn push(&mut self, message: Value) -> Result<(), RunError> {
         if self.open_round().is_some() {
             return Err(RunError::OpenCalls);
         }
+        if !self.unanswered().is_empty() {
+            return Err(RunError::Unanswered(self.unanswered().to_vec()));
+        }
         self.record(Change::Message(Arc::new(message)));
+        Ok(())
+    }
+
+    /// Returns what the last response asks for, and is no call and not answered yet.
+    pub(crate) fn unanswered(&self) -> &[Unanswered] {
+        let last = self.state.rounds.last();
+        last.map_or(&[], |round| &round.unanswered)
+    }
+
+    /// Answers what is [unanswered](RunOutcome::Unanswered), with messages or items in the provider's form. The run goes on
+    /// with the next request. The answers are data of your program: a decision on a `mcp_approval_request` is not checked.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::run::{Run, RunOutcome, Step};
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::{Dialect, OpenAiResponses};
+    ///
+    /// let dialect = OpenAiResponses::default();
+    /// let mut run = Run::new("conversation-1");
+    /// run.push(dialect.user_message("Close the ticket."))?;
+    /// let request = json!({"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "tickets",
+    ///     "name": "close", "arguments": "{\"id\":7}"});
+    /// run.respond(&dialect, &Registry::new(), dialect.read(&json!({"output": [request]}))?)?;
+    /// let Step::Done(RunOutcome::Unanswered(asked)) = run.next() else { panic!() };
+    /// assert_eq!(asked[0].kind, "mcp_approval_request");
+    ///
+    /// run.answer([json!({"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": false})])?;
+    /// assert!(matches!(run.next(), Step::Request(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if nothing is unanswered, if calls of the response have no results yet, or if an id of what is
+    /// unanswered is nowhere in the answers. The run is then as before.
+    pub fn answer(&mut self, answers: impl IntoIterator<Item = Value>) -> Result<(), RunError> {
+        if self.open_round().is_some() {
+            return Err(RunError::OpenCalls);
+        }
+        let answers: Vec<_> = answers.into_iter().map(Arc::new).collect();
+        if self.unanswered().is_empty() {
+            return Err(RunError::NothingAsked);
+        }
+        let has_answer = |asked: &Unanswered| match &asked.id {
+            Some(id) => answers.iter().any(|answer| contains(answer, id)),
+            None => !answers.is_empty(),
+        };
+        let left = self.unanswered().iter().filter(|asked| !has_answer(asked));
+        let left: Vec<_> = left.cloned().collect();
+        if !left.is_empty() {
+            return Err(RunError::Unanswered(left));
+        }
+        self.record(Change::Answered(answers));
         Ok(())
     }
 
@@ -624,6 +690,9 @@ impl Run {
         }
         if self.state.is_cancelled {
             return Step::Done(RunOutcome::Cancelled);
+        }
+        if !self.unanswered().is_empty() {
+            return Step::Done(RunOutcome::Unanswered(self.unanswered().to_vec()));
         }
         if let Some(round) = self.state.rounds.last()
             && self.state.spent.rounds > 0
@@ -786,6 +855,7 @@ impl Run {
             usage: turn.usage,
             stop_reason: turn.stop,
             is_paused: turn.is_paused,
+            unanswered: turn.unanswered,
             continuation: turn.continuation,
             turn: turn.messages.into_iter().map(Arc::new).collect(),
         })));
@@ -1012,7 +1082,8 @@ impl Run {
 
     /// Cancels the run. Calls that have not started, or that wait for a decision, end with an error.
     /// Those that run should be cancelled as well; the run is [done](Step::Done) when they have
-    /// results.
+    /// results. A response with something [unanswered](RunOutcome::Unanswered) is taken out of the messages, because no request
+    /// could repeat it; its [round](Run::rounds) stays.
     ///
     /// # Errors
     ///
@@ -1055,18 +1126,21 @@ impl Run {
         self.record(Change::Ended(index, Arc::new(result)));
     }
 
-    /// Adds the turn and its results to the messages, once all calls have results.
+    /// Adds the turn and its results to the messages, once all calls have results. Gives the turn up if the run is cancelled
+    /// and something is unanswered.
     fn close(&mut self, dialect: &(impl Dialect + ?Sized)) {
-        let Some(round) = self.open_round() else {
-            return;
-        };
-        let results = round.calls.iter().map(RunCall::result);
-        let Some(results) = results.collect::<Option<Vec<_>>>() else {
-            return;
-        };
-        let results: Vec<_> = results.into_iter().cloned().collect();
-        let messages = dialect.results(&results).into_iter().map(Arc::new);
-        self.record(Change::Closed(messages.collect()));
+        if let Some(round) = self.open_round() {
+            let results = round.calls.iter().map(RunCall::result);
+            let Some(results) = results.collect::<Option<Vec<_>>>() else {
+                return;
+            };
+            let results: Vec<_> = results.into_iter().cloned().collect();
+            let messages = dialect.results(&results).into_iter().map(Arc::new);
+            self.record(Change::Closed(messages.collect()));
+        }
+        if self.state.is_cancelled && !self.unanswered().is_empty() {
+            self.record(Change::GivenUp);
+        }
     }
 
     /// Returns the messages that a summary may replace, so that a number of parts is left: those after the prompt of the
@@ -1155,6 +1229,31 @@ pub(crate) fn changed_call(
     changed
 }
 
+/// Returns `true` if a string in a value is this text.
+fn contains(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(string) => string == text,
+        Value::Array(items) => items.iter().any(|item| contains(item, text)),
+        Value::Object(members) => members.values().any(|member| contains(member, text)),
+        _ => false,
+    }
+}
+
+/// Lists what is unanswered, for messages.
+pub(crate) fn listed(asked: &[Unanswered]) -> String {
+    const LISTED: usize = 5;
+    let shown: Vec<_> = asked
+        .iter()
+        .take(LISTED)
+        .map(Unanswered::to_string)
+        .collect();
+    let mut text = shown.join(", ");
+    if asked.len() > LISTED {
+        text += &format!(" and {} more", asked.len() - LISTED);
+    }
+    text
+}
+
 /// Returns an id for a run that is not saved.
 pub(crate) fn random_id() -> String {
     let number = || RandomState::new().hash_one(0);
@@ -1208,6 +1307,11 @@ impl Round {
         results.find(|result| !result.is_error())
     }
 
+    /// Returns what the response asks for that is no call, as long as nothing [answers](Run::answer) it.
+    pub fn unanswered(&self) -> &[Unanswered] {
+        &self.unanswered
+    }
+
     /// Returns why the model stopped, in the provider's words.
     pub fn stop_reason(&self) -> Option<&str> {
         self.stop_reason.as_deref()
@@ -1239,6 +1343,10 @@ impl Serialize for Run {
 pub enum RunError {
     /// A message was added while calls have no results.
     OpenCalls,
+    /// A message was added while this is [unanswered](RunOutcome::Unanswered), or answers were given that lack these ids.
+    Unanswered(Vec<Unanswered>),
+    /// Answers were given, and nothing is [unanswered](RunOutcome::Unanswered).
+    NothingAsked,
     /// A response was given that was not requested.
     NotRequested,
     /// A call with this id was marked as started that is not ready.
@@ -1270,6 +1378,14 @@ impl fmt::Display for RunError {
                 "calls of the last response have no results; finish or cancel them before the next \
                  message",
             ),
+            RunError::Unanswered(asked) => write!(
+                f,
+                "the last response asks for {}, which has no answer; give it to `Run::answer`, or cancel the run",
+                listed(asked)
+            ),
+            RunError::NothingAsked => {
+                f.write_str("nothing is unanswered; add a message with `push`")
+            }
             RunError::NotRequested => {
                 f.write_str("the run did not request a response; do what `next` returns")
             }

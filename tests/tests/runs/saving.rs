@@ -19,7 +19,7 @@ use tool_core::hooks::Decision;
 use tool_core::runtime::BoxFuture;
 use tool_core::{Registry, ToolCall, ToolResult, tool, tools};
 
-use super::{calling, dialect, holding, new_run, question, run_calls, saying, turn};
+use super::{asking, calling, dialect, holding, new_run, question, run_calls, saying, turn};
 
 pub(super) fn saved(run: &Run) -> Value {
     serde_json::to_value(run).unwrap()
@@ -34,6 +34,8 @@ fn through_json<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) ->
 #[derive(Clone, Debug)]
 enum Action {
     Push,
+    /// Answers what is unanswered.
+    Answer,
     Respond(Vec<usize>),
     Start(usize),
     Finish(usize),
@@ -47,8 +49,9 @@ fn action() -> impl Strategy<Value = Action> {
     let index = 0..4_usize;
     prop_oneof![
         Just(Action::Push),
-        proptest::collection::vec(0..3_usize, 0..4).prop_map(Action::Respond),
-        proptest::collection::vec(0..3_usize, 0..4).prop_map(Action::Respond),
+        Just(Action::Answer),
+        proptest::collection::vec(0..4_usize, 0..4).prop_map(Action::Respond),
+        proptest::collection::vec(0..4_usize, 0..4).prop_map(Action::Respond),
         index.clone().prop_map(Action::Start),
         index.clone().prop_map(Action::Start),
         index.clone().prop_map(Action::Finish),
@@ -67,18 +70,29 @@ fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
         Action::Push => {
             let _ = run.push(question());
         }
+        Action::Answer => {
+            if let Step::Done(RunOutcome::Unanswered(asked)) = run.next() {
+                let answers = asked.iter().map(asking::answer);
+                run.answer(answers).unwrap();
+            }
+        }
         Action::Respond(calls) => {
+            let asks = calls.contains(&3);
+            let calls: Vec<_> = calls.into_iter().filter(|tool| *tool < 3).collect();
             let tools = [
                 ("look_up", r#"{"key":"a"}"#),
                 ("delete_note", r#"{"id":7}"#),
                 ("unknown", "{"),
             ];
             let calls: Vec<_> = calls.into_iter().map(|tool| tools[tool]).collect();
-            let response = if calls.is_empty() {
+            let mut response = if calls.is_empty() {
                 saying("Done.")
             } else {
                 calling(&calls)
             };
+            if asks {
+                asking::add(&mut response, &format!("ask-{}", run.rounds().len()));
+            }
             let _ = run.respond(&dialect(), &registry, turn(&response));
         }
         Action::Start(count) => {
@@ -137,6 +151,9 @@ proptest! {
             increments.extend(run.unsaved().iter().map(through_json));
             let replayed = Run::replay(increments.iter().cloned()).unwrap();
             prop_assert_eq!(saved(&replayed), saved(&run));
+            if matches!(run.next(), Step::Request(_)) {
+                prop_assert_eq!(asking::without_answer(run.messages()), Vec::<String>::new());
+            }
             let loaded = through_json(&run);
             prop_assert_eq!(saved(&loaded), saved(&run));
             prop_assert_eq!(format!("{:?}", replayed.next()), format!("{:?}", run.next()));

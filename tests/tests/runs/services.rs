@@ -13,7 +13,7 @@ use tool_core::call::Progress;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 
-use super::{calling, dialect, saying};
+use super::{asking, calling, dialect, saying};
 
 struct Rights(String);
 
@@ -97,6 +97,27 @@ fn fingerprint(entries: &[Entry]) -> &str {
 }
 
 const PAYING: (&str, &str) = ("pay", r#"{"cents":700}"#);
+
+#[tokio::test]
+async fn a_conversation_that_asks_for_more_than_calls_says_so_and_can_be_stopped() {
+    let mut response = saying("Let me look.");
+    asking::add(&mut response, "ask-0");
+    let journal = MemoryJournal::default();
+    let service = service(&journal, [response, saying("Hello.")]);
+    let conversation = create(&service).await;
+    conversation.reply("Go.").await.unwrap();
+    let (_, status) = rest(&conversation).await;
+    let problem = status.problem.unwrap();
+    assert!(problem.contains(r#""future" ("ask-0")"#), "{problem}");
+    let refused = conversation.reply("And?").await;
+    let is_refused = matches!(refused, Err(ConversationError::Unanswered));
+    assert!(is_refused, "{refused:?}");
+    conversation.stop().await.unwrap();
+    conversation.reply("And?").await.unwrap();
+    let (entries, status) = rest(&conversation).await;
+    assert_eq!(status, Status::default());
+    assert!(json!(entries).to_string().contains("Hello."));
+}
 
 #[tokio::test]
 async fn a_conversation_goes_on_without_its_user_and_with_the_rights_of_its_owner() {

@@ -9,7 +9,7 @@ use tool_core::runtime::NoRuntime;
 #[cfg(doc)]
 use super::{Agent, Compaction};
 use crate::model::ModelError;
-use crate::run::{DecideError, JournalError, ReplayError, Run, RunError, RunOutcome};
+use crate::run::{DecideError, JournalError, ReplayError, Run, RunError, RunOutcome, listed};
 
 /// The error of a run.
 #[non_exhaustive]
@@ -106,6 +106,10 @@ impl Unfinished {
                     result.name()
                 )
             }
+            RunOutcome::Unanswered(asked) => format!(
+                "the model asked for {}, which no tool of the program answers",
+                listed(asked)
+            ),
             RunOutcome::OutOfFailures(tool) => {
                 format!("calls of {tool} failed too often before the model answered")
             }

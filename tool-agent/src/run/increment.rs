@@ -12,7 +12,7 @@ use super::{
     CallState, Decided, FIRST_VERSION, Round, Run, RunCall, RunInfo, RunSettings, Spent, State,
     VERSION,
 };
-use tool_core::dialect::Usage;
+use tool_core::dialect::{Unanswered, Usage};
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{ToolCall, ToolError, ToolErrorKind, ToolResult};
 
@@ -69,6 +69,10 @@ pub(super) enum Change {
     Revoked(usize, usize),
     Ended(usize, Arc<ToolResult>),
     Closed(Vec<Arc<Value>>),
+    /// Answers to what the last response asks for besides calls.
+    Answered(Vec<Arc<Value>>),
+    /// The messages no longer have the last response, which nothing will answer.
+    GivenUp,
     /// A summary takes the place of old messages in requests.
     Compacted {
         old: Range<usize>,
@@ -94,6 +98,8 @@ pub(super) struct ResponseChange {
     pub(super) usage: Option<Usage>,
     pub(super) stop_reason: Option<String>,
     pub(super) is_paused: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) unanswered: Vec<Unanswered>,
     /// The messages that repeat the response. With calls, they wait for the results.
     pub(super) turn: Vec<Arc<Value>>,
     /// The fields of the next request.
@@ -169,6 +175,7 @@ impl Run {
                     usage,
                     stop_reason,
                     is_paused,
+                    unanswered,
                     turn,
                     continuation,
                 } = *change;
@@ -196,6 +203,7 @@ impl Run {
                     usage,
                     stop_reason,
                     is_paused,
+                    unanswered,
                     micros,
                     turn,
                 });
@@ -233,6 +241,20 @@ impl Run {
                 self.state.start_response();
                 Arc::make_mut(&mut self.state.messages).extend(turn.into_iter().chain(messages));
             }
+            Change::Answered(answers) => {
+                self.take_unanswered()?;
+                Arc::make_mut(&mut self.state.messages).extend(answers);
+            }
+            Change::GivenUp => {
+                self.take_unanswered()?;
+                // Its part stays, without messages.
+                let start = self
+                    .state
+                    .responses
+                    .last()
+                    .ok_or("there is no response yet")?;
+                Arc::make_mut(&mut self.state.messages).truncate(*start);
+            }
             Change::Compacted {
                 old,
                 summary,
@@ -269,6 +291,16 @@ impl Run {
             self.call_mut(index)?.state = state.clone();
         }
         Ok(())
+    }
+
+    /// Marks what the last response asks for as answered.
+    fn take_unanswered(&mut self) -> Result<(), String> {
+        let round = self.state.rounds.last_mut();
+        let asked = round.map(|round| std::mem::take(&mut round.unanswered));
+        match asked {
+            Some(asked) if !asked.is_empty() => Ok(()),
+            _ => Err("nothing is unanswered".into()),
+        }
     }
 
     fn call_mut(&mut self, index: usize) -> Result<&mut RunCall, String> {

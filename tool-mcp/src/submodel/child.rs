@@ -249,6 +249,13 @@ async fn answer(
                 }
             }
             Some(RunOutcome::Cancelled) => return Err("the run was cancelled".into()),
+            Some(RunOutcome::Unanswered(asked)) => {
+                let asked: Vec<_> = asked.iter().map(ToString::to_string).collect();
+                let asked = asked.join(", ");
+                return Err(format!(
+                    "the model asked for {asked}, which a helper model can't answer"
+                ));
+            }
             _ => return Err("the run reached a limit before the model answered".into()),
         }
     }
