@@ -211,7 +211,7 @@ impl Anthropic {
             if is_plain && tool.details().is_none() {
                 out.object(|out| {
                     write_head(tool, out);
-                    out.word("input_schema").raw(tool.portable_json());
+                    out.quoted("\"input_schema\":").raw(tool.portable_json());
                 });
             } else {
                 self.write_tool(tool, program, Mark::None, out);

@@ -14,11 +14,11 @@ use crate::tool::ToolEntry;
 ///
 /// The description has the grammar that no keyword of JSON Schema expresses.
 pub(crate) fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
-    out.word("name").string(&tool.name);
+    out.quoted("\"name\":").string(&tool.name);
     let prompt = tool.prompt_with_grammar();
     // Bedrock rejects an empty description, and no provider requires one.
     if !(tool.is_dynamic() && prompt.trim().is_empty()) {
-        out.word("description").string(&prompt);
+        out.quoted("\"description\":").string(&prompt);
     }
 }
 

@@ -65,6 +65,19 @@ impl JsonWriter {
         self
     }
 
+    /// Writes a key that is JSON text already, with its colon: what every tool of a list has.
+    #[inline]
+    pub(crate) fn quoted(&mut self, key: &'static str) -> &mut JsonWriter {
+        debug_assert!(
+            key.starts_with('"') && key.ends_with("\":"),
+            "{key} is no key with a colon"
+        );
+        self.separate();
+        self.json.push_str(key);
+        self.needs_comma = false;
+        self
+    }
+
     /// Writes a string.
     pub fn string(&mut self, text: &str) -> &mut JsonWriter {
         if needs_escapes(text) {

@@ -186,10 +186,10 @@ impl OpenAiResponses {
 
 /// Writes a function that is not strict.
 fn write_function(tool: &ToolSpec, out: &mut JsonWriter) {
-    out.word("type").string("function");
+    out.quoted("\"type\":").raw("\"function\"");
     write_head(tool, out);
-    out.word("parameters").raw(tool.portable_json());
-    out.word("strict").boolean(false);
+    out.quoted("\"parameters\":").raw(tool.portable_json());
+    out.quoted("\"strict\":").boolean(false);
 }
 
 /// Returns the name of a group as a namespace: `^[a-zA-Z0-9_-]{1,64}$` (OpenAI's API description,
