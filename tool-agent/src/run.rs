@@ -281,6 +281,9 @@ pub struct Round {
     /// What still expects an answer of the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unanswered: Vec<Unanswered>,
+    /// Set if the model waits for the next request although it made no calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_answered: bool,
     #[serde(default)]
     micros: u64,
     /// The messages that repeat it, kept until all calls have results.
@@ -704,6 +707,7 @@ impl Run {
             && self.state.spent.rounds > 0
             && round.calls.is_empty()
             && !round.is_paused
+            && !round.is_answered
         {
             return Step::Done(RunOutcome::Answered(round.text.clone()));
         }

@@ -155,6 +155,24 @@ fn a_run_ends_with_what_is_unanswered_and_goes_on_with_its_answer() {
     assert_eq!(outcome, RunOutcome::Answered("Up, and 5.".into()));
 }
 
+/// The model waits for the next request, although it made no calls.
+#[test]
+fn a_response_without_calls_goes_on_with_its_answer() {
+    let agent = agent([vec![message("Let me look."), shell()], vec![message("Up.")]]);
+    let mut run = start(&agent);
+    let outcome = agent.run_blocking(&mut run).unwrap();
+    assert!(matches!(outcome, RunOutcome::Unanswered(_)), "{outcome:?}");
+    run.answer([output()]).unwrap();
+    let saving = agent.save(&mut run);
+    futures_util::FutureExt::now_or_never(saving)
+        .unwrap()
+        .unwrap();
+    let mut run: Run = serde_json::from_value(saved(&run)).unwrap();
+    let outcome = agent.run_blocking(&mut run).unwrap();
+    assert_eq!(outcome, RunOutcome::Answered("Up.".into()));
+    assert_eq!(*run.messages()[3], output());
+}
+
 /// Nothing else ends the run before: not the text, a pause, a limit or a tool.
 #[test]
 fn what_is_unanswered_comes_before_other_outcomes() {
@@ -286,7 +304,7 @@ fn a_run_that_asks_nothing_is_saved_as_before() {
     let mut run = new_run();
     run.respond(&dialect(), &holding(), turn(&saying("Done.")))
         .unwrap();
-    assert!(!saved(&run).to_string().contains("unanswered"));
+    assert!(!saved(&run).to_string().contains("answered"));
     let increments = serde_json::to_string(run.unsaved()).unwrap();
-    assert!(!increments.contains("unanswered"));
+    assert!(!increments.contains("answered"));
 }

@@ -74,6 +74,9 @@ fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
             if let Step::Done(RunOutcome::Unanswered(asked)) = run.next() {
                 let answers = asked.iter().map(asking::answer);
                 run.answer(answers).unwrap();
+                let next = run.next();
+                let is_over = matches!(next, Step::Done(RunOutcome::Answered(_)));
+                assert!(!is_over, "{next:?}");
             }
         }
         Action::Respond(calls) => {

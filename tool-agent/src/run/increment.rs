@@ -204,6 +204,7 @@ impl Run {
                     stop_reason,
                     is_paused,
                     unanswered,
+                    is_answered: false,
                     micros,
                     turn,
                 });
@@ -242,7 +243,7 @@ impl Run {
                 Arc::make_mut(&mut self.state.messages).extend(turn.into_iter().chain(messages));
             }
             Change::Answered(answers) => {
-                self.take_unanswered()?;
+                self.take_unanswered()?.is_answered = true;
                 Arc::make_mut(&mut self.state.messages).extend(answers);
             }
             Change::GivenUp => {
@@ -293,14 +294,13 @@ impl Run {
         Ok(())
     }
 
-    /// Marks what the last response asks for as answered.
-    fn take_unanswered(&mut self) -> Result<(), String> {
+    /// Returns the last round, in which nothing is unanswered any more.
+    fn take_unanswered(&mut self) -> Result<&mut Round, String> {
         let round = self.state.rounds.last_mut();
-        let asked = round.map(|round| std::mem::take(&mut round.unanswered));
-        match asked {
-            Some(asked) if !asked.is_empty() => Ok(()),
-            _ => Err("nothing is unanswered".into()),
-        }
+        let round = round.filter(|round| !round.unanswered.is_empty());
+        let round = round.ok_or("nothing is unanswered")?;
+        round.unanswered.clear();
+        Ok(round)
     }
 
     fn call_mut(&mut self, index: usize) -> Result<&mut RunCall, String> {
