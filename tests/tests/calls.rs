@@ -220,29 +220,45 @@ fn arguments_that_are_not_an_object_never_run_the_tool() {
     for (arguments, said) in [
         ("[]", "expected an object, got []"),
         ("7", "expected an object, got 7"),
-        ("\"{}\"", "expected an object, got \"{}\""),
+        (
+            "\"{}\"",
+            "expected an object, got \"{}\"; send the value itself, not its JSON in a string",
+        ),
         ("true", "expected an object, got true"),
     ] {
         let error = refused("counted", arguments);
         assert!(error.ends_with(&format!(":\n- {said}")), "{error}");
     }
     for (arguments, said) in [
-        ("{", "EOF while parsing an object at line 1 column 1"),
-        ("{} {}", "trailing characters at line 1 column 4"),
-        ("{}x", "trailing characters at line 1 column 3"),
+        ("{", "the JSON is cut off inside an object; send it whole"),
+        (
+            "{} {}",
+            "another JSON value follows; make a call for each: trailing characters at line 1 column 4",
+        ),
+        (
+            "{}x",
+            "more follows after the end of the JSON; send the JSON alone: trailing characters at line 1 column 3",
+        ),
         (
             "{\"stops\":[],}",
-            "key must be a string at line 1 column 13",
+            "no comma may follow the last item: key must be a string at line 1 column 13",
         ),
-        ("{stops:[]}", "key must be a string at line 1 column 2"),
+        (
+            "{stops:[]}",
+            "keys need double quotes (\"): key must be a string at line 1 column 2",
+        ),
         (
             "{\"stops\":[]",
-            "EOF while parsing an object at line 1 column 11",
+            "the JSON is cut off inside an object; send it whole",
         ),
-        ("nul", "EOF while parsing a value at line 1 column 3"),
+        (
+            "```json\n{}\n```",
+            "a Markdown code fence is around the JSON; send the JSON alone",
+        ),
+        ("nul", "the JSON is cut off before a value; send it whole"),
         (
             "{\"a\tb\":1}",
-            "control character (\\u0000-\\u001F) found while parsing a string at line 1 column 3",
+            "write line breaks and tabs in strings as \\n and \\t: control character (\\u0000-\\u001F) found while parsing a string at line 1 column 3",
         ),
     ] {
         let result = call("counted", arguments);

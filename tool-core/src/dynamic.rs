@@ -40,6 +40,7 @@ use crate::output::Outcome;
 use crate::runtime::BoxFuture;
 use crate::schema::Schema;
 use crate::schema::messages::shorten;
+use crate::schema::not_json;
 use crate::schema::validate::{Options, ValidateError, normalise};
 use crate::schema::violation::Violations;
 use crate::spec::ToolSpec;
@@ -434,7 +435,8 @@ fn read_with(
     if !violations.is_empty() {
         return Err(ValidateError::Invalid(violations).into());
     }
-    let mut arguments = arguments.map_err(|error| ArgumentError::Malformed(error.to_string()))?;
+    let mut arguments =
+        arguments.map_err(|error| ArgumentError::Malformed(not_json::why(text, &error)))?;
     to_integers(&mut arguments);
     Ok(arguments)
 }

@@ -47,6 +47,7 @@ pub(crate) mod flatten;
 pub(crate) mod json;
 pub(crate) mod messages;
 mod nearest;
+pub(crate) mod not_json;
 pub(crate) mod numbers;
 mod parts;
 #[cfg(feature = "regex")]

@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::schema::messages::name;
+use crate::schema::not_json;
 use crate::schema::numbers::rounded_integer;
 
 const NOT_AN_OBJECT: &str = "the arguments are JSON, but not an object";
@@ -63,7 +64,7 @@ impl Arguments {
                     None => Ok(members),
                 },
                 Ok(_) => Err(NOT_AN_OBJECT.into()),
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(not_json::why(text, &error)),
             },
         }
     }
@@ -116,7 +117,7 @@ impl Arguments {
             Arguments::Text(text) => text.trim_ascii(),
         };
         match serde_json::from_str::<IgnoredAny>(text) {
-            Err(error) => Some(error.to_string()),
+            Err(error) => Some(not_json::why(text, &error)),
             Ok(_) if !text.starts_with('{') => Some(NOT_AN_OBJECT.into()),
             Ok(_) => None,
         }

@@ -10,7 +10,9 @@ use serde_json::Value;
 use super::expected::{either, expected, typed};
 use super::unions::intent;
 use crate::ordered_json::{Json, pointer_key};
-use crate::schema::messages::{SHOWN, did_you_mean, nearest, one_of, shorten, text, unknown};
+use crate::schema::messages::{
+    SHOWN, did_you_mean, itself, nearest, one_of, shorten, text, unknown,
+};
 use crate::schema::validate::{duplicate_item, push_index, push_key};
 use crate::schema::violation::{COMPARED, Explanation, Violation, Violations};
 
@@ -209,7 +211,7 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Json) -> String {
     let value = &**error.instance();
     let got = shown(value);
     let mismatch = || match expectation(error, schema) {
-        Some(expected) => format!("expected {expected}, got {got}"),
+        Some(expected) => format!("expected {expected}, got {got}{}", itself(&expected, &got)),
         None => format!("{got} is not accepted"),
     };
     match error.kind() {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::dispatch::{decodes, validate_call};
@@ -10,6 +11,7 @@ use super::{Inner, Registry, deferred};
 use crate::call::boundary::catch;
 use crate::call::error::ToolError;
 use crate::call::{CALL_TOOL, ToolCall};
+use crate::schema::not_json;
 use crate::schema::validate::incremental::{Incremental, Verdict};
 use crate::schema::violation::Violation;
 use crate::tool::ToolEntry;
@@ -152,7 +154,12 @@ impl ArgumentsReader {
         }
         let violations = self.check.all_violations();
         let mut error = if violations.is_empty() {
-            ToolError::malformed_json(&self.tool.name, "the text is not JSON")
+            let text = self.check.text();
+            let problem = match serde_json::from_str::<IgnoredAny>(text) {
+                Err(error) if !error.is_eof() => not_json::why(text, &error),
+                _ => "the text is not JSON".into(),
+            };
+            ToolError::malformed_json(&self.tool.name, &problem)
         } else {
             ToolError::invalid_arguments(&self.tool.name, violations.clone())
         };

@@ -26,6 +26,17 @@ pub(crate) fn push(out: &mut String, shown: impl Display) {
     write!(out, "{shown}").expect("writing to a string does not fail");
 }
 
+/// Returns what to append if the value that was received is the JSON of an expected one, in a string.
+pub(crate) fn itself(expected: &str, got: &str) -> &'static str {
+    let is_in_string = (got.starts_with("\"{") && expected.contains("an object"))
+        || (got.starts_with("\"[") && expected.contains("an array"));
+    if is_in_string {
+        "; send the value itself, not its JSON in a string"
+    } else {
+        ""
+    }
+}
+
 /// What is said of a schema that accepts everything, or takes too long to describe.
 pub(crate) const ANY: &str = "any JSON value";
 

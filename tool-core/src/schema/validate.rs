@@ -27,7 +27,8 @@ use self::unions::may_be_kind;
 use super::const_string::count_characters;
 use super::cursor::Cursor;
 use super::decode_check::{DecodeCheckFn, rejection};
-use super::messages::{did_you_mean, expected, integer_in_full, push, shorten, unknown};
+use super::messages::{did_you_mean, expected, integer_in_full, itself, push, shorten, unknown};
+use super::not_json;
 use super::numbers::{EXACT_IN_FLOAT, values_round, whole_number};
 use super::parts::NumberKeyword;
 use super::property::Members;
@@ -107,7 +108,7 @@ pub(crate) struct Options {
 
 /// The error of [`normalise`].
 pub(crate) enum ValidateError {
-    /// The text is not JSON, with the message of `serde_json`.
+    /// The text is not JSON, with what is wrong.
     NotJson(String),
     Invalid(Violations),
 }
@@ -129,9 +130,9 @@ pub(crate) fn normalise(
     validator.value(schema, &Path::ROOT, 0);
     // Violations found in invalid JSON are meaningless.
     if !validator.is_json_to_end()
-        && let Some(Err(error)) = validator.json_check
+        && let Some(Err(error)) = &validator.json_check
     {
-        return Err(ValidateError::NotJson(error.to_string()));
+        return Err(ValidateError::NotJson(not_json::why(text, error)));
     }
     match validator.output {
         Some(output) if validator.violations.is_empty() => Ok(Normalised {
@@ -753,10 +754,13 @@ fn write_mismatch(out: &mut String, schema: &Schema, text: &str) {
     if schema.has_secrets() {
         return write_secret_mismatch(out, schema);
     }
+    let start = out.len();
     out.push_str("expected ");
     expected(out, schema);
+    let itself = itself(&out[start..], text);
     out.push_str(", got ");
     out.push_str(&shorten(text));
+    out.push_str(itself);
 }
 
 #[cfg(feature = "regex")]
