@@ -22,7 +22,7 @@ use futures_util::{FutureExt, StreamExt};
 use tool_core::call::TraceContext;
 use tool_core::call::{CallPosition, CancellationToken};
 use tool_core::dialect::{
-    Dialect, RequestOptions, StreamEvent, ToolChoice, Turn, TypedAnswer, Usage,
+    Dialect, RequestOptions, ResponseError, StreamEvent, ToolChoice, Turn, TypedAnswer, Usage,
 };
 use tool_core::hooks::{Decision, DecisionPolicy, DecisionRequest, Hold};
 use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
@@ -1127,7 +1127,8 @@ impl Agent {
     ) -> Result<(Turn, bool), AgentError> {
         let mut stream = match self.model.ask(request).await.map_err(AgentError::Model)? {
             Response::Whole(response) => {
-                let turn = self.dialect.read(&response)?;
+                let turn = self.dialect.read(&response);
+                let turn = turn.map_err(|error| self.unreadable(error))?;
                 chat.finish(&turn, &response);
                 return Ok((turn, true));
             }
@@ -1141,7 +1142,8 @@ impl Agent {
             if std::mem::take(&mut is_first) {
                 chat.first_chunk();
             }
-            for event in reader.event(&event)? {
+            let read = reader.event(&event);
+            for event in read.map_err(|error| self.unreadable(error))? {
                 if events.is_read()
                     && let Some(event) = self.shown(event, round, &mut calls)
                 {
@@ -1157,10 +1159,21 @@ impl Agent {
             // The end of a connection may look like the end of the response.
             Err(error) if error.is_incomplete() => {
                 let error = ModelError::new(ModelErrorKind::Connection, error.to_string());
-                Err(AgentError::Model(error))
+                let target = self.model_name.as_deref().unwrap_or("the model");
+                Err(AgentError::Model(error.with_target(target)))
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.unreadable(error)),
         }
+    }
+
+    /// Returns the error of a response that the dialect can't read.
+    fn unreadable(&self, error: ResponseError) -> AgentError {
+        AgentError::Response(match &self.model_name {
+            Some(name) => {
+                ResponseError::new(format!("the response of {name} can't be read: {error}"))
+            }
+            None => error,
+        })
     }
 
     /// Returns the event for a part of a streamed response. `calls` holds the arguments so far.

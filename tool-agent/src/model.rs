@@ -294,6 +294,8 @@ impl Request {
 /// ```
 pub struct ModelError {
     kind: ModelErrorKind,
+    /// What was asked.
+    target: Option<Box<str>>,
     message: String,
     retry_after: Option<Duration>,
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -342,6 +344,7 @@ impl ModelError {
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
         ModelError {
             kind,
+            target: None,
             message: message.into(),
             retry_after: None,
             source: None,
@@ -360,10 +363,33 @@ impl ModelError {
         self
     }
 
+    /// Sets what was asked, such as the name of the model and its URL. The message then says so, and whether to repeat
+    /// the request.
+    ///
+    /// ```
+    /// use tool_agent::model::{ModelError, ModelErrorKind};
+    ///
+    /// let error = ModelError::new(ModelErrorKind::Overloaded, "503 Service Unavailable")
+    ///     .with_target("qwen3 at http://localhost:8000/v1");
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "the request to qwen3 at http://localhost:8000/v1 failed: 503 Service Unavailable; repeat it later"
+    /// );
+    /// ```
+    pub fn with_target(mut self, target: impl Into<String>) -> Self {
+        self.target = Some(target.into().into());
+        self
+    }
+
     /// Sets the source.
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    /// Returns `true` if the message says what was asked.
+    pub(crate) fn has_target(&self) -> bool {
+        self.target.is_some()
     }
 
     /// Returns the kind of the failure.
@@ -397,7 +423,15 @@ impl fmt::Debug for ModelError {
 
 impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        let Some(target) = &self.target else {
+            return f.write_str(&self.message);
+        };
+        write!(f, "the request to {target} failed: {}", self.message)?;
+        match self.retry_after {
+            Some(time) if self.is_retryable() => write!(f, "; repeat it after {time:?}"),
+            None if self.is_retryable() => f.write_str("; repeat it later"),
+            _ => Ok(()),
+        }
     }
 }
 

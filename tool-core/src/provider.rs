@@ -7,6 +7,7 @@
 //! | `target`, `check`, `rules` | the list of profiles; checks of tools, mostly at compile time; the public table of rules |
 //! | `writer`, `reshape`, `entry` | write JSON, schemas in a subset, and what the entries of tools have in common |
 //! | `hosted_tool`, `answer`, `request`, `http_api` | the fields of a request, of which a dialect writes some |
+//! | `forms` | tells the responses of providers apart by their keys, for errors |
 //! | `value_limit`, `response`, `usage`, `unanswered`, `turn`, `server_sent`, `stream` | what responses have in common, and what is read in them |
 //! | `wire` | the trait `Dialect` |
 //! | `chat` | the format of chat completions, which several providers share |
@@ -55,6 +56,7 @@ mod answer;
 mod chat;
 pub mod dialect;
 pub(crate) mod entry;
+mod forms;
 pub(crate) mod hosted_tool;
 mod http_api;
 mod media;

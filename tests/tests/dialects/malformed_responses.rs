@@ -39,33 +39,33 @@ fn malformed_responses_are_described() {
         (
             &OpenAiChat::default(),
             json!({"choices": []}),
-            "not a chat completion: `choices` is empty",
+            "not a chat completion: `choices` is empty: there is no answer",
         ),
         (
             &Gemini::default(),
             json!({"candidates": []}),
-            "not a response of Gemini: `candidates` is empty",
+            "not a response of Gemini: `candidates` is empty: there is no answer",
         ),
         (
             &OpenAiChat::default(),
             json!({"id": "chatcmpl-1"}),
-            "not a chat completion: `choices` is missing",
+            "not a chat completion: `choices` is missing; it has `id`",
         ),
         (
             &OpenAiChat::default(),
             json!("choices"),
-            "not a chat completion: the JSON is not an object",
+            "not a chat completion: `choices` is missing; it is \"choices\"",
         ),
         // A stream chunk: its calls would be missed.
         (
             &OpenAiChat::default(),
             json!({"object": "chat.completion.chunk", "choices": [{"delta": {"tool_calls": []}}]}),
-            "not a chat completion: `choices[0].message` is missing",
+            "not a chat completion: it is an event of a stream, which the reader of `Dialect::stream` takes",
         ),
         (
             &OpenAiResponses::default(),
             json!({"type": "response.completed", "response": {"output": []}}),
-            "not a response of OpenAI: `output` is missing",
+            "not a response of OpenAI: `output` is missing; it has `response`, `type`",
         ),
         (
             &Anthropic::default(),
@@ -75,12 +75,12 @@ fn malformed_responses_are_described() {
         (
             &Gemini::default(),
             json!([{"candidates": []}]),
-            "not a response of Gemini: the JSON is not an object",
+            "not a response of Gemini: `candidates` is missing; it is [{\"candidates\":[]}]",
         ),
         (
             &Mcp::default(),
             json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}),
-            "not a JSON-RPC request: `method` is missing",
+            "not a JSON-RPC request: `method` is missing; it has `id`, `jsonrpc`, `result`",
         ),
         (
             &Mcp::default(),
@@ -90,17 +90,84 @@ fn malformed_responses_are_described() {
         (
             &Bedrock::default(),
             json!({"stopReason": "end_turn"}),
-            "not a response of Converse: `output` is missing",
+            "not a response of Converse: `output` is missing; it has `stopReason`",
         ),
         (
             &Cohere::default(),
             json!({"finish_reason": "COMPLETE"}),
-            "not a response of Cohere: `message` is missing",
+            "not a response of Cohere: `message` is missing; it has `finish_reason`",
         ),
     ];
     for (dialect, response, sentence) in cases {
         assert_eq!(refusal(dialect, &response), sentence);
     }
+}
+
+/// The response and the first event of the stream of each provider, read by the dialects of all others.
+#[test]
+fn the_response_of_another_provider_is_recognized() {
+    let forms: [(&dyn Dialect, Value, Value, &str); 6] = [
+        (
+            &OpenAiChat::default(),
+            json!({"choices": [{"message": {"role": "assistant", "content": "Hi"}}]}),
+            json!({"choices": [{"index": 0, "delta": {"content": "Hi"}}]}),
+            "OpenAI's Chat Completions API: the dialect `OpenAiChat` reads it",
+        ),
+        (
+            &OpenAiResponses::default(),
+            json!({"output": [], "status": "completed"}),
+            json!({"type": "response.created", "response": {"id": "resp_1"}}),
+            "OpenAI's Responses API: the dialect `OpenAiResponses` reads it",
+        ),
+        (
+            &Anthropic::default(),
+            json!({"content": [{"type": "tool_use", "id": "t", "name": "add", "input": {}}],
+                   "stop_reason": "tool_use"}),
+            json!({"type": "message_start", "message": {"role": "assistant", "content": []}}),
+            "Anthropic's Messages API: the dialect `Anthropic` reads it",
+        ),
+        (
+            &Gemini::default(),
+            json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}),
+            json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}),
+            "the Gemini API: the dialect `Gemini` reads it",
+        ),
+        (
+            &Bedrock::default(),
+            json!({"output": {"message": {"role": "assistant", "content": [{"text": "Hi"}]}}}),
+            json!({"messageStart": {"role": "assistant"}}),
+            "Amazon Bedrock's Converse: the dialect `Bedrock` reads it",
+        ),
+        (
+            &Cohere::default(),
+            json!({"message": {"role": "assistant"}, "finish_reason": "COMPLETE"}),
+            json!({"type": "message-start", "delta": {"message": {"role": "assistant"}}}),
+            "Cohere's Chat API: the dialect `Cohere` reads it",
+        ),
+    ];
+    for (own, response, event, api) in &forms {
+        assert!(own.read(response).is_ok(), "{api}");
+        for (other, ..) in &forms {
+            let is_own = other.provider() == own.provider();
+            let mut reader = other.stream();
+            let read = reader.event(event);
+            let streamed = match read {
+                Err(error) => error,
+                // Without the end of the stream.
+                Ok(_) => reader.finish().unwrap_err(),
+            };
+            let (is_told, streamed_end) = (!is_own, streamed.to_string());
+            assert_eq!(streamed_end.contains(api), is_told, "{streamed_end}");
+            assert_eq!(streamed.is_incomplete(), is_own, "{streamed_end}");
+            if !is_own {
+                let sentence = refusal(*other, response);
+                assert!(sentence.ends_with(api), "{sentence}");
+            }
+        }
+    }
+    let ollama = json!({"model": "qwen3", "message": {"role": "assistant"}, "done": true});
+    let sentence = refusal(&OpenAiChat::default(), &ollama);
+    assert!(sentence.contains("Ollama's own API"), "{sentence}");
 }
 
 /// An error from the provider would otherwise read as a missing field.

@@ -155,6 +155,7 @@ impl AgentError {
 impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            AgentError::Model(error) if error.has_target() => error.fmt(f),
             AgentError::Model(error) => {
                 write!(f, "the request to the model failed: {error}")
             }

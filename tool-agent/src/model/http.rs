@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use sse_stream::SseByteStream;
 use tokio::runtime::{Builder, Handle};
 
-use self::failure::{Secrets, of_status, reported, transport};
+use self::failure::{Secrets, of_status, reported, start_of, transport};
 use super::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response, ResponseStream};
 use tool_core::dialect::{Dialect, HttpApi, ParseError, Streaming, SystemPrompt, ValueLimit};
 use tool_core::runtime::BoxFuture;
@@ -269,32 +269,70 @@ impl HttpModel {
         self
     }
 
-    async fn send(&self, request: Request) -> Result<Response, ModelError> {
-        let Some(api) = self.api else {
-            return Err(ModelError::new(
-                ModelErrorKind::Other,
-                "the dialect has no HTTP API; implement `Dialect::http_api` or `Model`",
-            ));
-        };
-        let is_streamed = self.streaming.unwrap_or(request.prefers_stream)
-            && !matches!(api.streaming, Streaming::Unsupported);
-        let url = self.url(api, is_streamed)?;
+    /// Checks the settings without a request, which would fail with the same error: the name of the model, the URL, the
+    /// headers, and whether the environment has the key. A program that takes them from flags calls this when it starts.
+    ///
+    /// ```
+    /// use tool_agent::model::HttpModel;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let model = HttpModel::new(&OpenAiChat::default(), "qwen3").base_url("localhost:11434");
+    /// let error = model.check().unwrap_err().to_string();
+    /// assert!(error.contains("the base URL must start with http:// or https://"), "{error}");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of them is missing or not valid. The key of [`key_with`](HttpModel::key_with) is not
+    /// asked for.
+    pub fn check(&self) -> Result<(), ModelError> {
+        let checked = self.endpoint(false).and_then(|endpoint| {
+            let key = self.known_key(endpoint.api)?;
+            self.headers(endpoint.api, false, key.as_deref(), &mut Secrets::default())
+        });
+        let target = || self.target(self.endpoint(false).ok().as_ref());
+        checked
+            .map(drop)
+            .map_err(|error| error.with_target(target()))
+    }
+
+    /// Returns what is asked, for errors.
+    fn target(&self, endpoint: Option<&Endpoint>) -> String {
+        match (self.name.trim(), endpoint) {
+            ("", Some(endpoint)) => endpoint.shown(),
+            ("", None) => "the model".into(),
+            (name, Some(endpoint)) => format!("{name} at {}", endpoint.shown()),
+            (name, None) => name.into(),
+        }
+    }
+
+    async fn send(&self, endpoint: &Endpoint, request: Request) -> Result<Response, ModelError> {
+        let (api, is_streamed) = (endpoint.api, endpoint.is_streamed);
         let mut secrets = Secrets::default();
-        if let Some(password) = url.password() {
+        if let Some(password) = endpoint.url.password() {
             secrets.add(password);
         }
-        let mut headers = self.headers(api, is_streamed, &mut secrets).await?;
+        let key = match &self.key {
+            Key::Source(key) => Some(key().await?),
+            _ => self.known_key(api)?,
+        };
+        let mut headers = self.headers(api, is_streamed, key.as_deref(), &mut secrets)?;
         add_headers(&mut headers, &request);
+        let own = self
+            .headers
+            .iter()
+            .any(|(name, _)| failure::is_secret(name));
+        let has_key = key.is_some() || own || endpoint.url.query().is_some();
         let body = self.body(api, &request, is_streamed);
         let sending = self
             .client()?
-            .post(url)
+            .post(endpoint.url.clone())
             .timeout(self.timeout)
             .headers(headers)
             .body(body);
         let response = sending.send().await.map_err(transport)?;
         if !response.status().is_success() {
-            return Err(of_status(response, &secrets).await);
+            return Err(of_status(response, endpoint, has_key, &secrets).await);
         }
         let media_type = media_type(&response);
         // Some servers do not stream, whatever the request says.
@@ -308,8 +346,18 @@ impl HttpModel {
         while let Some(chunk) = bytes.next().await {
             body.extend_from_slice(&chunk?);
         }
-        let what = format!("the response, of the content type {media_type:?},");
-        let value = parse(&body, &what, &mut ValueLimit::default())?;
+        let value = parse(&body, &mut ValueLimit::default(), |cut_off| {
+            match &*media_type {
+                "text/html" => "the response has the content type \"text/html\": it is a page, perhaps of a proxy; check \
+                the base URL"
+                .into(),
+            _ if cut_off => "the response ended early".into(),
+                _ => format!(
+                    "the response, of the content type {media_type:?}, is not JSON; it starts with {}; check the base URL",
+                    start_of(&body, &secrets)
+                ),
+            }
+        })?;
         match reported(&value, &secrets) {
             Some(error) => Err(error),
             None => Ok(Response::Whole(value)),
@@ -346,8 +394,19 @@ impl HttpModel {
         Ok(client)
     }
 
-    fn url(&self, api: &HttpApi, is_streamed: bool) -> Result<Url, ModelError> {
+    /// Returns where a request is sent.
+    fn endpoint(&self, is_streamed: bool) -> Result<Endpoint, ModelError> {
         let invalid = |problem: &str| ModelError::new(ModelErrorKind::Other, problem);
+        let Some(api) = self.api else {
+            let problem = "the dialect has no HTTP API; implement `Dialect::http_api` or `Model`";
+            return Err(invalid(problem));
+        };
+        if self.name.trim().is_empty() {
+            return Err(invalid(
+                "the name of the model is empty; pass it to `HttpModel::new`",
+            ));
+        }
+        let is_streamed = is_streamed && !matches!(api.streaming, Streaming::Unsupported);
         let base = match &self.base_url {
             Some(url) => url.clone(),
             None if api.base_url.contains("{region}") => {
@@ -367,6 +426,21 @@ impl HttpModel {
             }
             None => api.base_url.to_owned(),
         };
+        let not_http = || {
+            invalid(
+                "the base URL must start with http:// or https://, as http://localhost:8000/v1 does",
+            )
+        };
+        let scheme = base
+            .trim_start()
+            .split_once("://")
+            .map_or("", |(scheme, _)| scheme);
+        if !["http", "https"]
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known))
+        {
+            return Err(not_http());
+        }
         // The text of the URL may have a password.
         let mut url = Url::parse(&base)
             .map_err(|error| invalid(&format!("the base URL is not valid: {error}")))?;
@@ -377,21 +451,30 @@ impl HttpModel {
             }
             _ => api.path,
         };
-        let not_http = || invalid("the base URL does not start with http:// or https://");
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(not_http());
-        }
+        let path: Vec<_> = path
+            .iter()
+            .map(|part| part.replace("{model}", &self.name))
+            .collect();
+        let path_text = format!("/{}", path.join("/"));
+        let is_doubled = url.path().trim_end_matches('/').ends_with(&path_text);
         let mut segments = url.path_segments_mut().map_err(|()| not_http())?;
         segments.pop_if_empty();
-        segments.extend(path.iter().map(|part| part.replace("{model}", &self.name)));
+        segments.extend(path);
         drop(segments);
-        Ok(url)
+        Ok(Endpoint {
+            api,
+            is_streamed,
+            url,
+            path: path_text,
+            is_doubled,
+        })
     }
 
-    async fn headers(
+    fn headers(
         &self,
         api: &HttpApi,
         is_streamed: bool,
+        key: Option<&str>,
         secrets: &mut Secrets,
     ) -> Result<HeaderMap, ModelError> {
         let mut headers = HeaderMap::new();
@@ -405,7 +488,7 @@ impl HttpModel {
         for &(name, value) in api.headers {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        if let Some(key) = self.current_key(api).await? {
+        if let Some(key) = key {
             let key = key.trim();
             secrets.add(key);
             let value = match api.key_header {
@@ -438,15 +521,15 @@ impl HttpModel {
         Ok(headers)
     }
 
-    async fn current_key(&self, api: &HttpApi) -> Result<Option<String>, ModelError> {
+    /// Returns the key, unless a function returns it.
+    fn known_key(&self, api: &HttpApi) -> Result<Option<String>, ModelError> {
         let missing = |names: &str| {
             let problem = format!("no key: set {names}, or call `HttpModel::key`");
             ModelError::new(ModelErrorKind::Unauthorized, problem)
         };
         match &self.key {
             Key::Default if self.base_url.is_some() => Ok(None),
-            Key::None => Ok(None),
-            Key::Source(key) => key().await.map(Some),
+            Key::None | Key::Source(_) => Ok(None),
             Key::Variable(name) => variable(name).ok_or_else(|| missing(name)).map(Some),
             Key::Default => {
                 let names = api.key_variables;
@@ -511,13 +594,22 @@ impl Model for HttpModel {
             return Box::pin(std::future::ready(Err(error)));
         };
         let inner = Box::pin(async move {
-            Ok(match self.send(request).await? {
-                Response::Stream(events) => Response::stream(InRuntime {
+            let endpoint = self.endpoint(self.streaming.unwrap_or(request.prefers_stream));
+            let target = self.target(endpoint.as_ref().ok());
+            let sent = match endpoint {
+                Ok(endpoint) => self.send(&endpoint, request).await,
+                Err(error) => Err(error),
+            };
+            match sent {
+                Ok(Response::Stream(events)) => Ok(Response::stream(InRuntime {
                     handle,
-                    inner: Box::pin(events),
-                }),
-                whole => whole,
-            })
+                    inner: Box::pin(
+                        events.map(move |event| event.map_err(|error| error.with_target(&*target))),
+                    ),
+                })),
+                Ok(whole) => Ok(whole),
+                Err(error) => Err(error.with_target(target)),
+            }
         });
         Box::pin(InRuntime { handle, inner })
     }
@@ -535,6 +627,25 @@ impl fmt::Debug for HttpModel {
             .field("name", &self.name)
             .field("host", &url.as_ref().and_then(Url::host_str))
             .finish_non_exhaustive()
+    }
+}
+
+/// Where a request is sent.
+struct Endpoint {
+    api: &'static HttpApi,
+    is_streamed: bool,
+    url: Url,
+    /// The path that was appended to the base URL.
+    path: String,
+    /// Set if the base URL had it already.
+    is_doubled: bool,
+}
+
+impl Endpoint {
+    /// Returns the URL without its user, its password and its query.
+    fn shown(&self) -> String {
+        let url = &self.url;
+        format!("{}{}", url.origin().ascii_serialization(), url.path())
     }
 }
 
@@ -619,20 +730,18 @@ fn body_bytes(response: reqwest::Response, limit: usize) -> Chunks {
     }))
 }
 
-/// Parses JSON of a response. `what` names it in an error.
-fn parse(json: &[u8], what: &str, limit: &mut ValueLimit) -> Result<Value, ModelError> {
-    limit.parse(json).map_err(|error| {
-        let (kind, problem) = match error {
-            ParseError::Json(error) if error.is_eof() => {
-                (ModelErrorKind::Connection, format!("{what} ended early"))
-            }
-            ParseError::Json(_) => (
-                ModelErrorKind::Response,
-                format!("{what} is not valid JSON"),
-            ),
-            error => (ModelErrorKind::Response, error.to_string()),
-        };
-        ModelError::new(kind, problem)
+/// Parses JSON of a response. `problem` words the error, with `true` if the JSON is cut off.
+fn parse(
+    json: &[u8],
+    limit: &mut ValueLimit,
+    problem: impl FnOnce(bool) -> String,
+) -> Result<Value, ModelError> {
+    limit.parse(json).map_err(|error| match error {
+        ParseError::Json(error) if error.is_eof() => {
+            ModelError::new(ModelErrorKind::Connection, problem(true))
+        }
+        ParseError::Json(_) => ModelError::new(ModelErrorKind::Response, problem(false)),
+        error => ModelError::new(ModelErrorKind::Response, error.to_string()),
     })
 }
 
@@ -671,7 +780,13 @@ async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, Model
 
 /// Reads the JSON of one event.
 fn event(data: &str, secrets: &Secrets, limit: &mut ValueLimit) -> Result<Value, ModelError> {
-    let event = parse(data.as_bytes(), "an event of the stream", limit)?;
+    let event = parse(data.as_bytes(), limit, |cut_off| match cut_off {
+        true => "the stream broke off inside an event".into(),
+        false => format!(
+            "an event of the stream is not JSON; it starts with {}",
+            start_of(data.as_bytes(), secrets)
+        ),
+    })?;
     match reported(&event, secrets) {
         Some(error) => Err(error),
         None => Ok(event),

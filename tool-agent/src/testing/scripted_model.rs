@@ -111,7 +111,9 @@ impl Model for ScriptedModel {
         let number = script.requests.len() + 1;
         script.requests.push(request);
         let response = script.responses.pop_front().unwrap_or_else(|| {
-            let problem = format!("the script has no response for request {number}");
+            let problem = format!(
+                "the script has no response for request {number}; add one with `ScriptedModel::push`"
+            );
             Err(ModelError::new(ModelErrorKind::Other, problem))
         });
         let response = response.map(|response| match response {

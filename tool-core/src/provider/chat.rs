@@ -200,7 +200,12 @@ pub(crate) fn read(format: &ResponseFormat, response: &Value) -> Result<Turn, Re
     let message = &choice["message"];
     // A chunk of a stream has `delta` instead. Its calls must not be ignored.
     if !message.is_object() {
-        return Err(format.error("`choices[0].message` is missing"));
+        return Err(format.error(match choice["delta"] {
+            Value::Object(_) => {
+                "it is an event of a stream, which the reader of `Dialect::stream` takes"
+            }
+            _ => "`choices[0].message` is missing",
+        }));
     }
     let calls = items(format, message)?;
     format.turn(response, calls, &choice["finish_reason"], outline)

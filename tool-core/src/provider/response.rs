@@ -8,6 +8,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::call::{Arguments, ToolCall, WireId};
+use crate::provider::forms;
 use crate::provider::turn::Turn;
 use crate::schema::messages::shorten;
 
@@ -115,13 +116,13 @@ impl ResponseFormat {
         key: &str,
     ) -> Result<&'r [Value], ResponseError> {
         self.check_error(response)?;
-        if !response.is_object() {
-            return Err(self.error("the JSON is not an object"));
-        }
         match &response[key] {
             Value::Array(items) => Ok(items),
-            Value::Null => Err(self.error(format_args!("`{key}` is missing"))),
-            _ => Err(self.error(format_args!("`{key}` is not an array"))),
+            Value::Null => Err(self.missing(response, key)),
+            _ => Err(match forms::other(self.response, response) {
+                Some(other) => self.error(other),
+                None => self.error(format_args!("`{key}` is not an array")),
+            }),
         }
     }
 
@@ -132,7 +133,7 @@ impl ResponseFormat {
         key: &str,
     ) -> Result<&'r Value, ResponseError> {
         let items = self.array(response, key)?;
-        let empty = || self.error(format_args!("`{key}` is empty"));
+        let empty = || self.error(format_args!("`{key}` is empty: there is no answer"));
         items.first().ok_or_else(empty)
     }
 
@@ -272,6 +273,12 @@ impl ResponseFormat {
     /// Returns `true` for a call whose arguments are text.
     pub(crate) fn is_custom(&self, item: &Value) -> bool {
         self.custom.is_some_and(|custom| is_type(item, custom.kind))
+    }
+
+    /// Returns the error of a response without this key, or that is no object.
+    pub(crate) fn missing(&self, response: &Value, key: &str) -> ResponseError {
+        let found = forms::found(self.response, response);
+        self.error(format_args!("`{key}` is missing; {found}"))
     }
 
     /// Returns the error "not a chat completion: …".

@@ -10,6 +10,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::call::{Arguments, ToolCall};
+use crate::provider::forms;
 use crate::provider::response::{CallIds, ResponseError, ResponseFormat};
 use crate::provider::server_sent::ServerSent;
 use crate::provider::turn::Turn;
@@ -209,6 +210,8 @@ pub(crate) fn reader(
         server_sent: ServerSent::default(),
         limit: ValueLimit::default(),
         error: None,
+        other: None,
+        has_started: false,
     })
 }
 
@@ -222,6 +225,9 @@ struct Reader<S> {
     /// Of the events that are read from bytes.
     limit: ValueLimit,
     error: Option<ResponseError>,
+    /// What the first event looks like, if that is the stream of another provider.
+    other: Option<String>,
+    has_started: bool,
 }
 
 impl<S: StreamFormat> Reader<S> {
@@ -254,9 +260,14 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
+        if !self.has_started {
+            self.has_started = true;
+            self.other = forms::other(self.format.response, event);
+        }
         match self.stream.read(event, &mut self.out) {
             Ok(()) => Ok(std::mem::take(&mut self.out.events)),
             Err(error) => {
+                let error = explained(self.format, self.other.take(), error);
                 self.error = Some(error.clone());
                 Err(error)
             }
@@ -282,7 +293,10 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let response = self.stream.response()?;
+        let response = match self.stream.response() {
+            Ok(response) => response,
+            Err(error) => return Err(explained(self.format, self.other, error)),
+        };
         let response = self.format.with_ids(Cow::Owned(response), &self.out.ids);
         let response = response.into_owned();
         self.out.calls.sort_by_key(|(index, _)| *index);
@@ -292,6 +306,18 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
             ..(self.outline)(&response)
         };
         Ok((turn, response))
+    }
+}
+
+/// Says in the error of a stream whose stream it looks like.
+fn explained(
+    format: &ResponseFormat,
+    other: Option<String>,
+    error: ResponseError,
+) -> ResponseError {
+    match other {
+        Some(other) => format.error(other),
+        None => error,
     }
 }
 

@@ -69,24 +69,33 @@ fn child_without_a_key() {
         let error = ask(dialect, &model).unwrap_err();
         (error.kind(), error.to_string())
     };
-    let missing = |names: &str| {
-        let text = format!("no key: set {names}, or call `HttpModel::key`");
+    let missing = |url: &str, names: &str| {
+        let text = format!(
+            "the request to m at {url} failed: no key: set {names}, or call `HttpModel::key`"
+        );
         (ModelErrorKind::Unauthorized, text)
     };
+    let openai = "https://api.openai.com/v1/chat/completions";
     let dialect = OpenAiChat::default();
     let model = HttpModel::new(&dialect, "m");
-    assert_eq!(error(&dialect, model.clone()), missing("OPENAI_API_KEY"));
+    assert_eq!(
+        error(&dialect, model.clone()),
+        missing(openai, "OPENAI_API_KEY")
+    );
     for name in ["OTHER", "", "A=B", "A\0B"] {
         assert_eq!(
             error(&dialect, model.clone().key_from_env(name)),
-            missing(name)
+            missing(openai, name)
         );
     }
     let cohere = Cohere::default();
     let model = HttpModel::new(&cohere, "m");
     assert_eq!(
         error(&cohere, model),
-        missing("COHERE_API_KEY or CO_API_KEY")
+        missing(
+            "https://api.cohere.com/v2/chat",
+            "COHERE_API_KEY or CO_API_KEY"
+        )
     );
     let bedrock = Bedrock::default();
     let (kind, text) = error(&bedrock, HttpModel::new(&bedrock, "m"));
@@ -137,8 +146,6 @@ fn keys_come_from_text_and_callbacks() {
         ))
     };
     let model = HttpModel::new(&dialect, "m").key_with(failing);
-    assert_eq!(
-        ask(&dialect, &model).unwrap_err().to_string(),
-        "no token today"
-    );
+    let error = ask(&dialect, &model).unwrap_err().to_string();
+    assert!(error.ends_with(" failed: no token today"), "{error}");
 }

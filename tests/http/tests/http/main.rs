@@ -2,6 +2,7 @@
 
 mod faults;
 mod keys;
+mod mistakes;
 mod providers;
 #[path = "../../../tests/dialects/streams/recorded.rs"]
 #[allow(dead_code)]

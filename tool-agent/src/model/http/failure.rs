@@ -1,5 +1,6 @@
 //! The errors of requests: their kinds, the provider's words, and when to repeat them.
 
+use std::error::Error;
 use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt;
@@ -7,11 +8,11 @@ use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 
-use super::{body_bytes, media_type};
+use super::{Endpoint, body_bytes, media_type};
 use crate::model::{ModelError, ModelErrorKind};
 
 /// The longest text of a provider in an error, in characters.
-const MAX_WORDS: usize = 1000;
+const MAX_WORDS: usize = 900;
 /// The longest body of an error.
 const MAX_BODY: usize = 1 << 20;
 
@@ -41,6 +42,17 @@ impl Secrets {
     }
 }
 
+/// Returns the start of what is not JSON, in quotes.
+pub(super) fn start_of(bytes: &[u8], secrets: &Secrets) -> String {
+    const SHOWN: usize = 60;
+    // The secrets first: a part of one would not be recognized.
+    let text = secrets.hide(&String::from_utf8_lossy(bytes));
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
 /// Returns `true` if the value of a header is a secret, judged by its name.
 pub(super) fn is_secret(header: &str) -> bool {
     const PARTS: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
@@ -52,18 +64,29 @@ pub(super) fn is_secret(header: &str) -> bool {
 pub(super) fn transport(error: reqwest::Error) -> ModelError {
     // A URL may have a password.
     let error = error.without_url();
-    let (kind, message) = if error.is_connect() && error.is_timeout() {
-        (ModelErrorKind::TimedOut, "no connection in time")
+    let (kind, problem) = if error.is_connect() && error.is_timeout() {
+        let problem = "no connection in time; see `HttpModel::connect_timeout`";
+        return ModelError::new(ModelErrorKind::TimedOut, problem).with_source(error);
     } else if error.is_timeout() {
-        (ModelErrorKind::TimedOut, "no response in time")
+        let problem = "no response in time; see `HttpModel::idle_timeout` and `HttpModel::timeout`";
+        return ModelError::new(ModelErrorKind::TimedOut, problem).with_source(error);
     } else if error.is_connect() {
-        (ModelErrorKind::Connection, "can't connect to the server")
+        (ModelErrorKind::Connection, "can't connect")
     } else if error.is_builder() {
         (ModelErrorKind::Other, "the request can't be built")
     } else {
         (ModelErrorKind::Connection, "the connection broke")
     };
-    ModelError::new(kind, message).with_source(error)
+    let mut cause: &dyn Error = &error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    let advice = if error.is_connect() {
+        "; check the URL, and that the server runs"
+    } else {
+        ""
+    };
+    ModelError::new(kind, format!("{problem}: {cause}{advice}")).with_source(error)
 }
 
 /// Returns the error of a stream that can't be read.
@@ -82,7 +105,12 @@ pub(super) fn of_stream(error: sse_stream::Error) -> ModelError {
 }
 
 /// Returns the error of a response with a status other than success.
-pub(super) async fn of_status(response: reqwest::Response, secrets: &Secrets) -> ModelError {
+pub(super) async fn of_status(
+    response: reqwest::Response,
+    endpoint: &Endpoint,
+    has_key: bool,
+    secrets: &Secrets,
+) -> ModelError {
     let status = response.status();
     let retry_after = retry_after(response.headers());
     let target = location(response.headers());
@@ -100,7 +128,9 @@ pub(super) async fn of_status(response: reqwest::Response, secrets: &Secrets) ->
             format!("redirects to {host}; set the base URL if that is intended")
         }
         (Some(report), _) => report.to_string(),
-        (None, _) if media_type == "text/html" => "the body is a page of HTML; a proxy?".into(),
+        (None, _) if media_type == "text/html" => {
+            "the body is a page of HTML, perhaps of a proxy".into()
+        }
         (None, _) => String::from_utf8_lossy(&body).into_owned(),
     };
     let words = secrets.hide(&words);
@@ -108,7 +138,21 @@ pub(super) async fn of_status(response: reqwest::Response, secrets: &Secrets) ->
     let reason = status.canonical_reason().unwrap_or("");
     let message = format!("{number} {reason}: {words}");
     let message = message.replace(" : ", ": ");
-    let message = message.trim_end_matches([':', ' ']);
+    let mut message = message.trim_end_matches([':', ' ']).to_owned();
+    let path = &endpoint.path;
+    let is_explained = report.as_ref().is_some_and(Report::is_explained);
+    match number {
+        404 | 405 if endpoint.is_doubled => message.push_str(&format!(
+            "; the base URL ends in {path} already: remove it there, because it is appended"
+        )),
+        404 | 405 if !is_explained => message.push_str(&format!(
+            "; check the base URL, to which {path} is appended"
+        )),
+        401 | 403 if !has_key => message.push_str(
+            "; no key was sent: set one with `HttpModel::key` or `HttpModel::key_from_env`",
+        ),
+        _ => {}
+    }
     let mut error = ModelError::new(kind_of_status(status, code), message);
     let asked = retry_after.or_else(|| report.and_then(|report| report.retry_after));
     if let Some(time) = asked {
@@ -192,6 +236,13 @@ impl Report {
             message: message.map_or_else(|| error.to_string(), str::to_owned),
             retry_after: delay.and_then(|delay| seconds(delay.strip_suffix('s')?)),
         }
+    }
+}
+
+impl Report {
+    /// Returns `false` if it says no more than the status, as a server does that does not know the path.
+    fn is_explained(&self) -> bool {
+        !["not found", "method not allowed", "null", "{}"].contains(&&*self.message.to_lowercase())
     }
 }
 

@@ -87,9 +87,13 @@ pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
         return Err(if response["message"].is_string() {
             FORMAT.provider_error(response)
         } else {
-            FORMAT.error("`output` is missing")
+            FORMAT.missing(response, "output")
         });
     }
-    let blocks = FORMAT.array(&response["output"]["message"], "content")?;
+    let message = &response["output"]["message"];
+    if message.is_null() {
+        return Err(FORMAT.missing(response, "output.message"));
+    }
+    let blocks = FORMAT.array(message, "content")?;
     FORMAT.turn(response, blocks, &response["stopReason"], outline)
 }

@@ -46,7 +46,7 @@ pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
         Value::String(_) => Err(FORMAT.provider_error(response)),
         _ => {
             FORMAT.check_error(response)?;
-            Err(FORMAT.error("`message` is missing"))
+            Err(FORMAT.missing(response, "message"))
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn calls(response: &Value) -> Result<Vec<ToolCall>, ResponseError> {
         message => {
             FORMAT.check_error(message)?;
             if !message["method"].is_string() {
-                return Err(FORMAT.error("`method` is missing"));
+                return Err(FORMAT.missing(message, "method"));
             }
             std::slice::from_ref(message)
         }
