@@ -909,11 +909,13 @@ impl Agent {
         let Some(journal) = &self.journal else {
             return Ok(None);
         };
-        let increments = journal.load(id).await?;
+        let loaded = journal.load(id).await;
+        let increments = loaded.map_err(|error| error.of_run("load", id))?;
         if increments.is_empty() {
             return Ok(None);
         }
-        let mut run = Run::replay(increments)?;
+        let run = Run::replay(increments);
+        let mut run = run.map_err(|error| error.of_run(id))?;
         if run.id() != id {
             let problem = format!("the journal has the run {:?} in place of {id:?}", run.id());
             return Err(JournalError::failed(problem).into());
@@ -936,7 +938,8 @@ impl Agent {
             return Ok(());
         };
         if let Some(journal) = &self.journal {
-            journal.append(run.head(), run.unsaved().to_vec()).await?;
+            let saved = journal.append(run.head(), run.unsaved().to_vec()).await;
+            saved.map_err(|error| error.of_run("save", run.id()))?;
         }
         run.mark_saved(last);
         Ok(())

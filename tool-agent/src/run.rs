@@ -613,9 +613,12 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error while calls have no results, or something is [unanswered](RunOutcome::Unanswered): providers reject a
-    /// message between a call and its result.
+    /// Returns an error if the message is not an object, while calls have no results, and while something is
+    /// [unanswered](RunOutcome::Unanswered): providers reject a message between a call and its result.
     pub fn push(&mut self, message: Value) -> Result<(), RunError> {
+        if !message.is_object() {
+            return Err(RunError::NotAMessage);
+        }
         if self.open_round().is_some() {
             return Err(RunError::OpenCalls);
         }
@@ -1345,6 +1348,8 @@ impl Serialize for Run {
 /// The error of a step that does not fit the state of a [`Run`].
 #[non_exhaustive]
 pub enum RunError {
+    /// A message was added that is not an object.
+    NotAMessage,
     /// A message was added while calls have no results.
     OpenCalls,
     /// A message was added while this is [unanswered](RunOutcome::Unanswered), or answers were given that lack these ids.
@@ -1378,6 +1383,10 @@ impl fmt::Debug for RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            RunError::NotAMessage => f.write_str(
+                "the message is not an object in the provider's format; make one of a text with \
+                 `Dialect::user_message`",
+            ),
             RunError::OpenCalls => f.write_str(
                 "calls of the last response have no results; finish or cancel them before the next \
                  message",

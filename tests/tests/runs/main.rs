@@ -5,6 +5,8 @@ mod authority;
 mod conversations;
 mod interruptions;
 mod journals;
+#[cfg(not(target_family = "wasm"))]
+mod mistakes;
 mod observers;
 mod saving;
 #[cfg(not(target_family = "wasm"))]

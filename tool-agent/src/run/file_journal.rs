@@ -306,5 +306,13 @@ fn run_name(name: &OsStr) -> Option<&str> {
 
 /// Returns an error that names a file or folder.
 fn failed(path: &Path, error: impl Display) -> JournalError {
+    // The system says "not a directory", and not which.
+    let mut folders = path.ancestors().skip(1);
+    if let Some(file) = folders
+        .find(|folder| folder.exists())
+        .filter(|path| !path.is_dir())
+    {
+        return JournalError::failed(format!("{} is not a folder: {error}", file.display()));
+    }
     JournalError::failed(format!("{}: {error}", path.display()))
 }

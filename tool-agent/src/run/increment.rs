@@ -378,6 +378,11 @@ impl ReplayError {
             message: message.into(),
         }
     }
+
+    /// Names the run.
+    pub(crate) fn of_run(self, id: &str) -> ReplayError {
+        ReplayError::new(format!("run {id:?}: {self}"))
+    }
 }
 
 /// The message, because `main` may return the error.

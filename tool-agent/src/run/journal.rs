@@ -130,6 +130,39 @@ impl JournalError {
     pub fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> JournalError {
         JournalError::Failed(error.into())
     }
+
+    /// Names the run that can't be saved or loaded.
+    pub(crate) fn of_run(self, action: &'static str, run: &str) -> JournalError {
+        match self {
+            JournalError::Conflict => JournalError::Conflict,
+            JournalError::Failed(error) => JournalError::failed(OfRun {
+                action,
+                run: run.to_owned(),
+                error,
+            }),
+        }
+    }
+}
+
+/// The error of a store, with the run.
+#[derive(Debug)]
+struct OfRun {
+    action: &'static str,
+    run: String,
+    error: Box<dyn Error + Send + Sync>,
+}
+
+impl fmt::Display for OfRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OfRun { action, run, error } = self;
+        write!(f, "can't {action} the run {run:?}: {error}")
+    }
+}
+
+impl Error for OfRun {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.error)
+    }
 }
 
 /// The message and its sources, because `main` may return the error.
@@ -146,7 +179,8 @@ impl fmt::Display for JournalError {
                 f.write_str("another program continued the run; load it again")
             }
             JournalError::Failed(error) => {
-                write!(f, "the journal can't save or load the run: {error}")
+                let verb = if error.is::<OfRun>() { "" } else { "failed: " };
+                write!(f, "the journal {verb}{error}")
             }
         }
     }

@@ -78,11 +78,15 @@ impl SqliteJournal {
         let path = path.as_ref();
         let opened = connect(path).map_err(|error| failed(path, error))?;
         let connection = opened.map_err(|version| {
-            let problem = format!(
-                "{}: the tables have version {version}, and this program reads version {VERSION}",
-                path.display()
-            );
-            JournalError::failed(problem)
+            failed(
+                path,
+                match version {
+                    0 => "it is the database of another program; give the journal a file of its own".into(),
+                    _ => format!(
+                        "the tables have version {version}, and this program reads version {VERSION}"
+                    ),
+                },
+            )
         })?;
         Ok(SqliteJournal {
             connection: Arc::new(Mutex::new(connection)),
@@ -107,6 +111,7 @@ impl SqliteJournal {
             Ok(value)
         });
         Box::pin(ready(done.map_err(|failure| match failure {
+            Failure::Journal(JournalError::Failed(error)) => failed(&self.path, error),
             Failure::Journal(error) => error,
             Failure::Sqlite(error) => failed(&self.path, error),
         })))
@@ -279,6 +284,16 @@ impl From<rusqlite::Error> for Failure {
 }
 
 /// Returns an error that names the database.
-fn failed(path: &Path, error: rusqlite::Error) -> JournalError {
+fn failed(path: &Path, error: impl fmt::Display) -> JournalError {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return JournalError::failed(format!(
+            "{}: there is no folder {}",
+            path.display(),
+            folder.display()
+        ));
+    }
     JournalError::failed(format!("{}: {error}", path.display()))
 }

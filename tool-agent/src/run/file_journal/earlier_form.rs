@@ -69,5 +69,10 @@ fn is_name(name: &OsStr) -> bool {
 
 fn read(path: &Path) -> Result<Vec<Increment>, JournalError> {
     let json = fs::read(path).map_err(|error| failed(path, error))?;
-    serde_json::from_slice(&json).map_err(|error| failed(path, error))
+    serde_json::from_slice(&json).map_err(|error| {
+        failed(
+            path,
+            format!("it has no list of increments of a run: {error}"),
+        )
+    })
 }

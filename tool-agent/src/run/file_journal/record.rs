@@ -83,7 +83,7 @@ impl Tail {
         let line = last_line(file).map_err(|error| failed(path, error))?;
         if let Some(json) = line.as_deref().and_then(json) {
             let length = file.metadata().map_err(|error| failed(path, error))?.len();
-            return Tail::of(json, length, false).map_err(|error| failed(path, error));
+            return Tail::of(json, length, false).map_err(|error| unreadable(path, error));
         }
         let bytes = read(file, path)?;
         let lines = complete(&bytes, path)?;
@@ -91,7 +91,7 @@ impl Tail {
         match lines.json.last() {
             Some(json) => {
                 let tail = Tail::of(json, lines.end as u64, is_torn);
-                tail.map_err(|error| failed(path, error))
+                tail.map_err(|error| unreadable(path, error))
             }
             None => Ok(Tail {
                 last: 0,
@@ -169,6 +169,9 @@ fn complete<'b>(bytes: &'b [u8], path: &Path) -> Result<Lines<'b>, JournalError>
         lines.json.push(json);
         lines.end = at;
     }
+    if lines.end == 0 && !may_start_line(bytes) {
+        return Err(failed(path, "it is not a file of this journal"));
+    }
     // One append leaves one line. In strings the quotes are escaped.
     let torn = &bytes[lines.end..];
     let starts = torn.windows(RECORD.len()).filter(|bytes| *bytes == RECORD);
@@ -178,11 +181,33 @@ fn complete<'b>(bytes: &'b [u8], path: &Path) -> Result<Lines<'b>, JournalError>
     Ok(lines)
 }
 
+/// Returns `true` if a crash may have left this of a first line, holes included.
+fn may_start_line(bytes: &[u8]) -> bool {
+    bytes
+        .iter()
+        .take(HASH + 1 + RECORD.len())
+        .enumerate()
+        .all(|(at, &byte)| {
+            let is_own = match at.checked_sub(HASH) {
+                None => byte.is_ascii_hexdigit(),
+                Some(0) => byte == b' ',
+                Some(at) => byte == RECORD[at - 1],
+            };
+            is_own || byte == 0
+        })
+}
+
+/// Returns the error of a line that is complete, and not a record.
+fn unreadable(path: &Path, error: serde_json::Error) -> JournalError {
+    let problem = "a line has another form, perhaps of a newer version of this program";
+    failed(path, format!("{problem}: {error}"))
+}
+
 /// Reads all complete lines of a file.
 pub(super) fn read_all(file: &mut File, path: &Path) -> Result<Vec<Record>, JournalError> {
     let bytes = read(file, path)?;
     let lines = complete(&bytes, path)?;
     let records = lines.json.into_iter().map(serde_json::from_slice);
     let records: Result<_, _> = records.collect();
-    records.map_err(|error| failed(path, error))
+    records.map_err(|error| unreadable(path, error))
 }

@@ -1,0 +1,159 @@
+//! What a developer reads: each error names the run, the file and what is wrong.
+
+use std::fs;
+use std::path::PathBuf;
+
+use futures_util::FutureExt;
+use serde_json::{Value, json};
+use tool_agent::Agent;
+use tool_agent::run::{FileJournal, Journal, Run, RunError, SqliteJournal};
+use tool_agent::testing::ScriptedModel;
+use tool_core::Registry;
+use tool_core::dialect::OpenAiChat;
+
+use super::saving::TempFolder;
+use super::{new_run, question};
+
+fn agent(journal: impl Journal + 'static) -> Agent {
+    let model = ScriptedModel::new([]);
+    Agent::new(Registry::new(), OpenAiChat::default(), model).journal(journal)
+}
+
+/// Loads the run `run-1`, and returns the message of the error without the path of the folder.
+fn said(journal: impl Journal + 'static, folder: &TempFolder) -> String {
+    let loaded = agent(journal).load("run-1").now_or_never().unwrap();
+    loaded
+        .unwrap_err()
+        .to_string()
+        .replace(folder.0.to_str().unwrap(), "FOLDER")
+}
+
+/// Saves a run in a folder, and returns its file.
+fn saved(folder: &TempFolder) -> PathBuf {
+    let mut run = new_run();
+    let agent = agent(FileJournal::new(&folder.0));
+    agent.save(&mut run).now_or_never().unwrap().unwrap();
+    folder.0.join("run-run-1.jsonl")
+}
+
+const START: &str = "the journal can't load the run \"run-1\": ";
+
+#[test]
+fn a_file_that_is_not_of_the_journal_is_named_and_kept() {
+    let folder = TempFolder::new("other-file");
+    let file = saved(&folder);
+    let said_of = || said(FileJournal::new(&folder.0), &folder);
+    let foreign = format!("{START}FOLDER/run-run-1.jsonl: it is not a file of this journal");
+    for other in ["{\"half", "{\"other\": 1}", "{\"other\": 1}\n", "notes\n"] {
+        fs::write(&file, other).unwrap();
+        assert_eq!(said_of(), foreign);
+        let journal = FileJournal::new(&folder.0);
+        let run = new_run();
+        let appended = journal.append(run.head(), run.unsaved().to_vec());
+        let error = appended.now_or_never().unwrap().unwrap_err().to_string();
+        assert!(
+            error.contains("it is not a file of this journal"),
+            "{error}"
+        );
+        assert_eq!(fs::read_to_string(&file).unwrap(), other);
+    }
+    // What a crash has left of a first line is no run.
+    for torn in ["0f", "0123456789abcdef {\"la", "0123\0\0\0\0\0\0\0\0\0\0"] {
+        fs::write(&file, torn).unwrap();
+        let loaded = agent(FileJournal::new(&folder.0))
+            .load("run-1")
+            .now_or_never();
+        assert!(loaded.unwrap().unwrap().is_none(), "{torn:?}");
+    }
+    // The earlier form.
+    fs::remove_file(&file).unwrap();
+    let earlier = folder.0.join("run-run-1");
+    fs::create_dir(&earlier).unwrap();
+    fs::write(earlier.join("00000000000000000001.json"), "{}").unwrap();
+    assert_eq!(
+        said_of(),
+        format!(
+            "{START}FOLDER/run-run-1/00000000000000000001.json: it has no list of increments of a run: invalid type: \
+             map, expected a sequence at line 1 column 0"
+        )
+    );
+}
+
+#[test]
+fn a_folder_that_is_none_is_named() {
+    let folder = TempFolder::new("no-folder");
+    fs::write(&folder.0, "").unwrap();
+    let message = said(FileJournal::new(&folder.0), &folder);
+    let start = format!("{START}FOLDER is not a folder: ");
+    assert!(message.starts_with(&start), "{message}");
+}
+
+#[test]
+fn a_database_is_named() {
+    let folder = TempFolder::new("database");
+    let open = |name: &str| {
+        let error = SqliteJournal::open(folder.0.join(name))
+            .unwrap_err()
+            .to_string();
+        error.replace(folder.0.to_str().unwrap(), "FOLDER")
+    };
+    assert_eq!(
+        open("runs.sqlite"),
+        "the journal failed: FOLDER/runs.sqlite: there is no folder FOLDER"
+    );
+    fs::create_dir_all(&folder.0).unwrap();
+    fs::write(
+        folder.0.join("notes.txt"),
+        "notes of somebody, longer than a header",
+    )
+    .unwrap();
+    assert_eq!(
+        open("notes.txt"),
+        "the journal failed: FOLDER/notes.txt: file is not a database"
+    );
+    // `user_version` is in the header of the file.
+    let path = folder.0.join("other.sqlite");
+    drop(SqliteJournal::open(&path).unwrap());
+    for (version, said) in [
+        (
+            0,
+            "it is the database of another program; give the journal a file of its own",
+        ),
+        (
+            7,
+            "the tables have version 7, and this program reads version 1",
+        ),
+    ] {
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[63] = version;
+        fs::write(&path, bytes).unwrap();
+        assert_eq!(
+            open("other.sqlite"),
+            format!("the journal failed: FOLDER/other.sqlite: {said}")
+        );
+    }
+}
+
+#[test]
+fn a_message_is_an_object() {
+    for message in [json!("hi"), json!(["hi"]), Value::Null] {
+        let mut run = Run::new("run-1");
+        let error = run.push(message).unwrap_err();
+        assert!(matches!(error, RunError::NotAMessage));
+        assert_eq!(
+            error.to_string(),
+            "the message is not an object in the provider's format; make one of a text with `Dialect::user_message`"
+        );
+        assert!(run.messages().is_empty());
+        run.push(question()).unwrap();
+    }
+}
+
+#[test]
+fn a_script_that_has_ended_says_what_to_add() {
+    let agent = agent(FileJournal::new("unused"));
+    assert_eq!(
+        agent.ask_blocking("Go.").unwrap_err().to_string(),
+        "the request to the model failed: the script has no response for request 1; add one with `ScriptedModel::push`"
+    );
+}
