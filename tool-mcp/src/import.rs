@@ -283,7 +283,10 @@ impl Import {
         };
         match status {
             Status::Connected => Ok(()),
-            status => Err(ImportError::new(ImportErrorKind::Away, status.to_string())),
+            status => {
+                let error = ImportError::new(ImportErrorKind::Away, status.to_string());
+                Err(error.of(&self.shared.place))
+            }
         }
     }
 
@@ -314,12 +317,16 @@ impl Import {
         command: impl FnOnce(oneshot::Sender<Result<(), ImportError>>) -> supervisor::Command,
     ) -> Result<(), ImportError> {
         let (sender, receiver) = oneshot::channel();
-        let closed = || ImportError::new(ImportErrorKind::Away, Status::Closed.to_string());
-        self.commands
-            .send(command(sender))
-            .await
-            .map_err(|_| closed())?;
-        receiver.await.unwrap_or_else(|_| Err(closed()))
+        let sent = self.commands.send(command(sender)).await;
+        let done = match sent {
+            Ok(()) => receiver.await.ok(),
+            Err(_) => None,
+        };
+        let done = done.unwrap_or_else(|| {
+            let closed = Status::Closed.to_string();
+            Err(ImportError::new(ImportErrorKind::Away, closed))
+        });
+        done.map_err(|error| error.of(&self.shared.place))
     }
 
     /// Removes the tools, closes the connection, and waits until the process has ended.
@@ -586,6 +593,7 @@ impl ImportBuilder {
             restarts: true,
         };
         let shared = Arc::new(Shared {
+            place: secrets.redact(self.source.place(&self.settings.name)),
             settings: self.settings,
             secrets,
             runtime: Handle::current(),
@@ -607,7 +615,8 @@ impl ImportBuilder {
             supervisor: None,
         };
         let mut supervisor = Supervisor::new(shared, opener, receiver);
-        let connection = supervisor.connect().await?;
+        let connected = supervisor.connect().await;
+        let connection = connected.map_err(|error| error.of(&import.shared.place))?;
         import.supervisor = Some(tokio::spawn(supervisor.run(connection)));
         Ok(import)
     }
@@ -623,6 +632,8 @@ impl fmt::Debug for ImportBuilder {
 
 /// What the import, its supervisor and its tools share.
 struct Shared {
+    /// The name of the server in errors, with its address if there is one.
+    place: String,
     settings: Settings,
     secrets: Secrets,
     runtime: Handle,
@@ -758,12 +769,9 @@ impl ImportError {
         }
     }
 
-    /// Adds what the program wrote to its standard error.
-    fn with_last_words(mut self, words: &str) -> ImportError {
-        if !words.is_empty() {
-            self.text.push_str("; it wrote:\n");
-            self.text.push_str(words);
-        }
+    /// Names the server.
+    fn of(mut self, server: &str) -> ImportError {
+        self.text = format!("{server}: {}", self.text);
         self
     }
 

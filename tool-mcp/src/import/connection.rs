@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::future::Future;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,7 +22,7 @@ use rmcp::{ClientHandler, ErrorData, RoleClient};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 use tokio::sync::Mutex;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tool_core::call::elicit::ElicitRequest;
 use tool_core::runtime::BoxFuture;
 
@@ -47,6 +47,19 @@ pub(super) enum Source {
 }
 
 impl Source {
+    /// Returns the name of the server in errors, with its address if it has one.
+    pub(super) fn place(&self, name: &str) -> String {
+        match self {
+            #[cfg(feature = "client-http")]
+            Source::Http(endpoint) => match endpoint.shown() {
+                Some(url) if url.contains(name) => url,
+                Some(url) => format!("{name} ({url})"),
+                None => name.to_owned(),
+            },
+            _ => name.to_owned(),
+        }
+    }
+
     /// Lets a command write to the standard error of this process.
     pub(super) fn inherit_stderr(&mut self) {
         if let Source::Command {
@@ -193,28 +206,23 @@ impl Opener {
         let modes = settings
             .protocol
             .modes(self.is_legacy.load(Ordering::Relaxed));
-        let limit = settings.connect_timeout;
-        let opened = timeout(limit, async {
-            let mut last = None;
-            for mode in modes {
-                match self.attempt(settings, secrets, mode).await {
-                    Ok(connection) => return Ok(connection),
-                    Err(error) if error.kind() == ImportErrorKind::Handshake => {
-                        // The first error is about the version that is most likely spoken.
-                        last.get_or_insert(error);
-                    }
-                    Err(error) => return Err(error),
+        let deadline = Instant::now() + settings.connect_timeout;
+        let mut last = None;
+        for mode in modes {
+            match self.attempt(settings, secrets, mode, deadline).await {
+                Ok(connection) => {
+                    self.is_legacy
+                        .store(!connection.live.is_modern, Ordering::Relaxed);
+                    return Ok(connection);
                 }
+                Err(error) if error.kind() == ImportErrorKind::Handshake => {
+                    // The first error is about the version that is most likely spoken.
+                    last.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
             }
-            Err(last.unwrap_or_else(|| ImportError::new(ImportErrorKind::Handshake, "no version")))
-        });
-        let connection = opened.await.unwrap_or_else(|_| {
-            let text = format!("the server did not answer within {limit:?}");
-            Err(ImportError::new(ImportErrorKind::TimedOut, text))
-        })?;
-        self.is_legacy
-            .store(!connection.live.is_modern, Ordering::Relaxed);
-        Ok(connection)
+        }
+        Err(last.unwrap_or_else(|| ImportError::new(ImportErrorKind::Handshake, "no version")))
     }
 
     async fn attempt(
@@ -222,9 +230,15 @@ impl Opener {
         settings: &Settings,
         secrets: &Secrets,
         mode: ClientLifecycleMode,
+        deadline: Instant,
     ) -> Result<Connection, ImportError> {
         let in_flight = Arc::new(InFlight::default());
         let max = settings.max_message;
+        let limited = Limited {
+            settings,
+            deadline,
+            awaited: awaited(&mode),
+        };
         match &self.source {
             Source::Command {
                 command,
@@ -244,31 +258,43 @@ impl Opener {
                     ImportError::new(ImportErrorKind::Start, text)
                 })?;
                 let transport = lines(stdout, stdin, &in_flight, max);
-                match connect(transport, in_flight, settings, mode, secrets).await {
+                let connecting = connect(transport, in_flight, settings, mode, secrets);
+                match limited.wait(connecting).await {
                     Ok(mut connection) => {
                         connection.process = Some(process);
                         Ok(connection)
                     }
-                    Err(error) => {
-                        let words = process.last_words(secrets).await;
-                        Err(error.with_last_words(&words))
+                    Err(mut error) => {
+                        let (status, words) = process.last_words(secrets).await;
+                        let program = secrets.redact(format!("`{program}`"));
+                        error.text.push_str(&match status {
+                            Some(status) => format!("; {program} has ended: {status}"),
+                            None => format!("; {program} still runs"),
+                        });
+                        error.text.push_str(&match (&*words, inherits_stderr) {
+                            ("", true) => String::new(),
+                            ("", false) => {
+                                " and wrote nothing to its standard error: check that it is an MCP server with these \
+                                 arguments"
+                                    .into()
+                            }
+                            (words, _) => format!("; it wrote:\n{words}"),
+                        });
+                        Err(error)
                     }
                 }
             }
             Source::Io(open) => {
-                let stream = open().await.map_err(|error| {
-                    let text = secrets.redact(format!("can't connect: {error}"));
-                    ImportError::new(ImportErrorKind::Start, text)
-                })?;
-                let (read, write) = tokio::io::split(stream);
-                connect(
-                    lines(read, write, &in_flight, max),
-                    in_flight,
-                    settings,
-                    mode,
-                    secrets,
-                )
-                .await
+                let connecting = async {
+                    let stream = open().await.map_err(|error| {
+                        let text = secrets.redact(format!("can't connect: {error}"));
+                        ImportError::new(ImportErrorKind::Start, text)
+                    })?;
+                    let (read, write) = tokio::io::split(stream);
+                    let transport = lines(read, write, &in_flight, max);
+                    connect(transport, in_flight, settings, mode, secrets).await
+                };
+                limited.wait(connecting).await
             }
             #[cfg(feature = "client-http")]
             Source::Http(endpoint) => {
@@ -276,10 +302,59 @@ impl Opener {
                     endpoint.transport(max, settings.connect_timeout, secrets, &in_flight);
                 let transport = transport
                     .map_err(|problem| ImportError::new(ImportErrorKind::Start, problem))?;
-                connect(transport, in_flight, settings, mode, secrets).await
+                let connecting = connect(transport, in_flight, settings, mode, secrets);
+                limited.wait(connecting).await
             }
         }
     }
+}
+
+/// Returns what a connection waits for.
+fn awaited(mode: &ClientLifecycleMode) -> &'static str {
+    match mode {
+        ClientLifecycleMode::Initialize => "its answer to `initialize`",
+        ClientLifecycleMode::Discover { .. } => "its answer to `server/discover`",
+        _ => {
+            "its answer to `server/discover`; an older server, which has none, is sent `initialize` after ten seconds, \
+             or at once with `Protocol::V2025_11_25`"
+        }
+    }
+}
+
+/// How long a connection may take, and what it waits for.
+struct Limited<'s> {
+    settings: &'s Settings,
+    deadline: Instant,
+    awaited: &'static str,
+}
+
+impl Limited<'_> {
+    async fn wait<T>(
+        self,
+        connecting: impl Future<Output = Result<T, ImportError>>,
+    ) -> Result<T, ImportError> {
+        let connecting = announced(&self.settings.name, self.awaited, connecting);
+        let connected = timeout_at(self.deadline, connecting).await;
+        connected.unwrap_or_else(|_| {
+            let limit = self.settings.connect_timeout;
+            let text = format!("the server did not answer within {limit:?}");
+            Err(ImportError::new(ImportErrorKind::TimedOut, text))
+        })
+    }
+}
+
+/// Awaits a future. After a second, logs what the import waits for.
+pub(super) async fn announced<T>(
+    server: &str,
+    awaited: &str,
+    future: impl Future<Output = T>,
+) -> T {
+    let mut future = pin!(future);
+    if let Ok(done) = timeout(Duration::from_secs(1), &mut future).await {
+        return done;
+    }
+    tracing::info!(server, awaited, "an import waits for an MCP server");
+    future.await
 }
 
 /// Reads and writes messages as lines.
@@ -343,15 +418,16 @@ async fn connect<T: Transport<RoleClient> + 'static>(
 /// Words the error of a handshake.
 fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportError {
     if error.is_authorization_required() {
-        let text = "the server requires authorization: check the bearer token";
+        let text = "the server requires authorization: set the token with `ImportBuilder::bearer`, or check it";
         return ImportError::new(ImportErrorKind::Unauthorized, text);
     }
     let text = match error {
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
             return handshake_error(fallback, secrets);
         }
-        ClientInitializeError::ConnectionClosed(_) => {
-            "the server closed the connection during the handshake".into()
+        ClientInitializeError::ConnectionClosed(_) => CLOSED.into(),
+        ClientInitializeError::TransportError { error, .. } if is_closed(&*error.error) => {
+            CLOSED.into()
         }
         ClientInitializeError::TransportError { error, .. } => {
             format!("the handshake failed: {}", chain(&*error.error))
@@ -380,6 +456,17 @@ fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportEr
     };
     let text = secrets.redact(text);
     ImportError::new(ImportErrorKind::Handshake, shorten(&text, 1000))
+}
+
+const CLOSED: &str = "the server closed the connection during the handshake";
+
+/// Returns `true` for the error of a write to a process or a socket that is closed.
+fn is_closed(error: &(dyn Error + 'static)) -> bool {
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    matches!(
+        kind,
+        Some(io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+    ) || error.source().is_some_and(is_closed)
 }
 
 /// Returns the messages of an error and its sources.

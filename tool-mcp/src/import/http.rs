@@ -37,6 +37,17 @@ impl Endpoint {
         url.host_str().map(str::to_owned)
     }
 
+    /// Returns the URL without its user, its password and its query.
+    pub(super) fn shown(&self) -> Option<String> {
+        let url = reqwest::Url::parse(&self.url).ok()?;
+        url.host_str()?;
+        Some(format!(
+            "{}{}",
+            url.origin().ascii_serialization(),
+            url.path()
+        ))
+    }
+
     pub(super) fn add_secrets(&self, secrets: &mut Secrets) {
         for secret in self
             .bearer
@@ -66,10 +77,11 @@ impl Endpoint {
         secrets: &Secrets,
         in_flight: &Arc<InFlight>,
     ) -> Result<StreamableHttpClientTransport<Client>, String> {
-        let url = reqwest::Url::parse(&self.url)
-            .map_err(|problem| format!("the URL is invalid: {problem}"))?;
+        let url = reqwest::Url::parse(&self.url).map_err(|problem| {
+            format!("the URL is invalid: {problem}; it starts with https:// or http://")
+        })?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("the URL has neither the scheme `https` nor `http`".into());
+            return Err("the URL must start with https:// or http://".into());
         }
         let mut headers = HashMap::new();
         for (name, value) in &self.headers {

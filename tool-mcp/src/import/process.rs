@@ -91,14 +91,15 @@ impl Process {
         status.ok()
     }
 
-    /// Returns the last lines that the process wrote to its standard error, after waiting for them
+    /// Returns how the process ended and the last lines that it wrote to its standard error, after waiting for them
     /// shortly.
-    pub(super) async fn last_words(&mut self, secrets: &Secrets) -> String {
-        let _ = timeout(Duration::from_millis(300), self.child.wait()).await;
+    pub(super) async fn last_words(&mut self, secrets: &Secrets) -> (Option<ExitStatus>, String) {
+        let status = timeout(Duration::from_millis(300), self.child.wait()).await;
         if let Some(reader) = &mut self.reader {
             let _ = timeout(Duration::from_millis(300), reader).await;
         }
-        secrets.redact(lock(&self.errors).text())
+        let words = secrets.redact(lock(&self.errors).text());
+        (status.ok().and_then(Result::ok), words)
     }
 
     #[cfg(unix)]

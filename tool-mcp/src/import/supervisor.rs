@@ -11,7 +11,7 @@ use tool_core::call::Cancelled;
 use tool_core::runtime::BoxFuture;
 
 use super::call::AbortOnDrop;
-use super::connection::{Connection, Live, Opener};
+use super::connection::{Connection, Live, Opener, announced};
 use super::listing::list;
 use super::tools::Toolbox;
 use super::{HeldTool, ImportError, ImportErrorKind, Link, Shared};
@@ -216,7 +216,11 @@ impl Supervisor {
         let shared = self.shared.clone();
         let listing: BoxFuture<_> = {
             let live = live.clone();
-            Box::pin(async move { list(&live, &shared.settings, &shared.secrets).await })
+            Box::pin(async move {
+                let settings = &shared.settings;
+                let listing = list(&live, settings, &shared.secrets);
+                announced(&settings.name, "its answer to `tools/list`", listing).await
+            })
         };
         let listing = listing.await;
         let listing = listing.map_err(|text| ImportError::new(ImportErrorKind::List, text))?;
