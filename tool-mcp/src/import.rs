@@ -733,7 +733,7 @@ impl fmt::Display for Status {
 }
 
 /// Why an import failed. Its text contains no secrets.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ImportError {
     kind: ImportErrorKind,
     text: String,
@@ -784,6 +784,13 @@ impl ImportError {
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+/// The message, because `main` may return the error.
+impl fmt::Debug for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -29,6 +29,7 @@ async fn said(import: ImportBuilder, kind: ImportErrorKind) -> String {
     let error = import.connect(&Registry::new()).await.unwrap_err();
     assert_eq!(error.kind(), kind, "{error}");
     let text = error.to_string();
+    assert_eq!(format!("{error:?}"), text);
     assert!(!text.contains(SECRET), "{text}");
     text
 }

@@ -531,7 +531,10 @@ impl Running {
         thread::Builder::new()
             .name("tool-python run".to_owned())
             .spawn(move || drop(end.send(run(&limits))))
-            .map_err(|error| Failure::Sandbox(error.into()))?;
+            .map_err(|error| {
+                let named = Error::named("the thread of the sandbox can't be started");
+                Failure::Sandbox(named(error))
+            })?;
         Ok(Running { ended, stop })
     }
 }

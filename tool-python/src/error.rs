@@ -7,7 +7,6 @@ use crate::Layer;
 /// The reason that a sandbox can't be created, or that code can't be started in one.
 ///
 /// What the code does, such as raising an exception or exceeding a limit, is no error: see [`EndedBy`](crate::EndedBy).
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system or the processor architecture is not supported.
@@ -30,7 +29,7 @@ pub enum Error {
     Interpreter(String),
     /// A new interpreter could not be started or locked.
     Start(String),
-    /// An operation of the host failed.
+    /// An operation of the host failed, which the message names.
     Io(io::Error),
 }
 
@@ -57,6 +56,13 @@ impl fmt::Display for Error {
     }
 }
 
+/// The message, because `main` may return the error.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         if let Error::Io(error) = self {
@@ -67,8 +73,34 @@ impl StdError for Error {
     }
 }
 
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Error::Io(error)
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+impl Error {
+    /// Returns what wraps an error of the system, which does not say what failed.
+    pub(crate) fn named<E: Into<io::Error>>(what: impl fmt::Display) -> impl FnOnce(E) -> Error {
+        move |error| {
+            let error = error.into();
+            Error::Io(io::Error::new(error.kind(), format!("{what}: {error}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_says_what_failed() {
+        let denied = io::Error::from_raw_os_error(1);
+        let error = Error::named("the folder `/run`")(denied);
+        let text = error.to_string();
+        assert!(text.starts_with("the folder `/run`: "), "{text}");
+        assert_eq!(format!("{error:?}"), text);
+        let source = error
+            .source()
+            .and_then(|error| error.downcast_ref::<io::Error>());
+        assert_eq!(
+            source.map(io::Error::kind),
+            Some(io::ErrorKind::PermissionDenied)
+        );
     }
 }

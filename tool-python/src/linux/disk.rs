@@ -65,7 +65,13 @@ impl RunFolder {
                         continue;
                     };
                     if let Some(user) = policy.user {
-                        std::os::unix::fs::fchown(&dir, Some(user.uid), Some(user.gid))?;
+                        let uid = user.uid;
+                        std::os::unix::fs::fchown(&dir, Some(uid), Some(user.gid)).map_err(
+                            Error::named(format_args!(
+                                "the folder `{}` can't be given to the user {uid}",
+                                path.display()
+                            )),
+                        )?;
                     }
                     return Ok(RunFolder { path, dir });
                 }
@@ -75,7 +81,7 @@ impl RunFolder {
 
     /// Deletes run folders that programs left behind when they were killed: the ones that nobody has locked.
     pub(super) fn remove_leftovers(policy: &Policy) {
-        let Ok(entries) = parent(policy).and_then(|parent| Ok(fs::read_dir(parent)?)) else {
+        let Ok(Ok(entries)) = parent(policy).map(fs::read_dir) else {
             return;
         };
         let own = rustix::process::geteuid().as_raw();

@@ -114,7 +114,7 @@ fn spawn(shared: &Shared) -> Result<Process, Error> {
         ))
     };
     let folder = RunFolder::create(&shared.policy)?;
-    let (channel, theirs) = UnixStream::pair()?;
+    let (channel, theirs) = UnixStream::pair().map_err(Error::named("the channel to Python"))?;
     // Without user, groups or closures, std uses `posix_spawn`, which doesn't copy the page tables of this program:
     // `fork` of one with 1 GB takes 56 ms. The script changes the user itself.
     let mut child = Command::new(&shared.interpreter.executable)
@@ -159,7 +159,8 @@ fn spawn(shared: &Shared) -> Result<Process, Error> {
     };
     process.limit()?;
     let orders = process.orders(shared);
-    process.channel.write_all(&orders)?;
+    let sent = process.channel.write_all(&orders);
+    sent.map_err(Error::named("Python does not take its orders"))?;
     Ok(process)
 }
 
@@ -286,7 +287,8 @@ impl Process {
         if self.is_ready {
             return Ok(());
         }
-        self.channel.set_read_timeout(Some(START))?;
+        let limited = self.channel.set_read_timeout(Some(START));
+        limited.map_err(Error::named("the channel to Python"))?;
         let mut length = [0; 4];
         let mut said = Vec::new();
         let read = self.channel.read_exact(&mut length).and_then(|()| {
@@ -354,7 +356,7 @@ const CAPABILITIES: [(u32, &str); 8] = [
 
 /// Returns an error that names the capabilities that this program, which runs as root, lacks.
 pub(super) fn check_capabilities() -> Result<(), Error> {
-    let own = fs::read_to_string("/proc/self/status")?;
+    let own = status_of("self")?;
     let effective = u64::from_str_radix(&field(&own, "CapEff"), 16).unwrap_or(0);
     let missing: Vec<_> = CAPABILITIES
         .iter()
@@ -377,10 +379,16 @@ fn field(status: &str, name: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Returns what the kernel says about a process.
+fn status_of(pid: &str) -> Result<String, Error> {
+    let path = format!("/proc/{pid}/status");
+    fs::read_to_string(&path).map_err(Error::named(path))
+}
+
 /// Checks what the kernel says about the process.
 fn check_status(pid: u32, shared: &Shared) -> Result<(), Error> {
-    let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let own = fs::read_to_string("/proc/self/status")?;
+    let text = status_of(&pid.to_string())?;
+    let own = status_of("self")?;
     let mut expected = vec![("NoNewPrivs", "1".to_owned()), ("Threads", "1".to_owned())];
     for sets in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
         expected.push((sets, format!("{:016x}", 0)));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::mem;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -154,9 +154,11 @@ pub(super) fn run(
     limits: &Limits,
     refill: &dyn Fn(),
 ) -> Result<Outcome, Error> {
-    process.channel.set_nonblocking(true)?;
-    rustix::io::ioctl_fionbio(&process.stdout, true).map_err(io::Error::from)?;
-    rustix::io::ioctl_fionbio(&process.stderr, true).map_err(io::Error::from)?;
+    let unblocked = process.channel.set_nonblocking(true);
+    unblocked.map_err(Error::named("the channel to Python"))?;
+    let output = || Error::named("the output of Python");
+    rustix::io::ioctl_fionbio(&process.stdout, true).map_err(output())?;
+    rustix::io::ioctl_fionbio(&process.stderr, true).map_err(output())?;
     // In seconds, behind the measured one.
     let cpu = limits.cpu.as_secs().saturating_add(2);
     // A limit of this program that is lower stays.
@@ -181,8 +183,8 @@ pub(super) fn run(
     }
     let mut outgoing = frame_length(order.len()).to_vec();
     outgoing.extend(order);
-    let wake =
-        eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from)?;
+    let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+    let wake = wake.map_err(Error::named("an `eventfd`"))?;
     let outbox = Arc::new(Outbox {
         state: Mutex::default(),
         wake,
@@ -206,7 +208,8 @@ pub(super) fn run(
 
 impl Run<'_> {
     fn drive(mut self, refill: &dyn Fn()) -> Result<Outcome, Error> {
-        let pidfd = pidfd_open(self.process.pid, PidfdFlags::empty()).map_err(io::Error::from)?;
+        let pidfd = pidfd_open(self.process.pid, PidfdFlags::empty());
+        let pidfd = pidfd.map_err(Error::named("the `pidfd` of Python"))?;
         let outbox = Arc::clone(&self.outbox);
         let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(move || outbox.wake());
         if let Some(stop) = &self.limits.stop {
@@ -214,7 +217,8 @@ impl Run<'_> {
         }
         let ended_by = self.watch(&pidfd, refill)?;
         let _ = self.process.child.kill();
-        let status = self.process.child.wait()?;
+        let status = self.process.child.wait();
+        let status = status.map_err(Error::named("the exit status of Python"))?;
         let unmeasured = self.unmeasured.take();
         let ended_by = ended_by.unwrap_or_else(|| match (status.signal(), status.code()) {
             (Some(signal), _) if signal == libc::SIGXCPU => EndedBy::Cpu,
@@ -344,7 +348,7 @@ impl Run<'_> {
                 };
                 match poll(&mut fds, Some(&wait)) {
                     Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                    Err(error) => return Err(io::Error::from(error).into()),
+                    Err(error) => return Err(Error::named("waiting for Python")(error)),
                 }
                 let ready = |at: usize| !fds[at].revents().is_empty();
                 let message =
@@ -389,7 +393,7 @@ impl Run<'_> {
                 {
                     self.outgoing.clear();
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(Error::named("the channel to Python")(error)),
             }
         }
         Ok(())
