@@ -3,37 +3,220 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead, IsTerminal, Stderr, Stdout, Write};
 
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+
 /// Writes text for people, without the characters with which a text can take over their terminal.
 ///
 /// A model and the tools write much of what the programs print. [`safe`] is applied to all of it, so
 /// no print needs to care.
+///
+/// At a terminal, lines are wrapped at words. What does not fit goes on further right in the next row, so that it can't
+/// look like a line of its own. A word is written once it is complete, so that text may arrive in pieces.
 #[derive(Debug)]
-pub struct Terminal<W>(W);
+pub struct Terminal<W: Write> {
+    out: W,
+    /// The columns of the terminal. `None` if the output is not one: nothing is wrapped then.
+    width: Option<usize>,
+    is_coloured: bool,
+    /// The last word, which may go on.
+    word: String,
+    /// The spaces before it.
+    spaces: usize,
+    /// The columns of the row that are written.
+    column: usize,
+    /// Where the next row of the line starts.
+    hang: usize,
+    /// The rows that are complete.
+    rows: usize,
+}
+
+/// The style of what went well.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// The style of what failed.
+pub const BAD: Style = AnsiColor::Red.on_default();
+/// The style of names, such as who says something.
+pub const NAME: Style = Style::new().bold();
+
+/// What rows are indented by that go on with a line.
+const HANG: usize = 4;
+
+/// A narrower terminal is written as if it had these columns.
+const NARROWEST: usize = 20;
 
 impl Terminal<Stdout> {
     /// Writes to the standard output.
     pub fn stdout() -> Terminal<Stdout> {
-        Terminal(io::stdout())
+        let out = io::stdout();
+        let choice = AutoStream::choice(&out);
+        let width = width(&out);
+        Terminal::new(out, width, choice != ColorChoice::Never)
     }
 }
 
 impl Terminal<Stderr> {
     /// Writes to the standard error.
     pub fn stderr() -> Terminal<Stderr> {
-        Terminal(io::stderr())
+        let out = io::stderr();
+        let choice = AutoStream::choice(&out);
+        let width = width(&out);
+        Terminal::new(out, width, choice != ColorChoice::Never)
     }
+}
+
+/// Returns the columns of a terminal. `None` if it is none.
+#[cfg(unix)]
+fn width(out: &impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(out).ok()?;
+    Some(size.ws_col.into())
+}
+
+/// The standard library does not know them.
+#[cfg(not(unix))]
+fn width<T>(_: &T) -> Option<usize> {
+    None
+}
+
+impl<W: Write> Terminal<W> {
+    fn new(out: W, width: Option<usize>, is_coloured: bool) -> Terminal<W> {
+        Terminal {
+            out,
+            // Some terminals do not know their size.
+            width: width
+                .filter(|width| *width > 0)
+                .map(|width| width.max(NARROWEST)),
+            is_coloured,
+            word: String::new(),
+            spaces: 0,
+            column: 0,
+            hang: 0,
+            rows: 0,
+        }
+    }
+
+    /// Returns the number of rows that are complete.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Writes text in a style, if the terminal has colours and `NO_COLOR` is not set.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the output can't be written.
+    pub fn styled(&mut self, style: Style, text: &str) -> io::Result<()> {
+        if !self.is_coloured {
+            return self.write_all(text.as_bytes());
+        }
+        self.end_word()?;
+        write!(self.out, "{style}")?;
+        self.write_all(text.as_bytes())?;
+        self.end_word()?;
+        write!(self.out, "{style:#}")
+    }
+
+    /// Writes text in rows of this width, up to the last word.
+    fn wrap(&mut self, text: &str, width: usize) -> io::Result<()> {
+        for character in text.chars() {
+            match character {
+                ' ' | '\t' | '\n' => self.end_word_within(width)?,
+                _ => self.word.push(character),
+            }
+            match character {
+                ' ' => self.spaces += 1,
+                '\t' => self.spaces += HANG,
+                '\n' => self.end_row(0)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn end_word(&mut self) -> io::Result<()> {
+        match self.width {
+            Some(width) => self.end_word_within(width),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the last word, in a new row if it does not fit, and in several if it is longer than one.
+    fn end_word_within(&mut self, width: usize) -> io::Result<()> {
+        if self.word.is_empty() {
+            return Ok(());
+        }
+        let word = std::mem::take(&mut self.word);
+        if self.column == 0 {
+            self.hang = self.spaces.min(width / 4) + HANG;
+        } else if self.column + self.spaces + columns(&word) > width {
+            self.end_row(self.hang)?;
+        }
+        self.pad(self.spaces.min(width / 2))?;
+        for character in word.chars() {
+            if self.column + columns_of(character) > width {
+                self.end_row(self.hang)?;
+                self.pad(self.spaces)?;
+            }
+            write!(self.out, "{character}")?;
+            self.column += columns_of(character);
+        }
+        Ok(())
+    }
+
+    fn pad(&mut self, spaces: usize) -> io::Result<()> {
+        self.spaces = 0;
+        self.column += spaces;
+        write!(self.out, "{:spaces$}", "")
+    }
+
+    /// Ends a row. The next one starts with these spaces, unless nothing follows.
+    fn end_row(&mut self, spaces: usize) -> io::Result<()> {
+        self.rows += 1;
+        self.column = 0;
+        self.spaces = spaces;
+        writeln!(self.out)
+    }
+}
+
+/// Returns the maximum width of a character, in columns. Terminals differ.
+fn columns_of(c: char) -> usize {
+    if c.is_ascii() { 1 } else { 2 }
+}
+
+/// Returns the maximum width of a string, in columns.
+fn columns(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
 }
 
 impl<W: Write> Write for Terminal<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // `write!` passes on whole strings, so no character is split.
         let text = String::from_utf8_lossy(bytes);
-        self.0.write_all(safe(&text).as_bytes())?;
+        let text = safe(&text);
+        match self.width {
+            Some(width) => self.wrap(&text, width)?,
+            None => self.out.write_all(text.as_bytes())?,
+        }
         Ok(bytes.len())
     }
 
+    /// Writes what is complete, and the spaces after it.
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        if let Some(width) = self.width
+            && self.word.is_empty()
+            && self.column > 0
+            && self.column + self.spaces < width
+        {
+            self.pad(self.spaces)?;
+        }
+        self.out.flush()
+    }
+}
+
+/// Writes the last word.
+impl<W: Write> Drop for Terminal<W> {
+    fn drop(&mut self) {
+        // Nobody can be told.
+        let _ = self.end_word();
     }
 }
 
@@ -137,15 +320,99 @@ mod tests {
     #[test]
     fn nothing_that_is_written_controls_the_terminal() {
         let all: String = ('\0'..=char::MAX).collect();
-        let mut out = Terminal(Vec::new());
+        let mut written = Vec::new();
+        let mut out = Terminal::new(&mut written, None, false);
         write!(out, "{all}\n\u{1b}[2J").expect("memory");
         out.write_all(b"\xff\x9b\x1b[31m").expect("memory");
-        let written = String::from_utf8(out.0).expect("text");
+        drop(out);
+        let written = String::from_utf8(written).expect("text");
         let controls = written.chars().filter(|c| c.is_control());
         assert_eq!(controls.collect::<String>(), "\t\n\n");
         assert!(!written.contains(['\u{202e}', '\u{2066}', '\u{2028}', '\u{200f}']));
         assert!(written.contains('日') && written.contains('Ä'));
         assert!(written.ends_with(r"\u001b[31m"), "{written}");
+    }
+
+    /// Returns what a terminal of this width shows.
+    fn shown(
+        width: usize,
+        is_coloured: bool,
+        write: impl FnOnce(&mut Terminal<Vec<u8>>),
+    ) -> String {
+        let mut out = Terminal::new(Vec::new(), Some(width), is_coloured);
+        write(&mut out);
+        out.end_word().expect("memory");
+        String::from_utf8(out.out.clone()).expect("text")
+    }
+
+    #[test]
+    fn lines_are_wrapped_at_words() {
+        let text = "user: a line that is longer than the terminal\n  done  short\n\n";
+        let all = |out: &mut Terminal<Vec<u8>>| write!(out, "{text}").expect("memory");
+        assert_eq!(shown(80, false, all), text);
+        assert_eq!(
+            shown(20, false, all),
+            "user: a line that is\n    longer than the\n    terminal\n  done  short\n\n"
+        );
+        // Text that arrives in pieces is wrapped as if it came at once.
+        for size in 1..9 {
+            let pieces = text.as_bytes().chunks(size);
+            let shown = shown(20, false, |out| {
+                for piece in pieces {
+                    out.write_all(piece).expect("memory");
+                    out.flush().expect("memory");
+                }
+            });
+            assert_eq!(
+                shown.replace(" \n", "\n"),
+                self::shown(20, false, all),
+                "{size}"
+            );
+        }
+        // A question is shown with the space after it, and the last word at the end.
+        let question = |out: &mut Terminal<Vec<u8>>| {
+            write!(out, "Sure? ")
+                .and_then(|()| out.flush())
+                .expect("memory")
+        };
+        assert_eq!(shown(20, false, question), "Sure? ");
+        assert_eq!(
+            shown(20, false, |out| write!(out, "last").expect("memory")),
+            "last"
+        );
+    }
+
+    /// No row but the first of a line starts where lines of the program do.
+    #[test]
+    fn a_long_word_can_not_look_like_a_line_of_the_program() {
+        for text in [
+            "x".repeat(100),
+            "日".repeat(50),
+            " x".repeat(90),
+            format!("{}x", " ".repeat(90)),
+        ] {
+            let shown = shown(20, false, |out| writeln!(out, "m: {text}").expect("memory"));
+            let rows: Vec<_> = shown.lines().collect();
+            assert!(rows.len() > 1, "{shown}");
+            for (row, at) in rows.iter().zip(0..) {
+                assert!(columns(row) <= 20, "{row:?}");
+                assert!(at == 0 || row.starts_with("    "), "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn styles_are_for_terminals_with_colours() {
+        let write = |out: &mut Terminal<Vec<u8>>| {
+            out.styled(BAD, "failed\u{1b}[0m")
+                .and_then(|()| writeln!(out, ": why"))
+                .expect("memory");
+        };
+        assert_eq!(
+            shown(80, true, write),
+            "\u{1b}[31mfailed\\u001b[0m\u{1b}[0m: why\n"
+        );
+        assert_eq!(shown(80, false, write), "failed\\u001b[0m: why\n");
     }
 
     #[test]
