@@ -91,6 +91,8 @@ async fn run(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
         return Err("the task is empty".into());
     }
     let script = script(api, text("script"))?;
+    let prompt = SystemPrompt::new(PROMPT);
+    let model = connect(api, url, script, model, prompt.clone())?;
     let temporary = Temporary::new()?;
     let folder = match text("desk") {
         Some(folder) => PathBuf::from(folder),
@@ -98,7 +100,6 @@ async fn run(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     };
     let desk = Desk::open(&folder)
         .map_err(|error| format!("can't work in {}: {error}", folder.display()))?;
-    let prompt = SystemPrompt::new(PROMPT);
     let operator = Operator {
         approval: match text("approve") {
             _ if flags.get_flag("unattended") => Approval::Unattended,
@@ -140,25 +141,27 @@ async fn run(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
         operator::load(workshop, &registry, &screen)?;
     }
 
-    let model = connect(api, url, script, model, prompt)?;
     let mut settings = RunSettings::default();
     settings.max_rounds = flags.get_one("rounds").copied().unwrap_or(8);
     let agent = Agent::new(registry, api.dialect(), model).retry(Retry::new(3));
     session::converse(&agent, settings, &turns, &operator).await
 }
 
-/// Returns the model of the provider with this URL, or one that answers from a script.
+/// Returns the model of the provider with this URL, or one that answers from a script. Refuses settings with which
+/// every request would fail.
 fn connect(
     api: Api,
     url: Option<&str>,
     script: Vec<Value>,
     name: &str,
     prompt: SystemPrompt,
-) -> io::Result<HttpModel> {
-    Ok(match url {
+) -> Result<HttpModel, Box<dyn Error>> {
+    let model = match url {
         Some(url) => model::model(api, url, name, prompt).key_from_env(KEY),
         None => model::model(api, &Scripted::serve(script)?.url(), name, prompt),
-    })
+    };
+    model.check()?;
+    Ok(model)
 }
 
 /// Creates a desk with some files.

@@ -96,7 +96,7 @@ impl Operator {
                 let reason = "the operator did not approve it";
                 ("not approved", Decision::deny(reason))
             };
-            screen.lines(0, &format!("operator: {said}"))?;
+            screen.verdict(0, "operator:", said, is_approved)?;
             run.decide(agent.registry(), hash, decision, &*self.name)?;
         }
         Ok(())

@@ -21,7 +21,7 @@ pub(crate) async fn converse(
     let mut screen = Screen::new();
     let mut run = Run::builder("desk").settings(settings).build();
     for turn in turns {
-        screen.lines(0, &format!("\nuser: {turn}"))?;
+        screen.said("user", turn)?;
         run.push(agent.dialect().user_message(turn))?;
         loop {
             match drive(agent, &mut run, &mut screen).await? {
@@ -68,6 +68,6 @@ async fn drive(
 
 fn show(result: &ToolResult, screen: &Screen) -> io::Result<()> {
     let what = if result.is_error() { "failed" } else { "done" };
-    screen.lines(2, &format!("{} {what}", result.name()))?;
+    screen.verdict(2, result.name(), what, !result.is_error())?;
     screen.quoted(2, result.content())
 }

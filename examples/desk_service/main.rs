@@ -68,6 +68,7 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     let dialect = OpenAiChat::default();
     let agent = if let Some(name) = text("model") {
         let model = tool_agent::model::HttpModel::new(&dialect, name);
+        model.check()?;
         Agent::new(registry.clone(), dialect, model.system(PROMPT))
     } else {
         let pace = time("pace");

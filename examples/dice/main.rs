@@ -21,7 +21,7 @@ use std::sync::Mutex;
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use examples::input;
-use examples::terminal::{Terminal, indented};
+use examples::terminal::{NAME, Terminal, indented};
 use serde_json::Value;
 use tool_core::{Registry, Tool, ToolCall};
 
@@ -50,7 +50,9 @@ fn run(seed: u64, source: Option<&str>, is_schema: bool) -> Result<(), Box<dyn E
     let rng = Mutex::new(Rng::seeded(seed));
     let registry = Registry::builder().linked().context(rng).build()?;
     for (arguments, at) in calls.into_iter().zip(1..) {
-        writeln!(out, "\nroll {arguments}")?;
+        writeln!(out)?;
+        out.styled(NAME, "roll")?;
+        writeln!(out, " {arguments}")?;
         let result = registry.call_blocking(ToolCall::new(format!("call_{at}"), "roll", arguments));
         writeln!(out, "  {}", indented(result.content(), 2))?;
     }

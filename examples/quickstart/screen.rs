@@ -1,7 +1,8 @@
 //! The output of the program: one screen, 80 columns wide.
 
-use std::io::{self, Write};
+use std::io::{self, Stdout, Write};
 
+use examples::terminal::{BAD, GOOD, NAME, Terminal, columns, columns_of};
 use serde_json::Value;
 use tool_core::call::Arguments;
 use tool_core::dialect::Dialect;
@@ -9,9 +10,12 @@ use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult};
 
 const WIDTH: usize = 80;
 
+/// Where the text of a result starts.
+const INDENT: usize = 20;
+
 /// Lists the tools, each with its size in a request.
 pub(crate) fn tools(
-    out: &mut impl Write,
+    out: &mut Terminal<Stdout>,
     provider: &str,
     registry: &Registry,
     dialect: &dyn Dialect,
@@ -37,7 +41,7 @@ pub(crate) fn tools(
 
 /// Shows the model's text, and each call with its result.
 pub(crate) fn calls(
-    out: &mut impl Write,
+    out: &mut Terminal<Stdout>,
     text: &str,
     calls: &[ToolCall],
     results: &[ToolResult],
@@ -49,7 +53,8 @@ pub(crate) fn calls(
     let count = counted(calls.len(), "call");
     writeln!(out, "\nThe response has {count}.{each}")?;
     for line in text.lines() {
-        writeln!(out, "{}", fit(&format!("model:    {line}")))?;
+        out.styled(NAME, "model:")?;
+        writeln!(out, "    {}", fit(line, 10))?;
     }
     for ((call, result), number) in calls.iter().zip(results).zip(1..) {
         let arguments = match &call.arguments {
@@ -58,7 +63,7 @@ pub(crate) fn calls(
             Arguments::Json(value) => value.to_string(),
         };
         let call = format!("call {number}:   {} {arguments}", call.name);
-        writeln!(out, "{}", fit(call.trim_end()))?;
+        writeln!(out, "{}", fit(call.trim_end(), 0))?;
         let verdict = match result.error().map(tool_core::ToolError::kind) {
             None => "done",
             // The tool did not run.
@@ -69,13 +74,21 @@ pub(crate) fn calls(
             ) => "rejected",
             Some(_) => "failed",
         };
-        let text = format!("result {number}: {verdict:<8}  {}", result.content());
-        for (line, at) in text.lines().zip(0..) {
-            let indent = if at == 0 { "" } else { "                    " };
-            let line = format!("{indent}{line}");
+        write!(out, "result {number}: ")?;
+        let style = if result.is_error() { BAD } else { GOOD };
+        out.styled(style, &format!("{verdict:<8}"))?;
+        let content = match result.content() {
+            "" => "\n",
+            content => content,
+        };
+        for (line, at) in content.lines().zip(0..) {
+            let indent = " ".repeat(if at == 0 { 2 } else { INDENT });
             // Errors are shown in full.
-            let line = if result.is_error() { line } else { fit(&line) };
-            writeln!(out, "{line}")?;
+            let line = match result.is_error() {
+                true => line.to_owned(),
+                false => fit(line, INDENT),
+            };
+            writeln!(out, "{indent}{line}")?;
         }
     }
     Ok(())
@@ -83,7 +96,7 @@ pub(crate) fn calls(
 
 /// Says what the next request needs.
 pub(crate) fn next(
-    out: &mut impl Write,
+    out: &mut Terminal<Stdout>,
     what: &str,
     turn: usize,
     results: usize,
@@ -107,10 +120,17 @@ fn counted(count: usize, thing: &str) -> String {
     }
 }
 
-/// Shortens a line to the width of the screen.
-fn fit(line: &str) -> String {
-    if line.chars().count() <= WIDTH {
+/// Shortens a line to the width of the screen, without what is before it.
+fn fit(line: &str, before: usize) -> String {
+    let mut left = WIDTH - before;
+    if columns(line) <= left {
         return line.into();
     }
-    line.chars().take(WIDTH - 1).chain(['…']).collect()
+    left -= columns("…");
+    let fits = line.chars().take_while(|&character| {
+        let rest = left.checked_sub(columns_of(character));
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    });
+    fits.chain(['…']).collect()
 }

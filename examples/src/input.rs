@@ -11,7 +11,7 @@ use tracing_subscriber::layer::{Identity, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt};
 
-use crate::terminal::Terminal;
+use crate::terminal::{BAD, Terminal};
 
 /// Reads a file, or standard input for `-`. Returns the recorded text if there is no source.
 ///
@@ -67,7 +67,9 @@ pub fn end(program: &str, ended: Result<(), Box<dyn Error>>) -> ExitCode {
         Err(error) if is_closed(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             // If nobody reads the error, the exit code is all there is.
-            let _ = writeln!(Terminal::stderr(), "{program}: {error}");
+            let mut out = Terminal::stderr();
+            let _ = out.styled(BAD, program);
+            let _ = writeln!(out, ": {error}");
             ExitCode::from(2)
         }
     }

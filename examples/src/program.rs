@@ -42,7 +42,7 @@ pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
     }
 }
 
-/// Runs a program in a terminal, which the command `script` opens. Types `early` immediately, and `answer` when the question
+/// Runs a program in a terminal without colours, which the command `script` opens. Types `early` immediately, and `answer` when the question
 /// appears. Returns the output of the terminal, or `None` if the system lacks `script`.
 ///
 /// # Panics
@@ -53,6 +53,7 @@ pub fn run_at_terminal(program: &str, early: &str, question: &str, answer: &str)
     let command = program.get_program().to_str().expect("text");
     let mut child = Command::new("script")
         .args(["--quiet", "--return", "--command", command, "/dev/null"])
+        .env("NO_COLOR", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

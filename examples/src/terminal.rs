@@ -139,18 +139,22 @@ impl<W: Write> Terminal<W> {
         }
     }
 
-    /// Writes the last word, in a new row if it does not fit, and in several if it is longer than one.
+    /// Writes the last word, in a new row if it does not fit, and in several if it is longer than a row.
     fn end_word_within(&mut self, width: usize) -> io::Result<()> {
         if self.word.is_empty() {
             return Ok(());
         }
         let word = std::mem::take(&mut self.word);
         if self.column == 0 {
-            self.hang = self.spaces.min(width / 4) + HANG;
-        } else if self.column + self.spaces + columns(&word) > width {
+            self.spaces = self.spaces.min(width / 2);
+            self.hang = self.spaces + HANG;
+        } else if (self.column + self.spaces + columns(&word) > width
+            && self.hang + columns(&word) <= width)
+            || self.column + self.spaces >= width
+        {
             self.end_row(self.hang)?;
         }
-        self.pad(self.spaces.min(width / 2))?;
+        self.pad(self.spaces)?;
         for character in word.chars() {
             if self.column + columns_of(character) > width {
                 self.end_row(self.hang)?;
@@ -178,12 +182,12 @@ impl<W: Write> Terminal<W> {
 }
 
 /// Returns the maximum width of a character, in columns. Terminals differ.
-fn columns_of(c: char) -> usize {
+pub fn columns_of(c: char) -> usize {
     if c.is_ascii() { 1 } else { 2 }
 }
 
 /// Returns the maximum width of a string, in columns.
-fn columns(text: &str) -> usize {
+pub fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
@@ -398,6 +402,21 @@ mod tests {
                 assert!(columns(row) <= 20, "{row:?}");
                 assert!(at == 0 || row.starts_with("    "), "{row:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_row_that_goes_on_starts_further_right_than_its_line() {
+        for spaces in 0..30 {
+            let shown = shown(20, false, |out| {
+                writeln!(out, "{:spaces$}{}", "", "word ".repeat(9)).expect("memory");
+            });
+            let starts = |row: &str| row.len() - row.trim_start().len();
+            let rows: Vec<_> = shown.lines().map(starts).collect();
+            assert!(
+                rows[1..].iter().all(|start| *start == rows[0] + HANG),
+                "{shown}"
+            );
         }
     }
 

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use clap::{Arg, Command, value_parser};
 use examples::input;
 use examples::provider::Scripted;
-use examples::terminal::{Terminal, indented};
+use examples::terminal::{NAME, Terminal, indented};
 use genai::chat::ChatMessage;
 use serde_json::{Value, json};
 use tool_agent::Agent;
@@ -72,7 +72,8 @@ fn run(
         if at > 0 {
             writeln!(out)?;
         }
-        writeln!(out, "user: {turn}")?;
+        out.styled(NAME, "user")?;
+        writeln!(out, ": {turn}")?;
         run.push(json!(ChatMessage::user(turn)))?;
         let shown = run.rounds().len();
         let ended = runtime.block_on(agent.run(&mut run));
@@ -83,7 +84,10 @@ fn run(
             }
         }
         match ended? {
-            RunOutcome::Answered(text) => writeln!(out, "model: {}", indented(&text, 7))?,
+            RunOutcome::Answered(text) => {
+                out.styled(NAME, "model")?;
+                writeln!(out, ": {}", indented(&text, 7))?;
+            }
             RunOutcome::OutOfRounds => writeln!(out, "stopped: too many rounds")?,
             other => writeln!(out, "stopped: {other:?}")?,
         }

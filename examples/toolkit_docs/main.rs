@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, Command};
 use examples::input;
-use examples::terminal::{Terminal, indented};
+use examples::terminal::{NAME, Terminal, indented};
 use serde::Deserialize;
 use serde_json::Value;
 use tool_core::{Registry, ToolCall};
@@ -72,7 +72,8 @@ fn run(
         if at > 1 {
             writeln!(out)?;
         }
-        writeln!(out, "{tool} {arguments}")?;
+        out.styled(NAME, &tool)?;
+        writeln!(out, " {arguments}")?;
         let call = ToolCall::new(format!("call_{at}"), tool, arguments);
         let result = runtime.block_on(registry.call(call));
         writeln!(out, "  {}", indented(result.content(), 2))?;

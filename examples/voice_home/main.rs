@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use examples::input;
-use examples::terminal::{Terminal, indented};
+use examples::terminal::{BAD, GOOD, NAME, Terminal, indented};
 use tool_core::Registry;
 use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses};
 use tool_core::schema::Property;
@@ -56,7 +56,14 @@ fn run(provider: &str, source: Option<&str>) -> Result<(), Box<dyn Error>> {
     let (mut correct, mut wrong, mut no_call) = (0, 0, 0);
     for (turn, at) in turns.iter().zip(1..) {
         let verdict = score(turn, &registry, &*dialect).map_err(|e| format!("turn {at}: {e}"))?;
-        writeln!(out, "  {verdict:<7}  {}", turn.said)?;
+        let style = match verdict {
+            Verdict::Correct => GOOD,
+            Verdict::Wrong(_) => BAD,
+            Verdict::NoCall => NAME,
+        };
+        write!(out, "  ")?;
+        out.styled(style, &format!("{verdict:<7}"))?;
+        writeln!(out, "  {}", turn.said)?;
         match verdict {
             Verdict::Correct => correct += 1,
             Verdict::Wrong(reason) => {

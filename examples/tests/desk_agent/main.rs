@@ -259,6 +259,10 @@ fn bad_input_exits_with_2() {
     rejected(&both, "", "cannot be used with");
     rejected(&["--task", "no/such"], "", "can't read no/such");
     rejected(&["--task", "-"], " \n", "the task is empty");
+    // Without a request.
+    rejected(&["--url", "x"], "", "must start with http:// or https://");
+    let no_model = ["--url", "http://127.0.0.1:9", "--model", ""];
+    rejected(&no_model, "", "the name of the model is empty");
     rejected(&["--desk", "no/such"], "", "can't work in no/such");
     rejected(&["--script", "-"], "{}", "the script is not a JSON array");
     // The script ends too early, or answers with an error.
