@@ -25,6 +25,7 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -579,9 +580,14 @@ impl ImportBuilder {
     ///
     /// # Errors
     ///
-    /// Returns an error if the program can't be started, if the handshake fails, if the tools can't be
+    /// Returns an error outside of such a runtime, if the program can't be started, if the handshake fails, if the tools can't be
     /// listed, or if the registry rejects them for another reason than a name that is taken.
     pub async fn connect(self, registry: &Registry) -> Result<Import, ImportError> {
+        let Ok(runtime) = Handle::try_current() else {
+            let text = "an import needs a runtime of tokio; call `connect` in one";
+            let error = ImportError::new(ImportErrorKind::Start, text);
+            return Err(error.of(&self.settings.name));
+        };
         #[cfg_attr(not(feature = "client-http"), allow(unused_mut))]
         let mut secrets = self.secrets;
         #[cfg(feature = "client-http")]
@@ -596,7 +602,7 @@ impl ImportBuilder {
             place: secrets.redact(self.source.place(&self.settings.name)),
             settings: self.settings,
             secrets,
-            runtime: Handle::current(),
+            runtime,
             registry: registry.clone(),
             link: watch::Sender::new(away),
             report: Mutex::default(),
@@ -773,6 +779,36 @@ impl ImportError {
     fn of(mut self, server: &str) -> ImportError {
         self.text = format!("{server}: {}", self.text);
         self
+    }
+
+    /// Adds how the program ended and what it wrote, to its standard error and in place of a message.
+    fn of_program(
+        &mut self,
+        program: &str,
+        (status, words): (Option<ExitStatus>, String),
+        unreadable: Option<String>,
+        inherits_stderr: bool,
+    ) {
+        let text = &mut self.text;
+        let is_closed = text.ends_with(connection::CLOSED);
+        let is_silent = is_closed || self.kind == ImportErrorKind::TimedOut;
+        // After another error it ends because its input does.
+        if let Some(status) = status.filter(|_| is_closed) {
+            text.push_str(&format!("; `{program}` has ended: {status}"));
+        }
+        if let Some(unreadable) = unreadable {
+            text.push_str(&format!(
+                "; its standard output is for messages alone, and it wrote {unreadable:?} there"
+            ));
+        } else if words.is_empty() && is_silent && !inherits_stderr {
+            text.push_str(&format!(
+                "; it wrote nothing to its standard error: check that `{program}` with its arguments is an MCP server"
+            ));
+        }
+        if !words.is_empty() {
+            text.push_str("; it wrote:\n");
+            text.push_str(&words);
+        }
     }
 
     /// Returns the kind of the failure.

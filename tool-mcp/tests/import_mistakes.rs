@@ -46,7 +46,7 @@ async fn a_program_that_ends_is_named_with_its_last_words() {
     assert_eq!(
         said(shell("exit 0"), ImportErrorKind::Handshake).await,
         format!(
-            "{closed}0 and wrote nothing to its standard error: check that it is an MCP server with these arguments"
+            "{closed}0; it wrote nothing to its standard error: check that `sh` with its arguments is an MCP server"
         )
     );
     assert_eq!(
@@ -68,7 +68,47 @@ async fn a_program_that_is_silent_is_named() {
     let import = import.connect_timeout(Duration::from_secs(3));
     assert_eq!(
         said(import, ImportErrorKind::TimedOut).await,
-        "files: the server did not answer within 3s; `sh` still runs; it wrote:\nlistening on port 3000"
+        "files: the server did not answer within 3s; it wrote:\nlistening on port 3000"
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_no_message_is_shown() {
+    let import = shell("echo Welcome, $TOKEN; exec sleep 60");
+    assert_eq!(
+        said(
+            import.connect_timeout(Duration::from_secs(3)),
+            ImportErrorKind::TimedOut
+        )
+        .await,
+        "files: the server did not answer within 3s; its standard output is for messages alone, and it wrote \
+         \"Welcome, [redacted]\" there"
+    );
+    // What the server says itself needs no advice.
+    let rejects = r#"while read line; do
+        for id in 0 1 2; do
+            echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32000,"message":"no license"}}'
+        done
+    done"#;
+    let import = shell(rejects).protocol(Protocol::V2025_11_25);
+    assert_eq!(
+        said(import, ImportErrorKind::Handshake).await,
+        "files: the server rejected the handshake: no license (-32000)"
+    );
+}
+
+#[test]
+fn an_import_without_a_runtime_is_an_error() {
+    let connecting = Import::command(Command::new("files"));
+    let registry = Registry::new();
+    let connecting = connecting.connect(&registry);
+    let error = tool_core::runtime::block_on(connecting)
+        .unwrap()
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "files: an import needs a runtime of tokio; call `connect` in one"
     );
 }
 
@@ -108,27 +148,32 @@ async fn a_url_is_named_without_its_secrets() {
         let text = said(Import::http(url), ImportErrorKind::Start).await;
         assert!(text.ends_with(problem), "{text}");
     }
-    // Its path is another one.
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let _ = stream.read(&mut [0; 4096]).await;
-            let answer =
-                b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-            let _ = stream.write_all(answer).await;
-        }
-    });
-    let text = said(
-        Import::http(format!("http://{address}/")),
-        ImportErrorKind::Handshake,
-    )
-    .await;
-    assert!(
-        text.starts_with(&format!("http://{address}/: ")) && text.contains("404"),
-        "{text}"
-    );
+    // What answers there is no MCP server.
+    let url_of = "; check that this is the URL of an MCP server";
+    for (status, words) in [
+        ("404 Not Found", format!("unexpected server response: HTTP 404 Not Found: <p>{url_of}")),
+        (
+            "401 Unauthorized",
+            "unexpected server response: HTTP 401 Unauthorized: <p>; set the token with `ImportBuilder::bearer`, or \
+             check it"
+                .into(),
+        ),
+        ("200 OK", format!("Unexpected content type: Some(\"text/html\"){url_of}")),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let _ = stream.read(&mut [0; 4096]).await;
+                let head = "content-type: text/html\r\ncontent-length: 3\r\nconnection: close";
+                let answer = format!("HTTP/1.1 {status}\r\n{head}\r\n\r\n<p>");
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+        });
+        let text = said(Import::http(&url), ImportErrorKind::Handshake).await;
+        assert_eq!(text, format!("{url}: the handshake failed: {words}"));
+    }
 }
 
 /// A server that answers only once the log says what the import waits for.

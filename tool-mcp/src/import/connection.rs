@@ -258,6 +258,7 @@ impl Opener {
                     ImportError::new(ImportErrorKind::Start, text)
                 })?;
                 let transport = lines(stdout, stdin, &in_flight, max);
+                let received = in_flight.clone();
                 let connecting = connect(transport, in_flight, settings, mode, secrets);
                 match limited.wait(connecting).await {
                     Ok(mut connection) => {
@@ -265,21 +266,10 @@ impl Opener {
                         Ok(connection)
                     }
                     Err(mut error) => {
-                        let (status, words) = process.last_words(secrets).await;
-                        let program = secrets.redact(format!("`{program}`"));
-                        error.text.push_str(&match status {
-                            Some(status) => format!("; {program} has ended: {status}"),
-                            None => format!("; {program} still runs"),
-                        });
-                        error.text.push_str(&match (&*words, inherits_stderr) {
-                            ("", true) => String::new(),
-                            ("", false) => {
-                                " and wrote nothing to its standard error: check that it is an MCP server with these \
-                                 arguments"
-                                    .into()
-                            }
-                            (words, _) => format!("; it wrote:\n{words}"),
-                        });
+                        let last = process.last_words(secrets).await;
+                        let unreadable = received.unreadable(secrets);
+                        let program = secrets.redact(program);
+                        error.of_program(&program, last, unreadable, *inherits_stderr);
                         Err(error)
                     }
                 }
@@ -430,7 +420,11 @@ fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportEr
             CLOSED.into()
         }
         ClientInitializeError::TransportError { error, .. } => {
-            format!("the handshake failed: {}", chain(&*error.error))
+            #[cfg(feature = "client-http")]
+            let advice = super::http::advice(&*error.error);
+            #[cfg(not(feature = "client-http"))]
+            let advice = "";
+            format!("the handshake failed: {}{advice}", chain(&*error.error))
         }
         ClientInitializeError::JsonRpcError(error) => {
             format!(
@@ -458,7 +452,7 @@ fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportEr
     ImportError::new(ImportErrorKind::Handshake, shorten(&text, 1000))
 }
 
-const CLOSED: &str = "the server closed the connection during the handshake";
+pub(super) const CLOSED: &str = "the server closed the connection during the handshake";
 
 /// Returns `true` for the error of a write to a process or a socket that is closed.
 fn is_closed(error: &(dyn Error + 'static)) -> bool {
@@ -471,6 +465,10 @@ fn is_closed(error: &(dyn Error + 'static)) -> bool {
 
 /// Returns the messages of an error and its sources.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    #[cfg(feature = "client-http")]
+    if let Some(error) = super::http::of_client(error) {
+        return chain(error);
+    }
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

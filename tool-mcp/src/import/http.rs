@@ -122,6 +122,32 @@ pub(super) fn is_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
     )
 }
 
+/// Returns the error of the HTTP client, which the error of `rmcp` does not have as its source.
+pub(super) fn of_client<'e>(
+    error: &'e (dyn std::error::Error + 'static),
+) -> Option<&'e reqwest::Error> {
+    match error.downcast_ref::<Error>() {
+        Some(StreamableHttpError::Client(error)) => Some(error),
+        _ => None,
+    }
+}
+
+/// Returns what to do about the error of a handshake over HTTP.
+pub(super) fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str {
+    let status = |code: &str| match error.downcast_ref::<Error>() {
+        Some(StreamableHttpError::UnexpectedServerResponse(text)) => text.contains(code),
+        _ => false,
+    };
+    match error.downcast_ref::<Error>() {
+        Some(StreamableHttpError::Client(_)) => "; check the URL, and that the server runs",
+        Some(_) if status("HTTP 401") || status("HTTP 403") => {
+            "; set the token with `ImportBuilder::bearer`, or check it"
+        }
+        Some(_) => "; check that this is the URL of an MCP server",
+        None => "",
+    }
+}
+
 /// Follows redirects to the same origin only: headers such as `X-Api-Key` are sent along.
 fn same_origin() -> Policy {
     Policy::custom(|attempt| {

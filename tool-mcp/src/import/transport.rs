@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use tool_core::CallContext;
 use tool_core::call::Progress;
 
-use super::secrets::shorten;
+use super::secrets::{Secrets, shorten};
 use crate::lines::{Line, Lines, Outline, repaired};
 use crate::lock;
 
@@ -37,12 +37,17 @@ pub(super) const TOO_LARGE: &str = "is too large";
 /// The longest message of a progress report. A longer one is truncated.
 const MAX_PROGRESS: usize = 4096;
 
+/// The most bytes of a message that can't be read which are kept for an error.
+const MAX_UNREADABLE: usize = 1024;
+
 /// The requests of a connection that wait for their results.
 #[derive(Default)]
 pub(super) struct InFlight {
     requests: Mutex<Requests>,
     /// Notified when the server says that its tools have changed.
     pub(super) list_changed: Notify,
+    /// The start of the first message that could not be read.
+    unreadable: Mutex<Option<String>>,
 }
 
 #[derive(Default)]
@@ -196,6 +201,9 @@ impl InFlight {
                 repaired: Some(json),
             });
         }
+        lock(&self.unreadable).get_or_insert_with(|| {
+            String::from_utf8_lossy(&json[..json.len().min(MAX_UNREADABLE)]).into_owned()
+        });
         Err(match error.classify() {
             // Such an error may quote the message.
             Category::Data if Outline::of(json).has_outcome() => {
@@ -204,6 +212,12 @@ impl InFlight {
             Category::Data => "can't be read: it has neither a result nor an error".into(),
             _ => format!("can't be read: {error}"),
         })
+    }
+
+    /// Returns the start of the first message that could not be read.
+    pub(super) fn unreadable(&self, secrets: &Secrets) -> Option<String> {
+        let message = secrets.redact(lock(&self.unreadable).clone()?);
+        Some(shorten(&message, 60).into_owned())
     }
 
     /// Ends the call of a response that can't be read, if its id is known.
