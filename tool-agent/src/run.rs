@@ -1404,7 +1404,8 @@ impl fmt::Display for RunError {
             }
             RunError::OtherDialect { run, own, given } => write!(
                 f,
-                "the run {run:?} has the messages of {own}, and can't go on with {given}"
+                "the run {run:?} has the messages of {own}, and can't go on with {given}; use the dialect of {own}, or \
+                 start another run"
             ),
             RunError::NotReady(id) => write!(
                 f,

@@ -2,14 +2,16 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 use tool_agent::Agent;
-use tool_agent::run::{FileJournal, Journal, Run, RunError, SqliteJournal};
+use tool_agent::model::ModelError;
+use tool_agent::run::{FileJournal, Journal, MemoryJournal, Run, RunError, SqliteJournal};
 use tool_agent::testing::ScriptedModel;
 use tool_core::Registry;
-use tool_core::dialect::OpenAiChat;
+use tool_core::dialect::{Anthropic, OpenAiChat};
 
 use super::saving::TempFolder;
 use super::{new_run, question};
@@ -151,9 +153,53 @@ fn a_message_is_an_object() {
 
 #[test]
 fn a_script_that_has_ended_says_what_to_add() {
-    let agent = agent(FileJournal::new("unused"));
+    let agent = agent(MemoryJournal::new());
     assert_eq!(
         agent.ask_blocking("Go.").unwrap_err().to_string(),
         "the request to the model failed: the script has no response for request 1; add one with `ScriptedModel::push`"
+    );
+}
+
+#[test]
+fn a_run_of_another_dialect_is_named() {
+    let folder = TempFolder::new("other-dialect");
+    let journal = FileJournal::new(&folder.0);
+    saved(&folder);
+    let model = ScriptedModel::new([]);
+    let agent = Agent::new(Registry::new(), Anthropic::default(), model).journal(journal);
+    let loaded = agent.load("run-1").now_or_never().unwrap();
+    assert_eq!(
+        loaded.unwrap_err().to_string(),
+        "the run \"run-1\" has the messages of chat completions, and can't go on with Anthropic; use the dialect of \
+         chat completions, or start another run"
+    );
+}
+
+#[test]
+fn an_increment_that_is_missing_is_named() {
+    let folder = TempFolder::new("missing-increment");
+    let mut run = new_run();
+    let mut increments = run.unsaved().to_vec();
+    run.push(question()).unwrap();
+    increments.push(run.unsaved().last().unwrap().clone());
+    increments.remove(1);
+    fs::create_dir_all(folder.0.join("run-run-1")).unwrap();
+    let file = folder.0.join("run-run-1/00000000000000000001.json");
+    fs::write(file, serde_json::to_vec(&increments).unwrap()).unwrap();
+    assert_eq!(
+        said(FileJournal::new(&folder.0), &folder),
+        "the run can't be loaded: run \"run-1\": increment 2 is missing: the next one has the number 3"
+    );
+}
+
+/// Outside of a runtime.
+#[test]
+fn a_limit_of_time_without_timers_says_what_it_needs() {
+    let model = |_| std::future::pending::<Result<Value, ModelError>>();
+    let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+    let agent = agent.max_duration(Duration::from_secs(9));
+    assert_eq!(
+        agent.ask_blocking("Go.").unwrap_err().to_string(),
+        "`Agent::max_duration` needs timers: run the agent in a runtime of tokio that has them enabled"
     );
 }

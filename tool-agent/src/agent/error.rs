@@ -167,6 +167,9 @@ impl fmt::Display for AgentError {
             AgentError::Replay(error) => {
                 write!(f, "the run can't be loaded: {error}")
             }
+            AgentError::NoRuntime(_) if cfg!(not(target_family = "wasm")) => f.write_str(
+                "`Agent::max_duration` needs timers: run the agent in a runtime of tokio that has them enabled",
+            ),
             AgentError::NoRuntime(error) => error.fmt(f),
             AgentError::Decide(error) => error.fmt(f),
             AgentError::Summary(error) => write!(f, "old messages can't be summarised: {error}"),

@@ -316,6 +316,8 @@ impl HttpModel {
             Key::Source(key) => Some(key().await?),
             _ => self.known_key(api)?,
         };
+        // Some servers take no key, and a variable may be empty.
+        let key = key.filter(|key| !key.trim().is_empty());
         let mut headers = self.headers(api, is_streamed, key.as_deref(), &mut secrets)?;
         add_headers(&mut headers, &request);
         let own = self
@@ -498,7 +500,7 @@ impl HttpModel {
             let Ok(mut value) = HeaderValue::try_from(value) else {
                 return Err(ModelError::new(
                     ModelErrorKind::Unauthorized,
-                    "the key has characters that a header can't have",
+                    "the key has characters that a header can't have, such as a line break in it; check where it comes from",
                 ));
             };
             value.set_sensitive(true);

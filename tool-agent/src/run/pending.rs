@@ -125,7 +125,9 @@ impl fmt::Display for DecideError {
             DecideError::NotPending => {
                 "no such call waits for a decision; it may be decided already, or have changed"
             }
-            DecideError::Invalid(_) => "the new arguments are invalid",
+            DecideError::Invalid(error) => {
+                return write!(f, "the new arguments are not accepted: {error}");
+            }
         })
     }
 }

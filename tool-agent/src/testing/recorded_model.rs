@@ -77,7 +77,7 @@ impl Model for RecordedModel {
         let mut recordings = self.recordings.iter();
         let fits = |recording: &&Recording| new.iter().any(|text| text.contains(&recording.after));
         let Some(found) = recordings.find(fits) else {
-            let problem = "no recording fits the request";
+            let problem = "no recording fits the request: what came after the last response has the `after` of none";
             let error = ModelError::new(ModelErrorKind::Other, problem);
             return Box::pin(ready(Err(error)));
         };

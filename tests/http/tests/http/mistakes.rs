@@ -1,5 +1,9 @@
 //! What a developer reads: each error names the model, the server and what to do.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+
 use futures_util::StreamExt;
 use serde_json::json;
 use tool_agent::model::{HttpModel, Response};
@@ -61,6 +65,14 @@ fn a_status_is_explained() {
             status("401 Unauthorized", JSON, &body),
             false,
             |model, _| model.without_key()
+        ),
+        format!("{START}401 Unauthorized: No such key{no_key}")
+    );
+    assert_eq!(
+        said(
+            status("401 Unauthorized", JSON, &body),
+            false,
+            |model, _| model.key(" ")
         ),
         format!("{START}401 Unauthorized: No such key{no_key}")
     );
@@ -158,6 +170,24 @@ fn a_server_that_can_not_be_reached_is_named() {
     );
     #[cfg(unix)]
     assert!(error.contains("Connection refused"), "{error}");
+}
+
+#[test]
+fn a_server_without_tls_is_told_apart() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let dialect = OpenAiChat::default();
+    let model = HttpModel::new(&dialect, "qwen3").base_url(format!("https://{address}"));
+    let error = ask(&dialect, &model).unwrap_err().to_string();
+    let advice =
+        "; the server does not speak TLS there: start the URL with http://; repeat it later";
+    assert!(error.ends_with(advice), "{error}");
 }
 
 /// Without a request.

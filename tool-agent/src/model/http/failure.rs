@@ -81,10 +81,13 @@ pub(super) fn transport(error: reqwest::Error) -> ModelError {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    let advice = if error.is_connect() {
-        "; check the URL, and that the server runs"
-    } else {
+    let cause = cause.to_string();
+    let advice = if !error.is_connect() {
         ""
+    } else if cause.contains("InvalidContentType") || cause.contains("tls handshake") {
+        "; the server does not speak TLS there: start the URL with http://"
+    } else {
+        "; check the URL, and that the server runs"
     };
     ModelError::new(kind, format!("{problem}: {cause}{advice}")).with_source(error)
 }
