@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tool_core::call::Transient;
+use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
 use tool_core::{Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools};
 
@@ -286,6 +287,53 @@ fn arguments_that_are_not_an_object_never_run_the_tool() {
     );
     assert!(!call("counted", "{}").is_error());
     assert_eq!(RUNS.load(Ordering::Relaxed), 1);
+}
+
+/// While the model writes, too.
+#[test]
+fn arguments_in_pieces_that_are_not_json_are_explained() {
+    for (piece, said) in [
+        ("{\"stops\": [], }", "no comma may follow the last item: "),
+        ("{'stops'", "keys and strings need double quotes (\"): "),
+    ] {
+        let mut arguments = Registry::linked().unwrap().arguments("counted").unwrap();
+        arguments.push(piece);
+        let error = arguments.error().unwrap();
+        assert_eq!(error.kind(), ToolErrorKind::MalformedJson);
+        assert!(error.message().contains(said), "{}", error.message());
+    }
+}
+
+#[test]
+fn json_in_a_string_is_explained() {
+    let schema = json!({"type": "object", "properties": {"stops": {"type": "array"}, "to": {"type": "object"}}});
+    let dynamic = DynamicTool::builder("dynamic")
+        .description("Goes.")
+        .parameters(schema)
+        .build(async |_, _| Ok::<_, String>(()))
+        .unwrap();
+    let registry = Registry::builder()
+        .tools(tools![counted])
+        .tool(dynamic)
+        .build()
+        .unwrap();
+    for tool in ["counted", "dynamic"] {
+        let call = ToolCall::new("id", tool, r#"{"stops":"[1]"}"#);
+        let result = registry.call_blocking(call);
+        let said = "got \"[1]\"; send the value itself, not its JSON in a string";
+        assert!(
+            result.content().ends_with(said),
+            "{tool}: {}",
+            result.content()
+        );
+    }
+    // Another string is not JSON.
+    let result = registry.call_blocking(ToolCall::new("id", "counted", r#"{"stops":"a"}"#));
+    assert!(
+        result.content().ends_with("got \"a\""),
+        "{}",
+        result.content()
+    );
 }
 
 #[test]

@@ -282,9 +282,11 @@ fn a_call_is_decided_once_and_only_while_it_waits() {
         Err(DecideError::NotPending)
     ));
 
-    let Err(DecideError::Invalid(error)) =
-        decide(&mut run, &fingerprint, Decision::change(r#"{"id":-1}"#))
-    else {
+    let invalid = decide(&mut run, &fingerprint, Decision::change(r#"{"id":-1}"#));
+    let said = invalid.as_ref().unwrap_err().to_string();
+    let start = "the new arguments are not accepted: invalid arguments for delete_note";
+    assert!(said.starts_with(start) && said.contains("id: "), "{said}");
+    let Err(DecideError::Invalid(error)) = invalid else {
         panic!("invalid arguments are accepted");
     };
     assert_eq!(error.kind(), ToolErrorKind::InvalidArguments);

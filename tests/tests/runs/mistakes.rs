@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::model::ModelError;
 use tool_agent::run::{FileJournal, Journal, MemoryJournal, Run, RunError, SqliteJournal};
-use tool_agent::testing::ScriptedModel;
+use tool_agent::testing::{RecordedModel, ScriptedModel};
 use tool_core::Registry;
 use tool_core::dialect::{Anthropic, OpenAiChat};
 
@@ -157,6 +157,20 @@ fn a_script_that_has_ended_says_what_to_add() {
     assert_eq!(
         agent.ask_blocking("Go.").unwrap_err().to_string(),
         "the request to the model failed: the script has no response for request 1; add one with `ScriptedModel::push`"
+    );
+}
+
+#[test]
+fn a_request_without_a_recording_says_what_is_compared() {
+    let agent = Agent::new(
+        Registry::new(),
+        OpenAiChat::default(),
+        RecordedModel::new([]),
+    );
+    assert_eq!(
+        agent.ask_blocking("Go.").unwrap_err().to_string(),
+        "the request to the model failed: no recording fits the request: what came after the last response has the \
+         `after` of none"
     );
 }
 
