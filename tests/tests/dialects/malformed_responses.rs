@@ -39,22 +39,22 @@ fn malformed_responses_are_described() {
         (
             &OpenAiChat::default(),
             json!({"choices": []}),
-            "not a chat completion: `choices` is empty: there is no answer",
+            "not a chat completion: `choices` is empty: there is no answer; repeat the request",
         ),
         (
             &Gemini::default(),
             json!({"candidates": []}),
-            "not a response of Gemini: `candidates` is empty: there is no answer",
+            "not a response of Gemini: `candidates` is empty: there is no answer; repeat the request",
         ),
         (
             &OpenAiChat::default(),
             json!({"id": "chatcmpl-1"}),
-            "not a chat completion: `choices` is missing; it has `id`",
+            "not a chat completion: `choices` is missing; it has `id`; check that the dialect is the server's",
         ),
         (
             &OpenAiChat::default(),
             json!("choices"),
-            "not a chat completion: `choices` is missing; it is \"choices\"",
+            "not a chat completion: `choices` is missing; it is \"choices\"; check that the dialect is the server's",
         ),
         // A stream chunk: its calls would be missed.
         (
@@ -65,7 +65,7 @@ fn malformed_responses_are_described() {
         (
             &OpenAiResponses::default(),
             json!({"type": "response.completed", "response": {"output": []}}),
-            "not a response of OpenAI: `output` is missing; it has `response`, `type`",
+            "not a response of OpenAI: `output` is missing; it has `response`, `type`; check that the dialect is the server's",
         ),
         (
             &Anthropic::default(),
@@ -75,12 +75,12 @@ fn malformed_responses_are_described() {
         (
             &Gemini::default(),
             json!([{"candidates": []}]),
-            "not a response of Gemini: `candidates` is missing; it is [{\"candidates\":[]}]",
+            "not a response of Gemini: `candidates` is missing; it is [{\"candidates\":[]}]; check that the dialect is the server's",
         ),
         (
             &Mcp::default(),
             json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}),
-            "not a JSON-RPC request: `method` is missing; it has `id`, `jsonrpc`, `result`",
+            "not a JSON-RPC request: `method` is missing; it has `id`, `jsonrpc`, `result`; check that the dialect is the server's",
         ),
         (
             &Mcp::default(),
@@ -90,12 +90,12 @@ fn malformed_responses_are_described() {
         (
             &Bedrock::default(),
             json!({"stopReason": "end_turn"}),
-            "not a response of Converse: `output` is missing; it has `stopReason`",
+            "not a response of Converse: `output` is missing; it has `stopReason`; check that the dialect is the server's",
         ),
         (
             &Cohere::default(),
             json!({"finish_reason": "COMPLETE"}),
-            "not a response of Cohere: `message` is missing; it has `finish_reason`",
+            "not a response of Cohere: `message` is missing; it has `finish_reason`; check that the dialect is the server's",
         ),
     ];
     for (dialect, response, sentence) in cases {

@@ -45,7 +45,10 @@ fn a_file_that_is_not_of_the_journal_is_named_and_kept() {
     let folder = TempFolder::new("other-file");
     let file = saved(&folder);
     let said_of = || said(FileJournal::new(&folder.0), &folder);
-    let foreign = format!("{START}FOLDER/run-run-1.jsonl: it is not a file of this journal");
+    let foreign = format!(
+        "{START}FOLDER/run-run-1.jsonl: it is not a file of this journal; move it away, or give the journal another \
+         folder"
+    );
     for other in ["{\"half", "{\"other\": 1}", "{\"other\": 1}\n", "notes\n"] {
         fs::write(&file, other).unwrap();
         assert_eq!(said_of(), foreign);

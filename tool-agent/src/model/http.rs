@@ -514,7 +514,9 @@ impl HttpModel {
             let (Some(header), Ok(mut value)) = (header, HeaderValue::try_from(value)) else {
                 return Err(ModelError::new(
                     ModelErrorKind::Other,
-                    format!("the header {name:?} is not valid"),
+                    format!(
+                        "the header {name:?} is not valid: names are of letters, digits and `-`, and values have no line break"
+                    ),
                 ));
             };
             value.set_sensitive(true);

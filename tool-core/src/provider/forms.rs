@@ -89,18 +89,18 @@ pub(crate) fn found(expected: &str, value: &Value) -> String {
     if let Some(other) = other(expected, value) {
         return other;
     }
-    let keys: Vec<_> = match value {
-        Value::Object(members) => members.keys().collect(),
-        _ => return format!("it is {}", shorten(&value.to_string())),
+    let found = match value {
+        Value::Object(members) if members.is_empty() => "it is an empty object".into(),
+        Value::Object(members) => {
+            let listed = members.keys().take(SHOWN);
+            let listed: Vec<_> = listed.map(|key| format!("`{}`", name(key))).collect();
+            let others = match members.len() {
+                0..=SHOWN => "",
+                _ => " and others",
+            };
+            format!("it has {}{others}", listed.join(", "))
+        }
+        _ => format!("it is {}", shorten(&value.to_string())),
     };
-    let listed = keys
-        .iter()
-        .take(SHOWN)
-        .map(|key| format!("`{}`", name(key)));
-    let listed = listed.collect::<Vec<_>>().join(", ");
-    match keys.len() {
-        0 => "it is an empty object".into(),
-        1..=SHOWN => format!("it has {listed}"),
-        _ => format!("it has {listed} and others"),
-    }
+    format!("{found}; check that the dialect is the server's")
 }

@@ -133,7 +133,11 @@ impl ResponseFormat {
         key: &str,
     ) -> Result<&'r Value, ResponseError> {
         let items = self.array(response, key)?;
-        let empty = || self.error(format_args!("`{key}` is empty: there is no answer"));
+        let empty = || {
+            self.error(format_args!(
+                "`{key}` is empty: there is no answer; repeat the request"
+            ))
+        };
         items.first().ok_or_else(empty)
     }
 

@@ -206,7 +206,8 @@ fn wrong_settings_are_refused_at_once() {
         (named(" "), format!("the model failed: {no_name}")),
         (
             named("m").header("bad name", "x"),
-            "m at http://127.0.0.1:9/v1/chat/completions failed: the header \"bad name\" is not valid".into(),
+            "m at http://127.0.0.1:9/v1/chat/completions failed: the header \"bad name\" is not valid: names are of letters, \
+             digits and `-`, and values have no line break".into(),
         ),
         (
             named("m").key_from_env("TOOL_CORE_NO_SUCH_KEY"),

@@ -170,7 +170,10 @@ fn complete<'b>(bytes: &'b [u8], path: &Path) -> Result<Lines<'b>, JournalError>
         lines.end = at;
     }
     if lines.end == 0 && !may_start_line(bytes) {
-        return Err(failed(path, "it is not a file of this journal"));
+        return Err(failed(
+            path,
+            "it is not a file of this journal; move it away, or give the journal another folder",
+        ));
     }
     // One append leaves one line. In strings the quotes are escaped.
     let torn = &bytes[lines.end..];
