@@ -314,6 +314,49 @@ fn an_agent_shows_a_streamed_conversation() {
     assert_no_secret(&[&agent, &run]);
 }
 
+/// A command and an approval, streamed. The next request has them and their answers.
+#[test]
+fn what_a_provider_asks_besides_calls_is_answered_in_the_next_request() {
+    let shell = json!({"type": "shell_call", "id": "sh_1", "call_id": "call_1", "status": "completed",
+        "action": {"commands": ["uptime"]}});
+    let approval = json!({"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "tickets",
+        "name": "close", "arguments": "{}"});
+    let streamed = |items: &[Value]| {
+        let done = items.iter().enumerate().map(
+            |(index, item)| json!({"type": "response.output_item.done", "output_index": index, "item": item}),
+        );
+        let end = json!({"type": "response.completed", "response": {"status": "completed", "output": items}});
+        let stream: Vec<_> = done.chain([end]).collect();
+        events(&stream, 50, true)
+    };
+    let message = json!({"type": "message", "role": "assistant",
+        "content": [{"type": "output_text", "text": "Up."}]});
+    let asked = [shell, approval];
+    let server = Server::start([streamed(&asked), streamed(&[message])]);
+    let dialect = OpenAiResponses::default();
+    let model = HttpModel::new(&dialect, "gpt")
+        .base_url(&server.url)
+        .key(KEY)
+        .streaming(true);
+    let agent = Agent::new(registry(), dialect, model);
+    let mut run = Run::new("run-1");
+    run.push(dialect.user_message("Is it up?")).unwrap();
+    let RunOutcome::Unanswered(unanswered) = block_on(agent.run(&mut run)).unwrap() else {
+        panic!("{run:?}");
+    };
+    assert!(unanswered.iter().map(|asked| &asked.item).eq(&asked));
+    let answers = [
+        json!({"type": "shell_call_output", "call_id": "call_1", "output": []}),
+        json!({"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": false}),
+    ];
+    run.answer(answers.clone()).unwrap();
+    let outcome = block_on(agent.run(&mut run)).unwrap();
+    assert_eq!(outcome, RunOutcome::Answered("Up.".into()));
+    let input = &server.received()[1].body["input"];
+    let sent: Vec<_> = asked.into_iter().chain(answers).collect();
+    assert_eq!(input.as_array().unwrap()[1..], sent);
+}
+
 #[test]
 fn an_agent_works_without_a_runtime_and_in_several() {
     let whole = json!({"output": [{"type": "message", "role": "assistant", "content": [
