@@ -347,7 +347,7 @@ fn a_dynamic_tool_rejects_an_example_that_its_schema_rejects() {
     let error = tool.expect_err("all are wrong");
     let starts = [
         r#"its example {"mode": 1, "mode": 2, "file-path": "a"}: mode: given twice"#,
-        "its example {: EOF",
+        "its example {: the JSON is cut off",
         r#"its example ["a"]: expected an object"#,
         r#"its example {"mode":"r","more":1}: "#,
     ];
