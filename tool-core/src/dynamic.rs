@@ -81,7 +81,7 @@ pub use repair::Repair;
 ///     })?;
 ///
 /// let registry = Registry::new();
-/// registry.add([tool.into()])?;
+/// registry.add(tool)?;
 /// let call = ToolCall::new("call_1", "get_forecast", r#"{"city":"Lisbon"}"#);
 /// assert_eq!(registry.call_blocking(call).content(), "Sunny in Lisbon.");
 ///

@@ -182,18 +182,30 @@ success! {
     [T,] Returned<T>, [K] [T: IntoOutput<K>] IntoOutput::into_outcome;
 }
 
+/// A result that is written as JSON. All types with `Serialize` implement it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a tool",
+    label = "this type, or one inside of it, does not implement `serde::Serialize`",
+    note = "for your own struct or enum, add `#[derive(serde::Serialize)]`",
+    note = "for a type of another crate, enable the feature `serde` of that crate, or return a `String`"
+)]
+pub trait Serialized: Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> Serialized for T {}
+
 /// Converts the value of a `Result`.
 pub trait SuccessOfResult<T, E> {
     /// Serializes the value, or moves the error.
     fn success(self) -> Converted<E>
     where
-        T: Serialize;
+        T: Serialized;
 }
 
 impl<T, E> SuccessOfResult<T, E> for ReturnValue<Result<T, E>> {
     fn success(self) -> Converted<E>
     where
-        T: Serialize,
+        T: Serialized,
     {
         Converted(self.0.map(|value| Outcome::value(&value)))
     }
@@ -204,13 +216,13 @@ pub trait SuccessOfValue<T> {
     /// Serializes the value.
     fn success(&self) -> Converted<Infallible>
     where
-        T: Serialize;
+        T: Serialized;
 }
 
 impl<T> SuccessOfValue<T> for ReturnValue<T> {
     fn success(&self) -> Converted<Infallible>
     where
-        T: Serialize,
+        T: Serialized,
     {
         Converted(Ok(Outcome::value(&self.0)))
     }

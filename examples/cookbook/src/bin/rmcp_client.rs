@@ -40,7 +40,7 @@ async fn import(server: &Peer<RoleClient>, tools: &Registry) -> Result<(), BoxEr
         for repair in tool.repairs() {
             println!("{}: {repair}", tool.spec().name);
         }
-        tools.add([tool.into()])?;
+        tools.add(tool)?;
     }
     Ok(())
 }
