@@ -5,6 +5,15 @@ mod documents {
     #[doc = include_str!("../../tool-macros/README.md")]
     mod macros {}
 
+    #[doc = include_str!("../../tool-macros/src/examples/tool.md")]
+    mod tool {}
+
+    #[doc = include_str!("../../tool-macros/src/examples/toolset.md")]
+    mod toolset {}
+
+    #[doc = include_str!("../../tool-macros/src/examples/tool_type.md")]
+    mod tool_type {}
+
     #[doc = include_str!("../../llms.txt")]
     mod llms {}
 

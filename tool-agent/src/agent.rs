@@ -49,6 +49,22 @@ pub use self::prices::Prices;
 /// A registry, a dialect and a model, which together drive [runs](Run).
 ///
 /// Clones are cheap and share everything. See the [front page](crate) for an example.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::Agent;
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// // In place of a provider, which `HttpModel` (feature `http`) asks.
+/// let model = ScriptedModel::new([
+///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
+/// ]);
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+/// assert_eq!(agent.ask_blocking("Hello?")?, "Hello!");
+/// # Ok::<(), tool_agent::AgentError>(())
+/// ```
 #[derive(Clone)]
 pub struct Agent {
     registry: Registry,
@@ -76,6 +92,18 @@ pub struct Agent {
 }
 
 /// What [`Agent::reply`] does with calls of the last response that have no result, such as after a crash.
+///
+/// ```
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_agent::{Agent, OpenCalls};
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// // A new message of the user drops what still waits for a decision.
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
+///     .open_calls(OpenCalls::Cancel);
+/// # let _ = agent;
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenCalls {

@@ -71,6 +71,19 @@ struct Shared {
 }
 
 /// A conversation that is open. Clones are the same conversation.
+///
+/// ```
+/// use tool_agent::conversations::{ConversationError, Conversations};
+/// use tool_agent::run::Run;
+///
+/// /// The route that takes a message of a user.
+/// async fn post(conversations: &Conversations, text: String) -> Result<(), ConversationError> {
+///     let run = Run::builder("conversation-1").owner("user-7").build();
+///     let conversation = conversations.create(run).await?;
+///     // Returns at once; the pages that follow the conversation get the answer.
+///     conversation.reply(text).await
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Conversation {
     inner: Arc<Inner>,
@@ -88,6 +101,23 @@ struct Inner {
 }
 
 /// What changed for those who [follow](Conversation::follow) a conversation. Its JSON has the `type`: `all` or `entry`.
+///
+/// ```
+/// use tool_agent::conversations::Update;
+/// use tool_agent::transcript::Entry;
+///
+/// /// What a page does with an update.
+/// fn apply(page: &mut Vec<Entry>, update: &Update) {
+///     match update {
+///         Update::All { entries, .. } => page.clone_from(entries),
+///         Update::Entry { entry } => match page.iter_mut().find(|shown| shown.key == entry.key) {
+///             Some(shown) => shown.clone_from(entry),
+///             None => page.push(entry.clone()),
+///         },
+///         _ => {}
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -107,6 +137,20 @@ pub enum Update {
 }
 
 /// The state of a conversation as a whole.
+///
+/// ```
+/// use tool_agent::conversations::Status;
+///
+/// fn footer(status: &Status) -> &str {
+///     match &status.problem {
+///         _ if status.is_busy => "writing …",
+///         Some(problem) => problem,
+///         None => "",
+///     }
+/// }
+///
+/// assert_eq!(footer(&Status::default()), "");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Status {
@@ -119,6 +163,20 @@ pub struct Status {
 }
 
 /// The reason why something can't be done with a conversation.
+///
+/// ```
+/// use tool_agent::conversations::ConversationError;
+///
+/// /// The status of an HTTP response.
+/// fn status(error: &ConversationError) -> u16 {
+///     match error {
+///         ConversationError::Busy | ConversationError::Waiting => 409,
+///         _ => 500,
+///     }
+/// }
+///
+/// assert_eq!(status(&ConversationError::Busy), 409);
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConversationError {

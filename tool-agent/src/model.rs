@@ -31,9 +31,38 @@ use self::http::sleep;
 pub use self::service::{ModelService, Retry, ServiceModel};
 
 /// The future of [`Model::ask`].
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::model::{Model, ModelFuture, Request, Response};
+///
+/// /// Answers with the number of messages.
+/// struct Counter;
+///
+/// impl Model for Counter {
+///     fn ask(&self, request: Request) -> ModelFuture<'_> {
+///         let count = request.messages.len().to_string();
+///         Box::pin(async move {
+///             let message = json!({"role": "assistant", "content": count});
+///             Ok(Response::Whole(json!({"choices": [{"message": message}]})))
+///         })
+///     }
+/// }
+/// ```
 pub type ModelFuture<'m> = Pin<Box<dyn Future<Output = Result<Response, ModelError>> + Send + 'm>>;
 
 /// The events of a streamed [`Response`].
+///
+/// ```
+/// use futures_util::{StreamExt, stream};
+/// use serde_json::json;
+/// use tool_agent::model::{Response, ResponseStream};
+///
+/// let chunk = json!({"choices": [{"delta": {"content": "Hi!"}, "finish_reason": "stop"}]});
+/// let events: ResponseStream = stream::iter([Ok(chunk)]).boxed();
+/// let response = Response::Stream(events);
+/// # let _ = response;
+/// ```
 pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<Value, ModelError>> + Send>>;
 
 /// A model that answers requests: a provider's API (`HttpModel`, with the feature `http`), or a script
@@ -85,6 +114,14 @@ where
 }
 
 /// A response of a model.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::model::Response;
+///
+/// let whole = json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]});
+/// assert!(matches!(Response::from(whole), Response::Whole(_)));
+/// ```
 #[non_exhaustive]
 pub enum Response {
     /// The response as the provider sends it when it is not streamed.
@@ -131,6 +168,21 @@ impl fmt::Debug for Response {
 }
 
 /// The agent's part of a request. A clone is cheap.
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use tool_agent::model::Request;
+///
+/// /// The body for your own HTTP client: the messages and settings of the agent, and your fields.
+/// fn body(request: &Request) -> String {
+///     let messages: Vec<Value> = request.messages.iter().map(|message| (**message).clone()).collect();
+///     request.body(json!({
+///         "model": "…",
+///         "stream": request.prefers_stream,
+///         "messages": messages,
+///     }))
+/// }
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Request {
@@ -302,6 +354,14 @@ pub struct ModelError {
 }
 
 /// The kinds of failures of a request to a model.
+///
+/// ```
+/// use tool_agent::model::{ModelError, ModelErrorKind};
+///
+/// let error = ModelError::new(ModelErrorKind::Overloaded, "the server answered with 529");
+/// assert!(error.is_retryable());
+/// assert_eq!(error.kind().as_str(), "overloaded");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ModelErrorKind {

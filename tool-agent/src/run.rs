@@ -139,6 +139,21 @@ const FIRST_VERSION: u32 = 2;
 /// A conversation with a model: its messages, calls and results, and what happens next.
 ///
 /// See the [module](self) for an example.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::run::{Run, Step};
+///
+/// let mut run = Run::new("conversation-1");
+/// run.push(json!({"role": "user", "content": "What is 2 + 3?"}))?;
+/// assert!(matches!(run.next(), Step::Request(messages) if messages.len() == 1));
+///
+/// // It can be saved and continued elsewhere.
+/// let saved = serde_json::to_string(&run).unwrap();
+/// let run: Run = serde_json::from_str(&saved).unwrap();
+/// assert_eq!(run.id(), "conversation-1");
+/// # Ok::<(), tool_agent::run::RunError>(())
+/// ```
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "SavedRun<Value>")]
 pub struct Run {
@@ -271,6 +286,23 @@ impl Default for RunSettings {
 }
 
 /// One response of the model, with the calls in it.
+///
+/// ```
+/// use tool_agent::run::Run;
+///
+/// /// Prints what the model said and did.
+/// fn print(run: &Run) {
+///     for round in run.rounds() {
+///         println!("{}", round.text());
+///         for (call, result) in round.calls() {
+///             let result = result.map_or("no result yet".into(), |result| result.line());
+///             println!("  {}: {result}", call.name);
+///         }
+///     }
+/// }
+///
+/// print(&Run::new("conversation-1"));
+/// ```
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Round {
     calls: Vec<RunCall>,
@@ -328,6 +360,22 @@ pub(crate) enum Part<'r> {
 }
 
 /// What a [`Run`] needs next.
+///
+/// ```
+/// use tool_agent::run::{Run, Step};
+///
+/// fn state(run: &Run) -> String {
+///     match run.next() {
+///         Step::Request(_) => "the model has to answer".into(),
+///         Step::Call(calls) => format!("{} calls have to run", calls.len()),
+///         Step::Running => "calls are running".into(),
+///         Step::Wait(waiting) => format!("{} calls wait for decisions", waiting.len()),
+///         Step::Done(outcome) => format!("done: {}", outcome.as_str()),
+///     }
+/// }
+///
+/// assert_eq!(state(&Run::new("conversation-1")), "the model has to answer");
+/// ```
 pub enum Step<'r> {
     /// A response of the model to these messages, which are in the provider's format.
     Request(&'r Arc<Vec<Arc<Value>>>),
@@ -342,6 +390,21 @@ pub enum Step<'r> {
 }
 
 /// How a run ended.
+///
+/// ```
+/// use tool_agent::run::RunOutcome;
+///
+/// fn reply(outcome: &RunOutcome) -> String {
+///     match outcome {
+///         RunOutcome::Answered(text) => text.clone(),
+///         RunOutcome::Waiting(calls) => format!("please decide on {} calls", calls.len()),
+///         RunOutcome::OutOfRounds => "it took too long; please ask for less".into(),
+///         other => format!("the run ended: {}", other.as_str()),
+///     }
+/// }
+///
+/// assert_eq!(reply(&RunOutcome::Cancelled), "the run ended: cancelled");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum RunOutcome {
@@ -1346,6 +1409,16 @@ impl Serialize for Run {
 }
 
 /// The error of a step that does not fit the state of a [`Run`].
+///
+/// ```
+/// use tool_agent::run::{Run, RunError};
+/// use tool_core::ToolCall;
+///
+/// // A call that is in no response of the model.
+/// let mut run = Run::new("conversation-1");
+/// let error = run.start(&[ToolCall::new("call_1", "add", "{}")]).unwrap_err();
+/// assert!(matches!(error, RunError::NotReady(id) if id == "call_1"));
+/// ```
 #[non_exhaustive]
 pub enum RunError {
     /// A message was added that is not an object.

@@ -64,6 +64,21 @@ pub struct Transcript {
 }
 
 /// An entry of a [`Transcript`].
+///
+/// ```
+/// use tool_agent::transcript::{Entry, Shown};
+///
+/// /// A line of a page. The key tells which line it replaces.
+/// fn line(entry: &Entry) -> (String, String) {
+///     let text = match &entry.shown {
+///         Shown::User { text } => format!("you: {text}"),
+///         Shown::Model { text } => text.clone(),
+///         Shown::Call(call) => format!("{}({})", call.name, call.arguments),
+///         _ => String::new(),
+///     };
+///     (entry.key.clone(), text)
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Entry {
@@ -75,6 +90,15 @@ pub struct Entry {
 }
 
 /// What a person sees of an [`Entry`]. Its JSON has the `kind`: `user`, `model` or `call`.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::transcript::Shown;
+///
+/// // For a page.
+/// let shown = Shown::User { text: "Hello?".into() };
+/// assert_eq!(json!(shown), json!({"kind": "user", "text": "Hello?"}));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -94,6 +118,19 @@ pub enum Shown {
 }
 
 /// A call, as a person sees it.
+///
+/// ```
+/// use tool_agent::transcript::ShownCall;
+///
+/// fn lines(call: &ShownCall) -> Vec<String> {
+///     let mut lines = vec![format!("{}({})", call.name, call.arguments)];
+///     lines.extend(call.hold.iter().map(|hold| format!("approve? {}", hold.reason)));
+///     lines.extend(call.result.clone());
+///     lines
+/// }
+///
+/// assert_eq!(lines(&ShownCall::default()), ["()"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ShownCall {
@@ -119,6 +156,21 @@ pub struct ShownCall {
 }
 
 /// How far a call is.
+///
+/// ```
+/// use tool_agent::transcript::CallStatus;
+///
+/// fn sign(status: CallStatus) -> &'static str {
+///     match status {
+///         CallStatus::Writing | CallStatus::Running => "…",
+///         CallStatus::Waiting => "?",
+///         CallStatus::Done => "✓",
+///         _ => "✗",
+///     }
+/// }
+///
+/// assert_eq!(sign(CallStatus::Denied), "✗");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -173,6 +225,18 @@ pub struct ShownHold {
 }
 
 /// A decision on a call, and who made it.
+///
+/// ```
+/// use tool_agent::transcript::{ShownDecision, Verdict};
+///
+/// fn line(decision: &ShownDecision) -> String {
+///     match decision.verdict {
+///         Verdict::Allowed => format!("allowed by {}", decision.by),
+///         Verdict::Denied => format!("denied by {}", decision.by),
+///         _ => format!("changed by {}", decision.by),
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ShownDecision {
@@ -183,6 +247,13 @@ pub struct ShownDecision {
 }
 
 /// What was decided.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::transcript::Verdict;
+///
+/// assert_eq!(json!([Verdict::Allowed, Verdict::Changed]), json!(["allowed", "changed"]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

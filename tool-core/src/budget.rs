@@ -28,6 +28,22 @@ use crate::tool::ToolEntry;
 ///
 /// A tool is counted as an object with its name, its description and the schema of its parameters,
 /// which every provider receives. `Display` writes a table, the largest tool first.
+///
+/// ```
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let budget = Registry::builder().tools(tools![add]).build()?.budget();
+/// println!("{budget}");
+/// assert!(budget.bytes() < 250);
+/// assert_eq!(budget.tools()[0].name(), "add");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Budget {
     tools: Vec<Cost>,
@@ -35,6 +51,22 @@ pub struct Budget {
 }
 
 /// The size of one tool in a request.
+///
+/// ```
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let budget = Registry::builder().tools(tools![add]).build()?.budget();
+/// let largest = &budget.tools()[0];
+/// assert_eq!(largest.name(), "add");
+/// assert!(largest.dialects().iter().all(|(_, bytes)| *bytes > 100));
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cost {
     name: String,

@@ -44,6 +44,14 @@ pub use trace_context::TraceContext;
 ///
 /// Equality compares what the model sent and ignores what the application attached. With the feature
 /// `serde`, serde saves what is compared.
+///
+/// ```
+/// use tool_core::ToolCall;
+///
+/// // A dialect reads calls from a response. In a test, write one by hand.
+/// let call = ToolCall::new("call_1", "get_forecast", r#"{"city":"Lisbon"}"#);
+/// assert_eq!(call.arguments.to_object().unwrap()["city"], "Lisbon");
+/// ```
 #[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolCall {

@@ -381,6 +381,16 @@ impl Image {
 media!(Image, 0);
 
 /// Audio: bytes with a media type, or a URL.
+///
+/// ```
+/// use tool_core::content::Audio;
+/// use tool_core::{ToolCall, ToolResult};
+///
+/// let call = ToolCall::new("call_1", "read_aloud", "");
+/// let result = ToolResult::new(&call, Audio::mp3([0xFF, 0xFB, 0x90]));
+/// assert_eq!(result.parts().len(), 1);
+/// assert_eq!(Audio::url("https://example.org/a.wav").bytes(), None);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audio(pub(crate) Media);
 

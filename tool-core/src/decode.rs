@@ -24,6 +24,19 @@ pub use self::variant::Variant;
 /// `#[derive(ToolType)]` implements it: the type is decoded by its schema, and needs no `Deserialize`.
 /// For a type that implements [`ToolType`](crate::ToolType) by hand, [`by_serde!`](crate::by_serde)
 /// does.
+///
+/// ```
+/// use tool_core::{Decode, ToolType};
+///
+/// #[derive(ToolType)]
+/// struct Place {
+///     city: String,
+/// }
+///
+/// fn is_decoded<'de, T: Decode<'de>>() {}
+/// is_decoded::<Place>();
+/// is_decoded::<Vec<Place>>();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be decoded from arguments",
     label = "does not implement `Decode`",
@@ -39,6 +52,23 @@ pub trait Decode<'de>: Sized {
 /// A type that can be decoded and borrows nothing from the text.
 ///
 /// Bounds of generic code use it, such as `T: ToolType + DecodeOwned`.
+///
+/// ```
+/// use tool_core::call::elicit::Elicit;
+/// use tool_core::{DecodeOwned, ToolType};
+///
+/// /// Asks for a value of any type that tools can take.
+/// fn ask<T: ToolType + DecodeOwned>(what: &str) -> Elicit<T> {
+///     Elicit::form(format!("Please enter {what}."))
+/// }
+///
+/// #[derive(ToolType)]
+/// struct Address {
+///     street: String,
+/// }
+///
+/// assert_eq!(ask::<Address>("an address").request().message, "Please enter an address.");
+/// ```
 pub trait DecodeOwned: for<'de> Decode<'de> {}
 
 impl<T: for<'de> Decode<'de>> DecodeOwned for T {}

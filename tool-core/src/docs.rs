@@ -47,6 +47,22 @@ use crate::tool::ToolEntry;
 ///
 /// It has an index by group and a section for each tool: its description, its parameters at every
 /// depth, its example calls or a generated one, and the provider limits that it exceeds.
+///
+/// ```
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let catalogue = registry.docs().title("Sums").introduction("What our agent can calculate.");
+/// let page = catalogue.to_markdown();
+/// assert!(page.contains("# Sums") && page.contains("Adds two numbers."));
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Docs {
     tools: Vec<ToolEntry>,
@@ -184,6 +200,15 @@ impl Docs {
 }
 
 /// The error of [`Docs::check`] and [`Docs::write`]. Its text says how to fix it.
+///
+/// ```
+/// use tool_core::Registry;
+/// use tool_core::docs::DocsErrorKind;
+///
+/// let error = Registry::new().docs().check("no/such/TOOLS.md").unwrap_err();
+/// assert!(matches!(error.kind(), DocsErrorKind::Missing));
+/// assert!(error.to_string().starts_with("no/such/TOOLS.md does not exist"));
+/// ```
 #[derive(Debug)]
 pub struct DocsError {
     path: PathBuf,
@@ -191,6 +216,23 @@ pub struct DocsError {
 }
 
 /// The kinds of [`DocsError`].
+///
+/// ```
+/// use tool_core::docs::{DocsError, DocsErrorKind};
+///
+/// /// What a program that writes catalogues tells its user.
+/// fn advice(error: &DocsError) -> String {
+///     match error.kind() {
+///         DocsErrorKind::Stale { line, .. } => format!("line {line} is old"),
+///         DocsErrorKind::Missing => "write the file first".into(),
+///         DocsErrorKind::NotGenerated => "choose another file: this one is written by hand".into(),
+///         _ => error.to_string(),
+///     }
+/// }
+///
+/// let error = tool_core::Registry::new().docs().check("no/such/TOOLS.md").unwrap_err();
+/// assert_eq!(advice(&error), "write the file first");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DocsErrorKind {

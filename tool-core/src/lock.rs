@@ -247,6 +247,14 @@ fn annotations(annotations: Annotations) -> Option<Json> {
 }
 
 /// The error of [`Lock::check`] and [`Lock::read`]. Its text says how to fix it.
+///
+/// ```
+/// use tool_core::lock::{Lock, LockErrorKind};
+///
+/// let error = Lock::read("no/such/tools.lock.json").unwrap_err();
+/// assert!(matches!(error.kind(), LockErrorKind::Missing));
+/// assert!(error.to_string().starts_with("no/such/tools.lock.json does not exist"));
+/// ```
 #[derive(Debug)]
 pub struct LockError {
     path: Option<PathBuf>,
@@ -254,6 +262,17 @@ pub struct LockError {
 }
 
 /// The kinds of [`LockError`].
+///
+/// ```
+/// use tool_core::lock::{Lock, LockErrorKind};
+///
+/// let error = "not a lock file".parse::<Lock>().unwrap_err();
+/// match error.kind() {
+///     LockErrorKind::Corrupt(problem) => println!("restore the file: {problem}"),
+///     LockErrorKind::Newer(_) => println!("update tool-core"),
+///     _ => unreachable!(),
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LockErrorKind {

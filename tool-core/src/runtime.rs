@@ -18,6 +18,16 @@ pub(crate) const HAS_THREADS: bool =
 pub(crate) const HAS_CLOCK: bool = cfg!(not(all(target_family = "wasm", target_os = "unknown")));
 
 /// A boxed future, as the methods of [`Runtime`] return it.
+///
+/// ```
+/// use tool_core::runtime::{BoxFuture, block_on};
+///
+/// fn answer() -> BoxFuture<u8> {
+///     Box::pin(async { 42 })
+/// }
+///
+/// assert_eq!(block_on(answer()), Ok(42));
+/// ```
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// The timers and threads that timeouts and blocking tools need.
@@ -80,6 +90,26 @@ pub trait Runtime: Send + Sync + 'static {
 
 /// The error of a call that needs a runtime but was made outside of it. On WebAssembly, a call gets it, too, if it is a
 /// blocking tool, and of a call that would block the only thread forever.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_core::runtime::{BoxFuture, NoRuntime, Runtime};
+///
+/// /// Runs nothing: for tests of what happens outside of a runtime.
+/// struct Missing;
+///
+/// impl Runtime for Missing {
+///     fn sleep(&self, _: Duration) -> Result<BoxFuture<()>, NoRuntime> {
+///         Err(NoRuntime)
+///     }
+///
+///     fn spawn_blocking(&self, _: Box<dyn FnOnce() + Send>) -> Result<BoxFuture<()>, NoRuntime> {
+///         Err(NoRuntime)
+///     }
+/// }
+///
+/// assert!(NoRuntime.to_string().contains("outside of the async runtime"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRuntime;
 
@@ -98,6 +128,14 @@ impl fmt::Display for NoRuntime {
 impl std::error::Error for NoRuntime {}
 
 /// The timers and threads of tokio: the default of a registry.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_core::runtime::{NoRuntime, Runtime, Tokio};
+///
+/// // A registry uses it by default. Outside of tokio, there are no timers.
+/// assert!(matches!(Tokio.sleep(Duration::ZERO), Err(NoRuntime)));
+/// ```
 #[cfg(feature = "tokio")]
 #[derive(Clone, Copy, Debug)]
 pub struct Tokio;

@@ -150,6 +150,15 @@ pub(crate) enum ExtraForms {
 }
 
 /// The kinds of schema node.
+///
+/// ```
+/// use tool_core::ToolType;
+/// use tool_core::schema::Kind;
+///
+/// assert!(matches!(bool::SCHEMA.kind(), Kind::Boolean));
+/// let Kind::Nullable(inner) = Option::<bool>::SCHEMA.kind() else { unreachable!() };
+/// assert!(matches!(inner.kind(), Kind::Boolean));
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Kind {

@@ -13,6 +13,24 @@ use crate::schema::secret::{any_secret, redact_arguments, redact_result};
 use crate::schema::{Property, Schema};
 
 /// The description of a tool: its name, descriptions, schemas and behaviour.
+///
+/// ```
+/// use tool_core::{Tool, tool};
+///
+/// /// The current temperature.
+/// ///
+/// /// # When to use
+/// /// The user asks about the weather now.
+/// #[tool(read_only, title = "Temperature")]
+/// fn get_temperature(city: &str) -> f64 {
+///     if city == "Oslo" { -3.0 } else { 21.5 }
+/// }
+///
+/// const SPEC: tool_core::ToolSpec = get_temperature::SPEC;
+/// assert_eq!(SPEC.title(), Some("Temperature"));
+/// assert_eq!(SPEC.when_to_use(), Some("The user asks about the weather now."));
+/// assert!(SPEC.parameters_json().starts_with(r#"{"type":"object","properties":{"city":"#));
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ToolSpec {
@@ -236,6 +254,19 @@ fn is_anchored(regex: &str) -> bool {
 }
 
 /// How a tool with [`#[tool(programmatic)]`](macro@crate::tool#programmatic-calls) may be called.
+///
+/// ```
+/// use tool_core::spec::Programmatic;
+/// use tool_core::{Tool, tool};
+///
+/// /// The orders of a month.
+/// #[tool(read_only, programmatic = only)]
+/// fn list_orders(month: u8) -> Vec<u32> {
+///     vec![month.into()]
+/// }
+///
+/// assert_eq!(list_orders::SPEC.programmatic(), Some(Programmatic::Only));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Programmatic {
@@ -657,6 +688,20 @@ impl ToolSpec {
 }
 
 /// How a tool behaves, with the meanings that MCP defines. `None` means unspecified.
+///
+/// ```
+/// use tool_core::{Tool, tool};
+///
+/// /// Deletes a note.
+/// #[tool(destructive, idempotent)]
+/// fn delete_note(id: u32) -> u32 {
+///     id
+/// }
+///
+/// let annotations = delete_note::SPEC.annotations;
+/// assert_eq!(annotations.destructive, Some(true));
+/// assert_eq!(annotations.open_world, None);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Annotations {
@@ -671,6 +716,20 @@ pub struct Annotations {
 }
 
 /// Where a tool's function is defined.
+///
+/// ```
+/// use tool_core::{Tool, tool};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let location = add::SPEC.location;
+/// println!("add is at {}:{}, in the crate {}", location.file, location.line, location.krate());
+/// assert!(location.file.ends_with(".rs"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Location {

@@ -109,6 +109,31 @@ fn validated<T: Tool>(outcome: Outcome) -> Outcome {
 /// `impl` block.
 ///
 /// [`RegistryBuilder::toolset`](crate::RegistryBuilder::toolset) adds a value of it to a registry.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// use tool_core::{Registry, ToolCall, Toolset, toolset};
+///
+/// #[derive(Default)]
+/// struct Counter(AtomicU32);
+///
+/// #[toolset]
+/// impl Counter {
+///     /// Adds one.
+///     #[tool]
+///     fn increase(&self) -> u32 {
+///         self.0.fetch_add(1, Ordering::Relaxed) + 1
+///     }
+/// }
+///
+/// fn registry(tools: impl Toolset) -> Result<Registry, tool_core::RegistryError> {
+///     Registry::builder().toolset("counter_", tools).build()
+/// }
+///
+/// let call = ToolCall::new("call_1", "counter_increase", "");
+/// assert_eq!(registry(Counter::default())?.call_blocking(call).content(), "1");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a toolset",
     note = "add `#[tool_core::toolset]` to the `impl` block whose methods have `#[tool]`"
@@ -232,6 +257,22 @@ pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>
 /// Created by [`tools!`](crate::tools), by [`RegistryBuilder::toolset`] or from a `DynamicTool`.
 ///
 /// [`RegistryBuilder::toolset`]: crate::RegistryBuilder::toolset
+///
+/// ```
+/// use tool_core::{tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let [entry] = tools![add];
+/// assert_eq!(entry.name, "add");
+/// // A set with names of its own, and a tool that is sent once a model has found it.
+/// let entry = entry.in_group("sums").deferred();
+/// assert_eq!((entry.group(), entry.is_deferred()), (Some("sums"), true));
+/// ```
 #[derive(Clone)]
 pub struct ToolEntry(Entry);
 

@@ -167,6 +167,26 @@ const MONTHS: Schema = one_of!["January" "February" "March" "April" "May" "June"
 /// Keys are strings in JSON: `String` and similar types, `char`, integers and `bool` (which serde
 /// writes in quotes), and types that derive [`ToolType`] as an enum of unit variants or as a newtype of one
 /// of these.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use tool_core::{Tool, ToolType, tool};
+///
+/// #[derive(PartialEq, Eq, PartialOrd, Ord, ToolType)]
+/// #[serde(rename_all = "lowercase")]
+/// enum Meal {
+///     Lunch,
+///     Dinner,
+/// }
+///
+/// /// Books tables.
+/// #[tool]
+/// fn book(guests: BTreeMap<Meal, u8>) -> u32 {
+///     guests.values().copied().map(u32::from).sum()
+/// }
+///
+/// assert!(book::SPEC.parameters_json().contains("lunch"));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a map key in JSON",
     label = "not a map key",

@@ -1,4 +1,4 @@
-// The example needs `tool-core`: the package `tests` compiles it.
+// Examples need `tool-core`: the package `tests` compiles them.
 #![cfg_attr(not(doctest), doc = include_str!("../README.md"))]
 //!
 //! # How an expansion is made
@@ -31,6 +31,7 @@ mod util;
 /// The macro generates a handler: a type that implements `Tool` and has the name of the function, or
 /// the one in `#[tool(handler = Name)]`. All keys of `#[tool(…)]` and `#[param(…)]` are listed, with
 /// examples, where `tool-core` re-exports this macro.
+#[cfg_attr(not(doctest), doc = include_str!("examples/tool.md"))]
 ///
 /// # Doc comments
 ///
@@ -44,12 +45,14 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Turns the functions with [`macro@tool`] in an `impl` block into tools, both methods and functions
 /// without `self`. See the documentation where `tool-core` re-exports this macro.
+#[cfg_attr(not(doctest), doc = include_str!("examples/toolset.md"))]
 #[proc_macro_attribute]
 pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::toolset(arguments.into(), item.into()).into()
 }
 
 /// Implements `ToolType` and `Decode` for a struct or an enum, so that it can be used in the signature of a tool.
+#[cfg_attr(not(doctest), doc = include_str!("examples/tool_type.md"))]
 ///
 /// The type decodes itself by its schema. serde decodes it if it is untagged, or if a field is flattened or
 /// has a function (`with`, `deserialize_with`), and if `#[param(serde)]` on the type asks for it. A

@@ -114,6 +114,26 @@ pub struct Import {
 }
 
 /// Settings of an [`Import`].
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use tokio::process::Command;
+/// use tool_core::Registry;
+/// use tool_mcp::{Backoff, Import};
+///
+/// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = Registry::new();
+/// let import = Import::command(Command::new("notes-server"))
+///     .prefix("notes_")
+///     .pin("notes.pins.json")
+///     .call_timeout(Duration::from_secs(30))
+///     .restart(Backoff::default())
+///     .connect(&registry)
+///     .await?;
+/// # let _ = import;
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "an import does nothing until it is connected"]
 pub struct ImportBuilder {
     source: Source,
@@ -712,6 +732,20 @@ impl Link {
 }
 
 /// The state of an import; see [`Import::status`].
+///
+/// ```
+/// use tool_mcp::import::Status;
+///
+/// fn light(status: &Status) -> &'static str {
+///     match status {
+///         Status::Connected => "green",
+///         Status::Away { restarts: true, .. } => "yellow",
+///         _ => "red",
+///     }
+/// }
+///
+/// assert_eq!(light(&Status::Connected), "green");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
@@ -739,6 +773,19 @@ impl fmt::Display for Status {
 }
 
 /// Why an import failed. Its text contains no secrets.
+///
+/// ```no_run
+/// use tokio::process::Command;
+/// use tool_core::Registry;
+/// use tool_mcp::Import;
+///
+/// # async fn import(registry: &Registry) {
+/// // A server that fails does not have to end the program.
+/// if let Err(error) = Import::command(Command::new("notes-server")).connect(registry).await {
+///     eprintln!("the tools of notes are missing: {error}");
+/// }
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ImportError {
     kind: ImportErrorKind,
@@ -746,6 +793,19 @@ pub struct ImportError {
 }
 
 /// The kinds of failures of an import.
+///
+/// ```
+/// use tool_mcp::import::{ImportError, ImportErrorKind};
+///
+/// fn advice(error: &ImportError) -> &'static str {
+///     match error.kind() {
+///         ImportErrorKind::Start => "is the server installed?",
+///         ImportErrorKind::Unauthorized => "the token has expired",
+///         ImportErrorKind::Pins => "look at what has changed, then accept it",
+///         _ => "try again later",
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ImportErrorKind {

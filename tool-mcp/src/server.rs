@@ -613,6 +613,17 @@ impl Notice {
 }
 
 /// The error of a server that can't go on.
+///
+/// ```no_run
+/// use tool_core::Registry;
+///
+/// # async fn serve() {
+/// if let Err(error) = tool_mcp::Server::new(Registry::new()).stdio().await {
+///     // Standard output belongs to the protocol.
+///     eprintln!("the server ended: {error}");
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct ServeError(pub(crate) String);
 

@@ -100,6 +100,20 @@ const ASK: &str = "ask";
 /// Add it with [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset). Its calls need a runtime of
 /// tokio: the runtime of the thread that creates the value, or else the runtime of the first call. Dropping it ends all
 /// helpers. See the [module](self) for an example, and for what a helper is.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use tokio::process::Command;
+/// use tool_core::Registry;
+/// use tool_mcp::submodel::Submodels;
+///
+/// let helpers = Submodels::new(Command::new("my-helper"))
+///     .concurrency(2)
+///     .question_timeout(Duration::from_secs(60));
+/// let registry = Registry::builder().toolset("", helpers).build()?;
+/// assert!(registry.get("submodel_batch").is_some());
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 pub struct Submodels {
     helpers: Arc<Helpers>,
 }

@@ -34,6 +34,24 @@ type Decide = Box<dyn Fn(HeldCall) -> BoxFuture<Decision> + Send + Sync>;
 ///
 /// Its description contains [stubs](crate::stubs()) of the tools. Register it in another registry, which is the one that
 /// the model sees. See [`CodeTool`].
+///
+/// ```no_run
+/// use tool_core::{Registry, tool, tools};
+/// use tool_python::{Policy, Sandbox, code_mode};
+///
+/// /// The price of an article, in cents.
+/// #[tool(read_only)]
+/// fn get_price(article: u32) -> u32 {
+///     article * 100
+/// }
+///
+/// // What code may call is not what the model sees.
+/// let inner = Registry::builder().tools(tools![get_price]).build()?;
+/// let tool = code_mode(&Sandbox::new(Policy::new())?, &inner).build()?;
+/// let registry = Registry::builder().tool(tool).build()?;
+/// assert!(registry.get("run_code").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn code_mode(sandbox: &Sandbox, registry: &Registry) -> CodeTool {
     CodeTool {
         name: "run_code".to_owned(),
@@ -50,6 +68,17 @@ pub fn code_mode(sandbox: &Sandbox, registry: &Registry) -> CodeTool {
 /// Creates a tool that runs Python code and returns what it prints, its value, its pictures and a list of its files.
 ///
 /// Open figures of matplotlib are saved as PNG files at the end of the code. See [`CodeTool`].
+///
+/// ```no_run
+/// use tool_core::{Registry, ToolCall};
+/// use tool_python::{Policy, Sandbox, python_sandbox};
+///
+/// let tool = python_sandbox(&Sandbox::new(Policy::new())?).build()?;
+/// let registry = Registry::builder().tool(tool).build()?;
+/// let call = ToolCall::new("call_1", "python_sandbox", r#"{"code":"print(2 ** 100)"}"#);
+/// println!("{}", registry.call_blocking(call).content());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn python_sandbox(sandbox: &Sandbox) -> CodeTool {
     CodeTool {
         name: "python_sandbox".to_owned(),
@@ -271,6 +300,19 @@ impl fmt::Debug for CodeTool {
 }
 
 /// A call from code that a hook holds; see [`CodeTool::on_hold`].
+///
+/// ```
+/// use tool_core::hooks::Decision;
+/// use tool_python::HeldCall;
+///
+/// /// Decides on calls that code makes, for `CodeTool::on_hold`.
+/// async fn decide(held: HeldCall) -> Decision {
+///     match held.hold.tool() {
+///         "send_message" => Decision::deny("code sends no messages"),
+///         _ => Decision::Allow,
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HeldCall {

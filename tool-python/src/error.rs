@@ -7,6 +7,17 @@ use crate::Layer;
 /// The reason that a sandbox can't be created, or that code can't be started in one.
 ///
 /// What the code does, such as raising an exception or exceeding a limit, is no error: see [`EndedBy`](crate::EndedBy).
+///
+/// ```
+/// use tool_python::{Error, Policy, Sandbox};
+///
+/// match Sandbox::new(Policy::new()) {
+///     Ok(sandbox) => println!("Python {}", sandbox.version()),
+///     Err(Error::Missing { layer, found }) => println!("the kernel lacks {layer:?}: {found}"),
+///     Err(Error::Root) => println!("start the program as another user"),
+///     Err(error) => println!("{error}"),
+/// }
+/// ```
 #[non_exhaustive]
 pub enum Error {
     /// The operating system or the processor architecture is not supported.

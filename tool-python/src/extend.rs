@@ -102,6 +102,17 @@ struct State {
 type Made<'a> = MutexGuard<'a, HashMap<String, ToolEntry>>;
 
 /// The result of [`Workshop::load`].
+///
+/// ```
+/// use tool_python::Loaded;
+///
+/// fn report(loaded: &Loaded) {
+///     println!("loaded: {}", loaded.added.join(", "));
+///     for (name, reason) in &loaded.rejected {
+///         eprintln!("{name} is not loaded: {reason}");
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loaded {
@@ -112,6 +123,14 @@ pub struct Loaded {
 }
 
 /// A stored tool; see [`Workshop::list`].
+///
+/// ```
+/// use tool_python::MadeTool;
+///
+/// fn line(tool: &MadeTool) -> String {
+///     format!("{} {} ({:?}), approved by {}", tool.name, tool.version, tool.state, tool.approved_by)
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct MadeTool {
@@ -130,6 +149,21 @@ pub struct MadeTool {
 }
 
 /// The state of a stored tool.
+///
+/// ```
+/// use tool_python::MadeState;
+///
+/// fn advice(state: &MadeState) -> String {
+///     match state {
+///         MadeState::Active => "in use".into(),
+///         MadeState::Disabled => "switched off".into(),
+///         MadeState::Changed(what) => format!("look at it before you use it: {what}"),
+///         _ => "unknown".into(),
+///     }
+/// }
+///
+/// assert_eq!(advice(&MadeState::Active), "in use");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -79,6 +79,30 @@ pub(crate) trait Answers: Send + Sync {
 }
 
 /// A call from the code to the host. Dropped without an answer, it fails.
+///
+/// ```
+/// use tool_python::{HostCall, Tools};
+///
+/// /// Adds the numbers that the code passes.
+/// struct Sum;
+///
+/// impl Tools for Sum {
+///     fn names(&self) -> Vec<String> {
+///         vec!["add".to_owned()]
+///     }
+///
+///     fn call(&self, call: HostCall) {
+///         // The arguments come from the code: check them.
+///         match serde_json::from_str::<std::collections::BTreeMap<String, i32>>(call.arguments()) {
+///             Ok(numbers) => {
+///                 let sum: i64 = numbers.values().copied().map(i64::from).sum();
+///                 call.answer(&sum.to_string());
+///             }
+///             Err(error) => call.fail(&error.to_string()),
+///         }
+///     }
+/// }
+/// ```
 pub struct HostCall {
     pub(crate) id: u64,
     pub(crate) name: String,

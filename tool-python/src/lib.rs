@@ -54,6 +54,16 @@ pub use policy::{Layer, Limits, Policy, Report, Stop, User};
 pub use stubs::stubs;
 
 /// Runs Python code in locked processes, one for each piece of code. Clones share a pool.
+///
+/// ```no_run
+/// use tool_python::{Inputs, Limits, NoTools, Policy, Sandbox};
+///
+/// let sandbox = Sandbox::new(Policy::new())?;
+/// let inputs = Inputs::new().json("numbers", "[1, 2, 3]")?;
+/// let outcome = sandbox.run("sum(numbers)", &inputs, &NoTools, &Limits::default())?;
+/// assert_eq!(outcome.result.unwrap().text(), "6");
+/// # Ok::<(), tool_python::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Sandbox(imp::Sandbox);
 

@@ -7,6 +7,17 @@ use serde_json::value::RawValue;
 use crate::imp;
 
 /// What a run produced, however it ended. Dropping it deletes the run folder.
+///
+/// ```
+/// use tool_python::Outcome;
+///
+/// fn report(outcome: &Outcome) -> String {
+///     match &outcome.result {
+///         Some(value) if outcome.is_finished() => value.text().to_owned(),
+///         _ => format!("{}\n{}\n{:?}", outcome.stdout, outcome.stderr, outcome.ended_by),
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -56,6 +67,17 @@ impl Outcome {
 }
 
 /// A result of the code.
+///
+/// ```
+/// use tool_python::Value;
+///
+/// fn describe(value: &Value) -> String {
+///     match value {
+///         Value::Json(json) => format!("JSON: {json}"),
+///         other => format!("as Python prints it: {}", other.text()),
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Value {
@@ -78,6 +100,16 @@ impl Value {
 }
 
 /// A regular file that the code left in the run folder.
+///
+/// ```
+/// use tool_python::Outcome;
+///
+/// /// Reads the pictures that the code left, up to a megabyte each.
+/// fn pictures(outcome: &Outcome) -> std::io::Result<Vec<Vec<u8>>> {
+///     let files = outcome.files.iter().filter(|file| file.path.extension().is_some_and(|e| e == "png"));
+///     files.map(|file| outcome.read(&file.path, 1 << 20)).collect()
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct File {
@@ -88,6 +120,21 @@ pub struct File {
 }
 
 /// Why a run ended.
+///
+/// ```
+/// use tool_python::EndedBy;
+///
+/// fn explain(ended_by: &EndedBy) -> String {
+///     match ended_by {
+///         EndedBy::Finished => "it finished".into(),
+///         EndedBy::Raised(exception) => format!("{}: {}", exception.kind, exception.message),
+///         EndedBy::Time | EndedBy::Cpu => "it took too long".into(),
+///         other => format!("it was stopped: {other:?}"),
+///     }
+/// }
+///
+/// assert_eq!(explain(&EndedBy::Time), "it took too long");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EndedBy {
@@ -162,6 +209,17 @@ fn meaning(signal: i32) -> &'static str {
 }
 
 /// An exception of the code.
+///
+/// ```
+/// use tool_python::{EndedBy, Outcome};
+///
+/// fn traceback(outcome: &Outcome) -> Option<&str> {
+///     match &outcome.ended_by {
+///         EndedBy::Raised(exception) => Some(&exception.traceback),
+///         _ => None,
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[non_exhaustive]
 #[serde(deny_unknown_fields)]

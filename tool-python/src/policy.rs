@@ -7,6 +7,14 @@ use std::time::Duration;
 use crate::{EndedBy, Error, lock};
 
 /// A layer of the sandbox that a kernel may lack.
+///
+/// ```
+/// use tool_python::{Layer, Policy};
+///
+/// // Only where something else isolates the program, such as a virtual machine.
+/// let policy = Policy::new().allow_weaker(Layer::Landlock);
+/// # let _ = policy;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layer {
@@ -106,6 +114,14 @@ impl fmt::Display for Report {
 }
 
 /// The user that code runs as, if the host runs as root.
+///
+/// ```
+/// use tool_python::{Policy, User};
+///
+/// // In a container whose only user is root.
+/// let policy = Policy::new().user(User { uid: 65534, gid: 65534 });
+/// # let _ = policy;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
     /// Its id. Not 0.

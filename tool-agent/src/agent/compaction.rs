@@ -16,6 +16,18 @@ use crate::model::Request;
 use crate::run::Run;
 
 /// When and how the old messages of a long run are replaced by a summary; see [`Agent::compact`].
+///
+/// ```
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_agent::{Agent, Compaction};
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// // From 100,000 tokens on, the model writes a summary of all but the last six parts.
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
+///     .compact(Compaction::at_tokens(100_000).keep(6));
+/// # let _ = agent;
+/// ```
 #[derive(Clone)]
 pub struct Compaction {
     tokens: u64,

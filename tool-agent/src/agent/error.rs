@@ -12,6 +12,20 @@ use crate::model::ModelError;
 use crate::run::{DecideError, JournalError, ReplayError, Run, RunError, RunOutcome, listed};
 
 /// The error of a run.
+///
+/// ```
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_agent::{Agent, AgentError};
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]));
+/// match agent.ask_blocking("Hello?") {
+///     Err(AgentError::Model(error)) if error.is_retryable() => println!("try again later"),
+///     Err(AgentError::Model(error)) => println!("the request failed: {error}"),
+///     other => unreachable!("{other:?}"),
+/// }
+/// ```
 #[non_exhaustive]
 pub enum AgentError {
     /// The settings of the request don't fit the tools.
@@ -53,6 +67,23 @@ pub enum AgentError {
 }
 
 /// The answer of a run as a value; see [`Agent::answer`].
+///
+/// ```
+/// use tool_agent::Typed;
+/// use tool_agent::run::RunOutcome;
+///
+/// fn report(answer: Typed<i64>) -> String {
+///     match answer {
+///         Typed::Answered(sum) => format!("the sum is {sum}"),
+///         Typed::Ended(RunOutcome::Waiting(calls)) => format!("{} calls wait", calls.len()),
+///         Typed::Ended(outcome) => format!("no sum: {}", outcome.as_str()),
+///         _ => "no sum".into(),
+///     }
+/// }
+///
+/// assert_eq!(report(Typed::Answered(5)), "the sum is 5");
+/// assert_eq!(report(Typed::Ended(RunOutcome::OutOfTime)), "no sum: out_of_time");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Typed<T> {
@@ -63,6 +94,21 @@ pub enum Typed<T> {
 }
 
 /// A run that has no answer yet; see [`AgentError::Unfinished`]. Drive it with [`Agent::run`], or save it.
+///
+/// ```
+/// use tool_agent::{Agent, AgentError};
+///
+/// async fn ask(agent: &Agent, question: &str) -> Result<Option<String>, AgentError> {
+///     match agent.ask(question).await {
+///         // The run is not lost: a person may decide on its calls, and it goes on.
+///         Err(AgentError::Unfinished(mut unfinished)) => {
+///             agent.save(&mut unfinished.run).await?;
+///             Ok(None)
+///         }
+///         answer => answer.map(Some),
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Unfinished {
@@ -73,6 +119,20 @@ pub struct Unfinished {
 }
 
 /// The reason why a run has no answer yet.
+///
+/// ```
+/// use tool_agent::run::RunOutcome;
+/// use tool_agent::{Unfinished, UnfinishedReason};
+///
+/// fn explain(unfinished: &Unfinished) -> String {
+///     match &unfinished.reason {
+///         UnfinishedReason::Ended(RunOutcome::Waiting(_)) => "a call needs your approval".into(),
+///         UnfinishedReason::Ended(outcome) => format!("it ended: {}", outcome.as_str()),
+///         UnfinishedReason::Failed(error) => format!("it can go on later: {error}"),
+///         _ => "it is not finished".into(),
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum UnfinishedReason {

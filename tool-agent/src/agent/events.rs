@@ -23,6 +23,24 @@ use crate::run::{Pending, RunOutcome};
 /// Something that happened in a run; see [`Agent::events`](crate::Agent::events).
 ///
 /// `Debug` does not show the pieces of arguments, which may be [secret](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#secrets).
+///
+/// ```
+/// use tool_agent::Event;
+///
+/// /// Shows a run on a terminal.
+/// fn show(event: &Event) {
+///     match event {
+///         Event::Text(piece) => print!("{piece}"),
+///         // The arguments without secrets.
+///         Event::Call { call, shown } => println!("{}({shown})", call.name),
+///         Event::Result(result) => println!("  {}", result.line()),
+///         Event::Held(pending) => println!("waits for a decision: {}", pending.reason()),
+///         _ => {}
+///     }
+/// }
+///
+/// show(&Event::Text("It is sunny.".into()));
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Event {
@@ -137,6 +155,22 @@ impl fmt::Debug for Event {
 /// The arguments of a call that the model is writing; see [`Event::Arguments`].
 ///
 /// A clone shares them, and shows what has arrived by now. There is nothing to show for an unknown tool.
+///
+/// ```
+/// use tool_agent::Event;
+///
+/// /// Fills a form while the model writes.
+/// fn show(event: &Event) {
+///     if let Event::Arguments { arguments, .. } = event {
+///         for (key, value) in arguments.values() {
+///             println!("{key}: {value}");
+///         }
+///         if arguments.is_rejected() {
+///             println!("the model will have to correct {:?}", arguments.violations());
+///         }
+///     }
+/// }
+/// ```
 #[derive(Clone)]
 pub struct PartialArguments(pub(super) Option<Arc<Mutex<ArgumentsReader>>>);
 
@@ -189,6 +223,24 @@ impl fmt::Debug for PartialArguments {
 /// The events of a run, a [`Stream`]; see [`Agent::events`](crate::Agent::events).
 ///
 /// Dropping it stops the run. The last item is [`Event::Done`] or an error.
+///
+/// ```
+/// use futures_util::StreamExt;
+/// use tool_agent::run::{Run, RunOutcome};
+/// use tool_agent::{Agent, AgentError, Event};
+///
+/// async fn drive(agent: &Agent, run: &mut Run) -> Result<Option<RunOutcome>, AgentError> {
+///     let mut events = agent.events(run);
+///     while let Some(event) = events.next().await {
+///         match event? {
+///             Event::Text(piece) => print!("{piece}"),
+///             Event::Done(outcome) => return Ok(Some(outcome)),
+///             _ => {}
+///         }
+///     }
+///     Ok(None)
+/// }
+/// ```
 pub struct Events<'a> {
     queue: EventQueue,
     /// `None` once it has completed.

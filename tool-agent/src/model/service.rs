@@ -73,6 +73,22 @@ impl Service<Request> for ModelService {
 /// A tower service of requests as a [`Model`], such as a [`ModelService`] in layers.
 ///
 /// The error of a layer that is not a [`ModelError`] is wrapped by [`ModelError::other`].
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_agent::Agent;
+/// use tool_agent::model::{ModelService, ServiceModel};
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+/// use tower::ServiceBuilder;
+///
+/// let layers = ServiceBuilder::new()
+///     .timeout(Duration::from_secs(60))
+///     .service(ModelService::new(ScriptedModel::new([])));
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ServiceModel::new(layers));
+/// # let _ = agent;
+/// ```
 #[derive(Clone, Debug)]
 pub struct ServiceModel<S>(S);
 

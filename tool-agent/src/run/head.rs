@@ -7,6 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::{Pending, Run, Step};
 
 /// What a [`Journal`](super::Journal) lists of a run: whose it is, when it was saved, and what waits for a decision.
+///
+/// ```
+/// use tool_agent::run::Run;
+///
+/// let run = Run::builder("conversation-1").owner("user-7").build();
+/// let head = run.head();
+/// assert_eq!((&*head.id, head.owner.as_deref()), ("conversation-1", Some("user-7")));
+/// assert!(head.waiting.is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunHead {

@@ -19,6 +19,21 @@ use tool_core::{ToolCall, ToolError, ToolErrorKind, ToolResult};
 /// One change of a [`Run`], to be saved in a [`Journal`](super::Journal).
 ///
 /// Its saved form is opaque: only [`Run::replay`] reads it.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::run::{Increment, Run};
+///
+/// let mut run = Run::new("conversation-1");
+/// run.push(json!({"role": "user", "content": "Hello?"}))?;
+///
+/// // A journal keeps each as JSON, under its number.
+/// let saved: Vec<String> = run.unsaved().iter().map(|new| json!(new).to_string()).collect();
+/// let loaded: Result<Vec<Increment>, _> = saved.iter().map(|json| serde_json::from_str(json)).collect();
+/// let same = Run::replay(loaded?)?;
+/// assert_eq!(same.messages(), run.messages());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Increment {
     number: u64,
@@ -367,6 +382,14 @@ pub(super) fn check_version(version: u32) -> Result<(), String> {
 }
 
 /// The increments do not make a run.
+///
+/// ```
+/// use tool_agent::run::Run;
+///
+/// // Nothing was saved under this id.
+/// let error = Run::replay([]).unwrap_err();
+/// println!("{error}");
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReplayError {
     message: String,

@@ -13,6 +13,24 @@ use tool_core::runtime::BoxFuture;
 ///
 /// Two tables are enough: one with the columns run, number and increment (JSON), whose key is the first two, and one with
 /// the latest head of each run. [`testing::assert_journal`](crate::testing::assert_journal) checks an implementation.
+///
+/// ```
+/// use tool_agent::run::{Journal, JournalError, MemoryJournal, Page, Run};
+///
+/// async fn titles(journal: &impl Journal) -> Result<Vec<String>, JournalError> {
+///     let heads = journal.runs(Some("user-7"), Page::new(20)).await?;
+///     Ok(heads.into_iter().map(|head| head.id).collect())
+/// }
+///
+/// let journal = MemoryJournal::new();
+/// let run = Run::builder("conversation-1").owner("user-7").build();
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// journal.append(run.head(), run.unsaved().to_vec()).await?;
+/// assert_eq!(titles(&journal).await?, ["conversation-1"]);
+/// # Ok::<(), JournalError>(())
+/// # })?;
+/// # Ok::<(), JournalError>(())
+/// ```
 pub trait Journal: Send + Sync {
     /// Appends increments to those of the run `head.id`, all or none, and replaces its head. Both must survive a crash
     /// of the program when the future completes.
@@ -117,6 +135,17 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
 }
 
 /// The error of a [`Journal`].
+///
+/// ```
+/// use tool_agent::run::JournalError;
+///
+/// // In a journal of your own, on top of files.
+/// fn read(path: &str) -> Result<Vec<u8>, JournalError> {
+///     std::fs::read(path).map_err(JournalError::failed)
+/// }
+///
+/// assert!(matches!(read("no/such/file"), Err(JournalError::Failed(_))));
+/// ```
 #[non_exhaustive]
 pub enum JournalError {
     /// Another program continued the run.
@@ -207,6 +236,28 @@ pub(super) fn check_next(last: u64, increments: &[Increment]) -> Result<(), Jour
 }
 
 /// A [`Journal`] in memory, for tests and for runs that need not outlive the process.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::Agent;
+/// use tool_agent::run::{MemoryJournal, Run};
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// let model = ScriptedModel::new([
+///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
+/// ]);
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model)
+///     .journal(MemoryJournal::new());
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// agent.reply(&mut Run::new("conversation-1"), "Hello?").await?;
+/// let run = agent.load("conversation-1").await?.expect("it is saved");
+/// assert_eq!(run.rounds()[0].text(), "Hello!");
+/// # Ok::<(), tool_agent::AgentError>(())
+/// # })?;
+/// # Ok::<(), tool_agent::AgentError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct MemoryJournal(Arc<Mutex<HashMap<String, Saved>>>);
 

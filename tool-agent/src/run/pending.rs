@@ -12,6 +12,18 @@ use tool_core::ToolError;
 use tool_core::hooks::{DecisionDenied, Hold};
 
 /// A call that waits for a [decision](Run::decide).
+///
+/// ```
+/// use tool_agent::run::{Pending, Run};
+///
+/// /// What a person sees, with the fingerprint that the decision names.
+/// fn question(pending: &Pending) -> (String, &str) {
+///     let call = format!("{}({})", pending.call().name, pending.arguments());
+///     (format!("{call}: {}. Allow it?", pending.reason()), pending.fingerprint())
+/// }
+///
+/// assert!(Run::new("conversation-1").pending().iter().map(question).next().is_none());
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
     run: String,
@@ -97,6 +109,16 @@ impl Pending {
 }
 
 /// The error of a decision.
+///
+/// ```
+/// use tool_agent::run::{DecideError, Run};
+/// use tool_core::Registry;
+/// use tool_core::hooks::Decision;
+///
+/// let mut run = Run::new("conversation-1");
+/// let error = run.decide(&Registry::new(), "no such call", Decision::Allow, "ada").unwrap_err();
+/// assert!(matches!(error, DecideError::NotPending));
+/// ```
 #[non_exhaustive]
 pub enum DecideError {
     /// No call with this fingerprint waits for a decision: it is decided already, or it was never

@@ -12,6 +12,18 @@ use tool_core::runtime::BoxFuture;
 use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 
 /// A recorded stream, and what a request has to contain for it.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::testing::Recording;
+///
+/// let recording: Recording = serde_json::from_value(json!({
+///     "after": "weather",
+///     "events": [{"choices": [{"delta": {"content": "Sunny."}, "finish_reason": "stop"}]}],
+/// }))?;
+/// assert_eq!(recording.after, "weather");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

@@ -20,6 +20,16 @@ const FREEFORM: &str = "the arguments are free-form text, not JSON";
 ///
 /// `Debug` shows the names of the arguments but no values, which may be
 /// [secret](macro@crate::tool#secrets). [`to_object`](Arguments::to_object) has them.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::call::Arguments;
+///
+/// let text = Arguments::from(r#"{"city":"Lisbon"}"#);
+/// let value = Arguments::from(json!({"city": "Lisbon"}));
+/// assert_eq!(text.to_object(), value.to_object());
+/// assert!(Arguments::from("[1, 2]").to_object().is_err());
+/// ```
 #[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Arguments {

@@ -65,6 +65,21 @@ use crate::schema::validate::{Options, ValidateError, normalise};
 use crate::types::ToolType;
 
 /// A question to the user, whose answer is read as a `T`.
+///
+/// ```
+/// use tool_core::ToolType;
+/// use tool_core::call::elicit::Elicit;
+///
+/// #[derive(ToolType)]
+/// struct Seat {
+///     #[param(range = 1..=30)]
+///     row: u8,
+/// }
+///
+/// // In a tool: `call.elicit("seat", question).await?` returns an `Elicited<Seat>`.
+/// let question = Elicit::<Seat>::form("Which row would you like?");
+/// assert_eq!(question.request().message, "Which row would you like?");
+/// ```
 #[derive(Debug)]
 pub struct Elicit<T = Value> {
     request: ElicitRequest,
@@ -168,6 +183,15 @@ impl<T> Elicit<T> {
 }
 
 /// A question to the user, as an [`Elicitor`] gets it.
+///
+/// ```
+/// use tool_core::call::elicit::{Elicit, ElicitMode};
+///
+/// let question = Elicit::visit("Please pay.", "https://pay.example/7");
+/// let request = question.request();
+/// assert_eq!(request.message, "Please pay.");
+/// assert_eq!(request.mode, ElicitMode::Url("https://pay.example/7".into()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ElicitRequest {
@@ -178,6 +202,18 @@ pub struct ElicitRequest {
 }
 
 /// The way to answer a question.
+///
+/// ```
+/// use tool_core::call::elicit::{Elicit, ElicitMode};
+///
+/// let question = Elicit::confirm("Delete the note?");
+/// let shown = match &question.request().mode {
+///     ElicitMode::Form(schema) => format!("a form with {schema}"),
+///     ElicitMode::Url(url) => format!("a link to {url}"),
+///     _ => "nothing".into(),
+/// };
+/// assert!(shown.starts_with(r#"a form with {"type":"object""#));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ElicitMode {
@@ -188,6 +224,19 @@ pub enum ElicitMode {
 }
 
 /// The answer of the user.
+///
+/// ```
+/// use tool_core::call::elicit::Elicited;
+///
+/// let answer = Elicited::Accepted(7_u8);
+/// let reply = match answer {
+///     Elicited::Accepted(row) => format!("booked in row {row}"),
+///     Elicited::Declined => "no seat, as you wish".into(),
+///     Elicited::Dismissed => "no answer; ask again later".into(),
+/// };
+/// assert_eq!(reply, "booked in row 7");
+/// assert_eq!(answer.accepted(), Some(7));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elicited<T = Value> {
     /// The user accepted, and gave this.
@@ -209,6 +258,13 @@ impl<T> Elicited<T> {
 }
 
 /// The reason why there is no answer.
+///
+/// ```
+/// use tool_core::call::elicit::ElicitError;
+///
+/// let error = ElicitError::unsupported("the client shows no forms");
+/// assert_eq!(error.to_string(), "the user can't be asked: the client shows no forms");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ElicitError {
@@ -251,6 +307,27 @@ impl fmt::Display for ElicitError {
 impl Error for ElicitError {}
 
 /// Asks the user, on behalf of the tools of a call.
+///
+/// ```
+/// use tool_core::call::elicit::{ElicitError, ElicitMode, ElicitRequest, Elicited, Elicitor};
+/// use tool_core::runtime::BoxFuture;
+///
+/// /// Accepts what needs no form, and declines everything else.
+/// struct Confirms;
+///
+/// impl Elicitor for Confirms {
+///     fn elicit(&self, _: &str, request: ElicitRequest) -> BoxFuture<Result<Elicited, ElicitError>> {
+///         let answer = match request.mode {
+///             ElicitMode::Form(_) => Elicited::Declined,
+///             _ => Elicited::Accepted(serde_json::json!({})),
+///         };
+///         Box::pin(async { Ok(answer) })
+///     }
+/// }
+///
+/// let call = tool_core::ToolCall::new("call_1", "pay", "").elicit_with(std::sync::Arc::new(Confirms));
+/// # let _ = call;
+/// ```
 pub trait Elicitor: Send + Sync {
     /// Asks a question. `key` identifies it within the call: the same key has the same answer.
     ///

@@ -21,6 +21,15 @@ pub struct InvalidResult {
 }
 
 /// The kinds of failures of a call.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall, ToolErrorKind};
+///
+/// let result = Registry::new().call_blocking(ToolCall::new("call_1", "get_time", ""));
+/// let kind = result.error().unwrap().kind();
+/// assert_eq!(kind, ToolErrorKind::UnknownTool);
+/// assert_eq!(kind.as_str(), "unknown_tool");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -103,6 +112,25 @@ impl fmt::Display for ToolErrorKind {
 /// The model sees [`message`](ToolError::message) (also `Display`): the tool's name, what is wrong,
 /// what to do, and a reference. Only the operator sees [`detail`](ToolError::detail) and `source`,
 /// logged under the same reference.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Divides two numbers.
+/// #[tool]
+/// fn divide(a: i64, b: i64) -> Result<i64, String> {
+///     a.checked_div(b).ok_or("b is zero".into())
+/// }
+///
+/// let registry = Registry::builder().tools(tools![divide]).build()?;
+/// let call = ToolCall::new("call_1", "divide", r#"{"a":1,"b":0}"#);
+/// let result = registry.call_blocking(call);
+/// let error = result.error().unwrap();
+/// assert!(error.message().ends_with("b is zero"));
+/// // The same reference is in the log.
+/// assert!(error.message().contains(error.id()));
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolError {

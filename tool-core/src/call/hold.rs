@@ -14,6 +14,29 @@ use crate::schema::secret::{HIDDEN, any_secret, redact_arguments};
 ///
 /// It contains what a person has to see: the arguments, as the tool would get them, and the reason.
 /// A decision applies to these arguments only.
+///
+/// ```
+/// use tool_core::hooks::Gate;
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Pays an invoice.
+/// #[tool]
+/// fn pay(invoice: u32) -> u32 {
+///     invoice
+/// }
+///
+/// let registry = Registry::builder()
+///     .tools(tools![pay])
+///     .before(async |_| Gate::hold("it costs money"))
+///     .build()?;
+/// let result = registry.call_blocking(ToolCall::new("call_1", "pay", r#"{"invoice":7}"#));
+/// // What a person decides on.
+/// let hold = result.error().unwrap().hold().unwrap();
+/// assert_eq!(hold.tool(), "pay");
+/// assert_eq!(hold.arguments(), r#"{"invoice":7}"#);
+/// assert_eq!(hold.reason(), "it costs money");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hold {
@@ -189,6 +212,31 @@ impl fmt::Debug for Hold {
 }
 
 /// What a person decided on a call that is [held](crate::hooks::Gate::hold).
+///
+/// ```
+/// use tool_core::hooks::{Decision, Gate};
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Pays an invoice.
+/// #[tool]
+/// fn pay(invoice: u32) -> u32 {
+///     invoice
+/// }
+///
+/// let registry = Registry::builder()
+///     .tools(tools![pay])
+///     .before(async |_| Gate::hold("it costs money"))
+///     .build()?;
+/// let call = ToolCall::new("call_1", "pay", r#"{"invoice":7}"#);
+/// let result = registry.call_blocking(call.clone());
+/// let hold = result.error().unwrap().hold().unwrap();
+///
+/// let denied = call.clone().decided(hold.clone(), Decision::deny("it is paid already"));
+/// assert!(registry.call_blocking(denied).is_error());
+/// let allowed = call.decided(hold.clone(), Decision::Allow);
+/// assert_eq!(registry.call_blocking(allowed).content(), "7");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -217,6 +265,15 @@ impl Decision {
 
 /// The output of a call whose tool does not run; see
 /// [`Gate::answer`](crate::hooks::Gate::answer) and [`Gate::fail`](crate::hooks::Gate::fail).
+///
+/// ```
+/// use tool_core::hooks::Gate;
+///
+/// // The output of a cache, in place of the tool's.
+/// let Gate::Answer(cached) = Gate::answer("21 degrees") else { unreachable!() };
+/// let failed = Gate::fail("the service is down");
+/// assert_ne!(failed, Gate::Answer(cached));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Answer(pub(crate) AnswerOutput);

@@ -21,6 +21,24 @@ use crate::schema::violation::Coercion;
 ///
 /// With the feature `serde`, serde saves it, apart from what only the operator may see: the
 /// [details](ToolError::detail) and the source of an error.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let result = registry.call_blocking(ToolCall::new("call_1", "add", r#"{"a":2,"b":3}"#));
+/// assert_eq!((result.call_id(), result.content()), ("call_1", "5"));
+///
+/// let result = registry.call_blocking(ToolCall::new("call_2", "add", r#"{"a":2}"#));
+/// assert_eq!(result.error().unwrap().violations()[0].path(), "b");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ToolResult {

@@ -8,6 +8,23 @@ use crate::schema::secret::redact_text;
 /// answer of a model. [`Registry::secrets`](crate::Registry::secrets) returns those of a call.
 ///
 /// A string that is shorter than four characters is not among them: it occurs by chance.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Signs in.
+/// #[tool]
+/// fn sign_in(user: &str, #[param(secret)] password: &str) -> bool {
+///     user.len() > 2 && password.len() > 8
+/// }
+///
+/// let registry = Registry::builder().tools(tools![sign_in]).build()?;
+/// let arguments = r#"{"user":"ada","password":"correct horse"}"#;
+/// let call = ToolCall::new("call_1", "sign_in", arguments);
+/// let secrets = registry.secrets(&call, None);
+/// assert_eq!(secrets.hide("I used correct horse."), "I used [secret].");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Secrets(pub(crate) Vec<String>);
 

@@ -9,6 +9,24 @@ use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
 
 /// A tool that is about to run, as a closure of [`ToolCall::start_with`] sees it.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+/// let call = ToolCall::new("call_1", "roll_die", "").start_with(async |start| {
+///     let allowed = start.tool.annotations.read_only == Some(true) && !start.is_nested;
+///     if allowed { Ok(()) } else { Err("only lookups are allowed now".to_owned()) }
+/// });
+/// assert!(registry.call_blocking(call).content().ends_with("only lookups are allowed now"));
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Start {

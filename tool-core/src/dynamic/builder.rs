@@ -33,6 +33,27 @@ use crate::tool::{Invoke, LiveTool, ToolEntry};
 const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
 
 /// Builds a [`DynamicTool`].
+///
+/// ```
+/// use serde_json::{Value, json};
+/// use tool_core::dynamic::DynamicTool;
+/// use tool_core::{Registry, ToolCall};
+///
+/// let tool = DynamicTool::builder("double")
+///     .description("Doubles a number.")
+///     .parameters(json!({
+///         "type": "object",
+///         "properties": {"number": {"type": "integer"}},
+///         "required": ["number"],
+///     }))
+///     .build(async |arguments: Value, _call| {
+///         Ok::<_, String>(arguments["number"].as_i64().unwrap_or(0) * 2)
+///     })?;
+/// let registry = Registry::builder().tool(tool).build()?;
+/// let call = ToolCall::new("call_1", "double", r#"{"number":21}"#);
+/// assert_eq!(registry.call_blocking(call).content(), "42");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DynamicToolBuilder {
     name: String,

@@ -32,6 +32,19 @@ impl fmt::Display for Class {
 }
 
 /// One difference between two locks.
+///
+/// ```
+/// use tool_core::lock::{Class, Lock, compare};
+///
+/// let empty: Lock = r#"{"version": 1, "tools": {}}"#.parse()?;
+/// let greet: Lock = r#"{"version": 1, "tools": {"greet": {
+///     "description": "Says hello.", "parameters": {"type": "object"}}}}"#.parse()?;
+/// let changes = compare(&greet, &empty);
+/// let change = changes.iter().next().unwrap();
+/// assert_eq!((change.tool(), change.message()), ("greet", "removed"));
+/// assert_eq!(change.class(), Class::Breaking);
+/// # Ok::<(), tool_core::lock::LockError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub(super) tool: String,
@@ -74,6 +87,20 @@ impl fmt::Display for Change {
 }
 
 /// The result of [`compare`](super::compare), sorted by tool name, most severe changes first.
+///
+/// ```
+/// use tool_core::lock::{Class, Lock, compare};
+///
+/// let empty: Lock = r#"{"version": 1, "tools": {}}"#.parse()?;
+/// let greet: Lock = r#"{"version": 1, "tools": {"greet": {
+///     "description": "Says hello.", "parameters": {"type": "object"}}}}"#.parse()?;
+/// let changes = compare(&empty, &greet);
+/// assert_eq!((changes.len(), changes.class()), (1, Some(Class::Compatible)));
+/// for change in changes.iter() {
+///     println!("{change}");
+/// }
+/// # Ok::<(), tool_core::lock::LockError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes(pub(super) Vec<Change>);
 

@@ -28,6 +28,20 @@ use crate::content::{Audio, Content, File, Image, ResourceLink};
 /// are [`Gate::answer`](crate::hooks::Gate::answer), [`Decision::answer`](crate::hooks::Decision::answer),
 /// [`ToolResult::new`](crate::ToolResult::new) and the closure of a `DynamicTool`. The parameter `Kind` is
 /// always inferred.
+///
+/// ```
+/// use tool_core::content::{Content, Image};
+/// use tool_core::{ToolCall, ToolResult};
+///
+/// let call = ToolCall::new("call_1", "draw", "");
+/// assert_eq!(ToolResult::new(&call, "a string").content(), "a string");
+/// assert_eq!(ToolResult::new(&call, ()).content(), "ok");
+/// assert_eq!(ToolResult::new(&call, vec![1, 2]).content(), "[1,2]");
+/// let picture = Content::from(Image::png([0; 8]));
+/// let result = ToolResult::new(&call, ("a caption", vec![picture]));
+/// // The caption is the first part.
+/// assert_eq!((result.content(), result.parts().len()), ("a caption", 2));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the output of a tool",
     note = "return a type with `serde::Serialize`, an `Image`, a `Vec<Content>`, or a pair of a value and \

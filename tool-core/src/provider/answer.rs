@@ -32,6 +32,14 @@ pub(crate) const NAME: &str = "answer";
 pub(crate) const TOOL: &str = "final_answer";
 
 /// The form of a final answer; see [`RequestOptions::answer`](crate::dialect::RequestOptions::answer).
+///
+/// ```
+/// use tool_core::dialect::AnswerFormat;
+///
+/// // Providers require an object, so other types stand under `answer`.
+/// let schema = AnswerFormat::of::<Vec<String>>().schema();
+/// assert!(schema.property("answer").is_some());
+/// ```
 #[derive(Clone, Copy)]
 pub struct AnswerFormat {
     /// An object.
@@ -260,6 +268,22 @@ fn without_fence(text: &str) -> &str {
 }
 
 /// The error of an answer that can't be read.
+///
+/// ```
+/// use tool_core::ToolType;
+/// use tool_core::dialect::TypedAnswer;
+///
+/// #[derive(Debug, ToolType)]
+/// struct Review {
+///     #[param(range = 1..=5)]
+///     stars: u8,
+/// }
+///
+/// let error = TypedAnswer::<Review>::parse(r#"{"stars":9}"#).unwrap_err();
+/// assert_eq!(error.violations()[0].path(), "stars");
+/// // For the model, which may try again.
+/// println!("{error}");
+/// ```
 #[derive(Clone)]
 pub struct AnswerError {
     message: String,

@@ -41,6 +41,22 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
 /// header. All results go into one user message, before any text of the user (Anthropic's guide to tool
 /// use). Calls of the provider's own server tools are ignored. Those of its tools that the application runs,
 /// such as `memory` and `bash`, are calls as any other.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::Registry;
+/// use tool_core::dialect::{Anthropic, Dialect};
+///
+/// let dialect = Anthropic::default();
+/// let request = Registry::linked()?.request(&dialect).build()?;
+/// let body = request.body(json!({
+///     "model": "…",
+///     "max_tokens": 1024,
+///     "messages": [dialect.user_message("Hello!")],
+/// }));
+/// # let _ = body;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anthropic {
     is_strict: bool,

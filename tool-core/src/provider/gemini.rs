@@ -45,6 +45,18 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
 ///
 /// Reads the calls of the first candidate. A call may have no id. Its result then has none either,
 /// and is matched by its order.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::Registry;
+/// use tool_core::dialect::{Dialect, Gemini};
+///
+/// let dialect = Gemini::default();
+/// let request = Registry::linked()?.request(&dialect).build()?;
+/// let body = request.body(json!({"contents": [dialect.user_message("Hello!")]}));
+/// # let _ = body;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Gemini {
     is_open_api: bool,

@@ -106,6 +106,20 @@ impl fmt::Debug for HostedTool {
 }
 
 /// A tool that is left out of a request.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::Registry;
+/// use tool_core::dialect::{Gemini, HostedTool};
+///
+/// let search = HostedTool::new(json!({"type": "web_search"}));
+/// let registry = Registry::builder().hosted(search.clone()).build()?;
+/// let rendered = registry.render(&Gemini::default());
+/// let rejected = &rendered.rejected()[0];
+/// assert_eq!(rejected.tool, search);
+/// assert!(rejected.message.starts_with("Gemini has no hosted tool"));
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RejectedTool {
@@ -116,6 +130,18 @@ pub struct RejectedTool {
 }
 
 /// The tool of a [`RejectedTool`].
+///
+/// ```
+/// use tool_core::dialect::{Rejected, RejectedTool};
+///
+/// fn name(rejected: &RejectedTool) -> String {
+///     match &rejected.tool {
+///         Rejected::Hosted(tool) => tool.to_string(),
+///         Rejected::Function(name) => name.clone(),
+///         _ => "a tool".into(),
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rejected {

@@ -72,6 +72,17 @@ impl HttpApi {
 }
 
 /// How a streamed response is requested; see [`HttpApi::streaming`].
+///
+/// ```
+/// use tool_core::dialect::{HttpApi, Streaming};
+///
+/// // A server that wants its usage in the stream, too.
+/// static API: HttpApi = HttpApi {
+///     streaming: Streaming::Fields(r#"{"stream":true,"stream_options":{"include_usage":true}}"#),
+///     ..HttpApi::new("Example", "https://api.example.com")
+/// };
+/// assert!(matches!(API.streaming, Streaming::Fields(fields) if fields.contains("include_usage")));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Streaming {
     /// By these fields of the body: a JSON object.
@@ -83,6 +94,14 @@ pub enum Streaming {
 }
 
 /// Where a request has the system prompt; see [`HttpApi::system`].
+///
+/// ```
+/// use tool_core::dialect::{Anthropic, Dialect, SystemPrompt};
+///
+/// // Where Anthropic's API has the system prompt.
+/// let api = Anthropic::default().http_api().unwrap();
+/// assert!(matches!(api.system, SystemPrompt::Text("system")));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum SystemPrompt {
     /// In a first message with the role `system`.

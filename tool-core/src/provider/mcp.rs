@@ -42,6 +42,21 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
 /// The server must respond to a message for which [`read`](Dialect::read) returns an error: to a
 /// `tools/call` without a name, with the error -32602 and its id. A message without an id is a
 /// notification, which needs no response.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::Registry;
+/// use tool_core::dialect::{Dialect, Mcp};
+///
+/// let dialect = Mcp::default();
+/// let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+///     "params": {"name": "get_time", "arguments": {}}});
+/// let turn = dialect.read(&request)?;
+/// let result = Registry::new().call_blocking(turn.calls[0].clone());
+/// let response = &dialect.results(&[result])[0];
+/// assert_eq!((&response["id"], &response["error"]["code"]), (&json!(1), &json!(-32602)));
+/// # Ok::<(), tool_core::dialect::ResponseError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mcp {
     version: Version,

@@ -13,6 +13,18 @@ use crate::provider::rule::{Rule, Value as RuleValue};
 /// A part of a result that a dialect replaces by a note.
 ///
 /// [`Dialect::omitted`](crate::dialect::Dialect::omitted) returns it.
+///
+/// ```
+/// use tool_core::content::Audio;
+/// use tool_core::dialect::{Anthropic, Dialect};
+/// use tool_core::{ToolCall, ToolResult};
+///
+/// let call = ToolCall::new("call_1", "read_aloud", "");
+/// let result = ToolResult::new(&call, Audio::mp3([0; 96]));
+/// for omitted in Anthropic::default().omitted(&[result]) {
+///     println!("part {} of {} is not sent: {}", omitted.part, omitted.call_id, omitted.note);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OmittedPart {

@@ -21,6 +21,23 @@ use crate::tool::ToolEntry;
 /// The text keeps the order of the parameters, which is the order in which models fill them with
 /// some providers. A `serde_json::Value` sorts its keys unless the feature `preserve_order` of
 /// `serde_json` is enabled.
+///
+/// ```
+/// use tool_core::dialect::OpenAiChat;
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let tools = registry.render(&OpenAiChat::default());
+/// let body = serde_json::json!({"model": "…", "tools": tools});
+/// assert_eq!(body["tools"][0]["function"]["name"], "add");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
     json: String,

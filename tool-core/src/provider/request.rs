@@ -48,6 +48,19 @@ impl ToolChoice {
 ///
 /// [`Registry::request`](crate::Registry::request) has the same methods. Use this type to apply the
 /// same settings to several requests, such as an agent's requests.
+///
+/// ```
+/// use tool_core::dialect::{OpenAiChat, RequestOptions};
+/// use tool_core::Registry;
+///
+/// let options = RequestOptions::new().parallel(false).cached();
+/// let dialect = OpenAiChat::default();
+/// for _ in 0..2 {
+///     let request = Registry::new().request(&dialect).options(options.clone()).build()?;
+///     println!("{}", request.body(serde_json::json!({"model": "…"})));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct RequestOptions {
     pub(super) choice: Option<ToolChoice>,
@@ -137,6 +150,21 @@ impl RequestOptions {
 }
 
 /// A tool of a request that a setting names.
+///
+/// ```
+/// use tool_core::dialect::{NamedTool, RequestParts};
+///
+/// /// The names of the allowed tools, in your own dialect.
+/// fn allowed<'p>(parts: &'p RequestParts<'_>) -> Vec<&'p str> {
+///     let tools = parts.only().unwrap_or_default().iter();
+///     tools
+///         .filter_map(|tool| match tool {
+///             NamedTool::Function(tool) => Some(&*tool.name),
+///             _ => None,
+///         })
+///         .collect()
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum NamedTool<'r> {
@@ -168,6 +196,23 @@ impl NamedTool<'_> {
 }
 
 /// A [`ToolChoice`] with its tool.
+///
+/// ```
+/// use tool_core::dialect::{Choice, RequestParts, RequestWriter};
+///
+/// /// In `Dialect::write_request` of your own dialect.
+/// fn write_choice(parts: &RequestParts<'_>, out: &mut RequestWriter) {
+///     let word = match parts.choice() {
+///         Some(Choice::Required) => "required",
+///         Some(Choice::None) => "none",
+///         None | Some(Choice::Auto) => return,
+///         Some(_) => return out.note("this server can't require one tool"),
+///     };
+///     out.field(&["tool_choice"], |out| {
+///         out.string(word);
+///     });
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Choice<'r> {
@@ -185,6 +230,24 @@ pub enum Choice<'r> {
 /// [`Dialect::write_request`](crate::dialect::Dialect::write_request).
 ///
 /// The tools that the dialect rejects are left out already, and names are replaced by their tools.
+///
+/// ```
+/// use tool_core::dialect::{RequestParts, RequestWriter};
+///
+/// /// In `Dialect::write_request` of your own dialect.
+/// fn write_tools(parts: &RequestParts<'_>, out: &mut RequestWriter) {
+///     out.tools(&["functions"], parts, |out| {
+///         out.array(|out| {
+///             for tool in parts.tools() {
+///                 out.object(|out| {
+///                     out.key("name").string(&tool.name);
+///                     out.key("schema").raw(tool.parameters_json());
+///                 });
+///             }
+///         });
+///     });
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct RequestParts<'r> {
     pub(super) tools: Cow<'r, [ToolEntry]>,
@@ -386,6 +449,25 @@ impl<'r> RequestParts<'r> {
 
 /// Collects the fields of a request; see
 /// [`Dialect::write_request`](crate::dialect::Dialect::write_request).
+///
+/// ```
+/// use tool_core::dialect::{RequestParts, RequestWriter};
+///
+/// /// In `Dialect::write_request` of your own dialect.
+/// fn write_settings(parts: &RequestParts<'_>, out: &mut RequestWriter) {
+///     if let Some(is_allowed) = parts.parallel() {
+///         out.field(&["parallel"], |out| {
+///             out.boolean(is_allowed);
+///         });
+///     }
+///     if parts.is_cached() {
+///         out.header("x-cache", "tools");
+///     }
+///     if parts.answer().is_some() {
+///         out.note("this server has no structured output");
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct RequestWriter {
     provider: &'static str,

@@ -13,6 +13,15 @@ use crate::provider::turn::Turn;
 use crate::schema::messages::shorten;
 
 /// The JSON is not the expected response, so that no calls can be read.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::{Anthropic, Dialect};
+///
+/// let response = json!({"type": "error", "error": {"message": "Overloaded"}});
+/// let error = Anthropic::default().read(&response).unwrap_err();
+/// assert!(error.to_string().contains("Overloaded"));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct ResponseError {
     message: String,

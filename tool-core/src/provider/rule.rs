@@ -1,6 +1,14 @@
 //! [`Rule`]: a rule of a provider, its value and its source.
 
 /// A rule of a provider.
+///
+/// ```
+/// use tool_core::rules;
+///
+/// let rule = rules::find("bedrock.tools_min").unwrap();
+/// assert_eq!(rule.provider(), "bedrock");
+/// println!("{} ({}, {})", rule.id, rule.source.name, rule.source.date);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rule {
@@ -66,6 +74,16 @@ impl Rule {
 }
 
 /// The value of a rule.
+///
+/// ```
+/// use tool_core::rules::{Value, find};
+///
+/// let rule = find("bedrock.tools_min").unwrap();
+/// match rule.value {
+///     Value::Number(number) => assert_eq!(number, 1),
+///     _ => unreachable!(),
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Value {
@@ -95,6 +113,15 @@ impl Value {
 }
 
 /// A publication that states a rule.
+///
+/// ```
+/// use tool_core::rules;
+///
+/// // The publications on which the rules of a provider rest.
+/// for rule in rules::all().filter(|rule| rule.provider() == "gemini") {
+///     println!("{}: {}, {}", rule.id, rule.source.name, rule.source.date);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Source {

@@ -40,11 +40,29 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 }
 
 /// Returns the rule with this id.
+///
+/// ```
+/// use tool_core::rules;
+///
+/// assert!(rules::find("bedrock.tools_min").is_some());
+/// assert!(rules::find("bedrock.no_such_rule").is_none());
+/// ```
 pub fn find(id: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.id == id)
 }
 
 /// A rule that the tools of a request break together.
+///
+/// ```
+/// use tool_core::dialect::Bedrock;
+/// use tool_core::Registry;
+///
+/// // Bedrock rejects an empty list of tools.
+/// let rendered = Registry::new().render(&Bedrock::default());
+/// let broken = &rendered.broken_rules()[0];
+/// assert_eq!(broken.rule.id, "bedrock.tools_min");
+/// println!("{}", broken.message);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BrokenRule {

@@ -113,6 +113,24 @@ pub trait StreamReader: Send {
 /// A part of a streamed response.
 ///
 /// `Debug` does not show the pieces of arguments, which may be [secret](macro@crate::tool#secrets).
+///
+/// ```
+/// use tool_core::dialect::StreamEvent;
+///
+/// /// Shows what arrives.
+/// fn show(event: StreamEvent) {
+///     match event {
+///         StreamEvent::Text(piece) => print!("{piece}"),
+///         StreamEvent::CallStarted { name, .. } => println!("calling {name} …"),
+///         StreamEvent::Call(call) => println!("{} can run now", call.name),
+///         StreamEvent::Usage(usage) => println!("{} tokens so far", usage.total()),
+///         // Later versions may add events.
+///         _ => {}
+///     }
+/// }
+///
+/// show(StreamEvent::Text("It is sunny.".into()));
+/// ```
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum StreamEvent {

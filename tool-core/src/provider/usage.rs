@@ -7,6 +7,18 @@ use serde_json::Value;
 use crate::provider::response::find;
 
 /// The number of tokens that a response used, as the provider counts them.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::{Anthropic, Dialect};
+///
+/// let response = json!({"role": "assistant", "content": [],
+///     "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 20}});
+/// let usage = Anthropic::default().read(&response)?.usage.unwrap();
+/// assert_eq!((usage.input, usage.cached_input, usage.output), (100, 90, 20));
+/// assert_eq!((usage + usage).total(), 240);
+/// # Ok::<(), tool_core::dialect::ResponseError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

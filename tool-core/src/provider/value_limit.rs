@@ -58,6 +58,16 @@ fn values(json: &[u8]) -> usize {
 }
 
 /// The error of [`ValueLimit::parse`].
+///
+/// ```
+/// use tool_core::dialect::{ParseError, ValueLimit};
+///
+/// match ValueLimit::default().parse(b"{\"content\":[") {
+///     Err(ParseError::TooManyValues) => println!("ask for less"),
+///     Err(ParseError::Json(error)) => assert!(error.is_eof(), "the response is cut off"),
+///     other => unreachable!("{other:?}"),
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ParseError {

@@ -219,6 +219,14 @@ pub trait Dialect: Send + Sync {
 }
 
 /// How a provider is sent [deferred](crate::RegistryBuilder::defer) tools.
+///
+/// ```
+/// use tool_core::dialect::{Anthropic, Deferral, Dialect, Gemini};
+///
+/// // Anthropic searches deferred tools itself. Elsewhere two tools do it.
+/// assert_eq!(Anthropic::default().deferral(), Deferral::Native);
+/// assert_eq!(Gemini::default().deferral(), Deferral::Emulated);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Deferral {

@@ -73,6 +73,24 @@ impl Registry {
 ///
 /// The arguments that `call_tool` passes to a [deferred](crate::RegistryBuilder::defer) tool are validated when
 /// they end.
+///
+/// ```
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Sets the volume.
+/// #[tool]
+/// fn set_volume(#[param(range = 0..=10)] level: u8) -> u8 {
+///     level
+/// }
+///
+/// let registry = Registry::builder().tools(tools![set_volume]).build()?;
+/// let mut reader = registry.arguments("set_volume").unwrap();
+/// reader.push(r#"{"level":1"#);
+/// assert!(!reader.is_rejected());
+/// reader.push("1}");
+/// assert!(reader.is_rejected());
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 pub struct ArgumentsReader {
     inner: Arc<Inner>,
     tool: ToolEntry,

@@ -19,6 +19,24 @@ use crate::runtime::Runtime;
 use crate::tool::{IntoTools, LiveTool, ToolEntry, Toolset};
 
 /// Collects the tools and settings of a [`Registry`].
+///
+/// ```
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// let registry = Registry::builder()
+///     .group("games", tools![roll_die])
+///     .describe_group("games", "Dice and cards.")
+///     .output_cap(10_000)
+///     .build()?;
+/// assert_eq!(registry.len(), 1);
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct RegistryBuilder {
     tools: Vec<ToolEntry>,

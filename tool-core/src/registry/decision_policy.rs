@@ -11,6 +11,18 @@ use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
 
 /// A decision that somebody wants to make on a held call, as a [`DecisionPolicy`] sees it.
+///
+/// ```
+/// use tool_core::hooks::DecisionPolicy;
+///
+/// // Leads decide on destructive calls, and everybody on the others.
+/// let policy = DecisionPolicy::new(async |request| {
+///     let tool = request.tool.as_ref();
+///     let is_harmless = tool.is_some_and(|tool| tool.annotations.destructive == Some(false));
+///     is_harmless || request.user.starts_with("lead-")
+/// });
+/// # let _ = policy;
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DecisionRequest {
@@ -141,6 +153,14 @@ impl fmt::Debug for DecisionPolicy {
 }
 
 /// The reason why somebody may not decide on a held call; see [`DecisionPolicy::check`].
+///
+/// ```
+/// use tool_core::hooks::DecisionDenied;
+///
+/// // What the page of the approver shows.
+/// let message = DecisionDenied::Owner.to_string();
+/// assert_eq!(message, "the call is the user's own; somebody else must decide on it");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DecisionDenied {

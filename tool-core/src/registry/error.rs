@@ -12,6 +12,20 @@ use crate::tool::ToolEntry;
 /// that the build targets, or the registry is a [selection](crate::Registry::select).
 ///
 /// Displays every problem with its remedy.
+///
+/// ```
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// let twice = [tools![roll_die], tools![roll_die]].concat();
+/// let error = Registry::builder().tools(twice).build().unwrap_err();
+/// assert_eq!(error.duplicate_names().collect::<Vec<_>>(), ["roll_die"]);
+/// ```
 #[derive(Clone, Default)]
 pub struct RegistryError {
     pub(super) duplicates: Vec<Duplicate>,
@@ -211,6 +225,11 @@ impl fmt::Debug for RegistryError {
 impl std::error::Error for RegistryError {}
 
 /// The error of [`Registry::expect`](crate::Registry::expect).
+///
+/// ```
+/// let missing = tool_core::Registry::new().expect(["get_weather"]).unwrap_err();
+/// assert_eq!(missing.names(), ["get_weather"]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct MissingTools {
     pub(super) missing: Vec<String>,

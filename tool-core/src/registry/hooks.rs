@@ -40,6 +40,33 @@ impl<T, F: Future<Output = T>> HookFuture<T> for F {}
 /// A call, as the hooks of a registry see it; see
 /// [`RegistryBuilder::before`](crate::RegistryBuilder::before) and
 /// [`after`](crate::RegistryBuilder::after).
+///
+/// ```
+/// use tool_core::hooks::{Gate, HookCall};
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Deletes a note.
+/// #[tool(destructive)]
+/// fn delete_note(id: u32) -> u32 {
+///     id
+/// }
+///
+/// struct User(&'static str);
+///
+/// async fn only_admins(hook: HookCall) -> Gate {
+///     let is_admin = hook.get::<User>().is_some_and(|user| user.0 == "admin");
+///     match hook.tool.annotations.destructive {
+///         Some(true) if !is_admin => Gate::deny("only admins delete notes"),
+///         _ => Gate::Allow,
+///     }
+/// }
+///
+/// let registry = Registry::builder().tools(tools![delete_note]).before(only_admins).build()?;
+/// let call = ToolCall::new("call_1", "delete_note", r#"{"id":7}"#);
+/// assert!(registry.call_blocking(call.clone().with(User("guest"))).is_error());
+/// assert_eq!(registry.call_blocking(call.with(User("admin"))).content(), "7");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone)]
 pub struct HookCall {
     /// The tool, with its annotations.
@@ -73,6 +100,22 @@ impl fmt::Debug for HookCall {
 }
 
 /// The verdict of a `before` hook.
+///
+/// ```
+/// use tool_core::hooks::{Gate, HookCall};
+///
+/// async fn guard(hook: HookCall) -> Gate {
+///     match &*hook.tool.name {
+///         "delete_all" => Gate::deny("nobody may delete everything"),
+///         "send_message" => Gate::confirm("others will read it"),
+///         "pay" => Gate::hold("a colleague has to agree"),
+///         _ => Gate::Allow,
+///     }
+/// }
+///
+/// let builder = tool_core::Registry::builder().before(guard);
+/// # let _ = builder;
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Gate {

@@ -12,6 +12,33 @@ use crate::tool::ToolEntry;
 
 /// A change of a registry's tools, passed to [listeners](crate::Registry::on_change). All lists are
 /// sorted by name.
+///
+/// ```
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// let registry = Registry::new();
+/// registry
+///     .on_change(|_, change| {
+///         for tool in &change.added {
+///             println!("new: {}", tool.name);
+///         }
+///         for (_, tool) in &change.replaced {
+///             println!("changed: {}", tool.name);
+///         }
+///         for tool in &change.removed {
+///             println!("gone: {}", tool.name);
+///         }
+///     })
+///     .keep();
+/// registry.add(tools![roll_die])?;
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RegistryChange {
@@ -140,6 +167,30 @@ impl Listeners {
 
 /// A listener of a registry, returned by [`Registry::on_change`](crate::Registry::on_change).
 /// Dropping it removes the listener.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// let registry = Registry::new();
+/// let changes = Arc::new(AtomicU32::new(0));
+/// let counter = changes.clone();
+/// let listener = registry.on_change(move |_, _| {
+///     counter.fetch_add(1, Ordering::Relaxed);
+/// });
+/// registry.add(tools![roll_die])?;
+/// drop(listener);
+/// registry.remove("roll_die")?;
+/// assert_eq!(changes.load(Ordering::Relaxed), 1);
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[must_use = "dropping it removes the listener; call `keep` to keep it"]
 pub struct ChangeListener {
     registry: Weak<Inner>,

@@ -18,6 +18,35 @@ pub(super) type Observers = Arc<Vec<Arc<dyn Observer>>>;
 /// [`RegistryBuilder::observe_with`](crate::RegistryBuilder::observe_with).
 ///
 /// Each method does nothing by default. It should return quickly. If it panics, what it observes goes on.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// use tool_core::hooks::{CallRecord, Observer};
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// /// Counts the calls that fail.
+/// #[derive(Clone, Default)]
+/// struct Failures(Arc<AtomicU32>);
+///
+/// impl Observer for Failures {
+///     fn call(&self, record: &CallRecord<'_>) {
+///         self.0.fetch_add(record.error.is_some().into(), Ordering::Relaxed);
+///     }
+/// }
+///
+/// let failures = Failures::default();
+/// let registry = Registry::builder().tools(tools![add]).observe_with(failures.clone()).build()?;
+/// registry.call_blocking(ToolCall::new("call_1", "add", "{}"));
+/// assert_eq!(failures.0.load(Ordering::Relaxed), 1);
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 pub trait Observer: Send + Sync {
     /// Sees a call that has ended. A call of an unknown tool is not observed, because the model made up its name.
     fn call(&self, record: &CallRecord<'_>) {
@@ -36,6 +65,16 @@ pub trait Observer: Send + Sync {
 }
 
 /// A call that has ended; see [`RegistryBuilder::observe`](crate::RegistryBuilder::observe).
+///
+/// ```
+/// use tool_core::Registry;
+///
+/// let builder = Registry::builder().observe(|record| {
+///     let outcome = record.error.map_or("ok", |kind| kind.as_str());
+///     println!("{} took {:?}: {outcome}", record.tool, record.duration);
+/// });
+/// # let _ = builder;
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CallRecord<'r> {
@@ -51,6 +90,17 @@ pub struct CallRecord<'r> {
 }
 
 /// A request to a model that has ended; see [`Observer::request`].
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_core::Registry;
+/// use tool_core::hooks::RequestRecord;
+///
+/// // In your own loop around a model; the `Agent` of `tool-agent` does it for you.
+/// let mut record = RequestRecord::new("anthropic", Duration::from_millis(800));
+/// record.retries = 1;
+/// Registry::new().observe_request(&record);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RequestRecord<'r> {
@@ -74,6 +124,16 @@ pub struct RequestRecord<'r> {
 
 /// A run that has ended or waits; see [`Observer::run`]. A run that goes on later, such as after a decision, is
 /// observed each time.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_core::Registry;
+/// use tool_core::hooks::RunRecord;
+///
+/// let mut record = RunRecord::new("anthropic", Duration::from_secs(4));
+/// (record.requests, record.calls) = (3, 5);
+/// Registry::new().observe_run(&record);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct RunRecord<'r> {

@@ -5,6 +5,23 @@ use crate::provider::dialect::{Dialect, RequestError, RequestOptions, ToolChoice
 use crate::types::ToolType;
 
 /// Builds a [`ToolRequest`]; see [`Registry::request`].
+///
+/// ```
+/// use tool_core::dialect::{OpenAiChat, ToolChoice};
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+/// let dialect = OpenAiChat::default();
+/// let request = registry.request(&dialect).choice(ToolChoice::Required).parallel(false).build()?;
+/// assert_eq!(request.fields()["tool_choice"].get(), "\"required\"");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RequestBuilder<'r, D: ?Sized> {

@@ -6,6 +6,15 @@ use crate::schema::numbers::Decimal;
 /// Text in a schema, in plain form and escaped for JSON.
 ///
 /// The macro writes the escaped form, so that rendering at compile time only copies slices.
+///
+/// ```
+/// use tool_core::ToolType;
+/// use tool_core::schema::{Schema, Text};
+///
+/// const CODE: Schema = String::SCHEMA.describe(Text::new("The code of an airport."));
+/// assert_eq!(CODE.description(), "The code of an airport.");
+/// assert_eq!(CODE.to_json(), r#"{"type":"string","description":"The code of an airport."}"#);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
     pub(crate) plain: &'static str,

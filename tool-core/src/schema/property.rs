@@ -6,6 +6,19 @@ use crate::schema::stats::SchemaStats;
 use crate::schema::{Direction, Kind, MapRule, Results, Schema, Text};
 
 /// A property of an object schema.
+///
+/// ```
+/// use tool_core::ToolType;
+/// use tool_core::schema::{Property, Schema, Text};
+///
+/// const PROPERTIES: &[Property] = &[
+///     Property::new(Text::new("city"), Text::new("City and country."), <String as ToolType>::SCHEMA),
+///     Property::new(Text::new("days"), Text::new(""), <u8 as ToolType>::SCHEMA).optional(),
+/// ];
+/// const PLACE: Schema = Schema::object(PROPERTIES);
+/// assert!(PLACE.property("city").unwrap().is_required());
+/// assert!(PLACE.to_json().ends_with(r#""required":["city"],"additionalProperties":false}"#));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
     pub(crate) name: Text,

@@ -13,6 +13,23 @@ const LISTED: usize = 20;
 pub(crate) const COMPARED: usize = 32;
 
 /// One thing that is wrong with the arguments of a call.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let result = registry.call_blocking(ToolCall::new("call_1", "add", r#"{"a":true,"b":2}"#));
+/// let violation = &result.error().unwrap().violations()[0];
+/// assert_eq!(violation.path(), "a");
+/// assert_eq!(violation.to_string(), "a: expected an integer, got true");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -247,6 +264,23 @@ impl Explanation {
 pub(crate) struct Mark(usize, usize);
 
 /// A value in the arguments that a lenient registry converted.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).lenient().build()?;
+/// let result = registry.call_blocking(ToolCall::new("call_1", "add", r#"{"a":"1","b":2}"#));
+/// assert_eq!(result.content(), "3");
+/// let coercion = &result.coercions()[0];
+/// assert_eq!((coercion.path(), coercion.got()), ("a", "\"1\""));
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Coercion {

@@ -50,6 +50,20 @@ fn wrong_example(tool: &str, example: &str, error: &ToolError) -> String {
 }
 
 /// A check of tools, created by [`check`].
+///
+/// ```no_run
+/// use tool_core::{Registry, testing};
+///
+/// #[test]
+/// fn the_tools_are_as_committed() {
+///     testing::check(&Registry::linked().unwrap())
+///         .expect_tools(["get_weather"])
+///         .lock("tools.lock.json")
+///         .docs("TOOLS.md")
+///         .budget_bytes(4_000)
+///         .run();
+/// }
+/// ```
 #[must_use = "call `run` to report the failures"]
 pub struct Check<'r> {
     registry: &'r Registry,

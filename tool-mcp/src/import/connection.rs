@@ -79,6 +79,16 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// The version of the protocol that an import speaks.
+///
+/// ```
+/// use tokio::process::Command;
+/// use tool_mcp::Import;
+/// use tool_mcp::import::Protocol;
+///
+/// // A server that answers the newest version with an error.
+/// let builder = Import::command(Command::new("old-server")).protocol(Protocol::V2025_11_25);
+/// # let _ = builder;
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protocol {

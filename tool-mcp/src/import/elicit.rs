@@ -14,6 +14,25 @@ use super::secrets::printable;
 
 /// A question that a server asks the user, passed to the handler of
 /// [`ImportBuilder::on_elicit`](crate::ImportBuilder::on_elicit).
+///
+/// ```
+/// use tool_core::call::elicit::{ElicitMode, Elicited};
+/// use tool_mcp::import::Elicitation;
+///
+/// /// Declines everything but pages of a known host.
+/// async fn answer(question: Elicitation) -> Elicited {
+///     match &question.request.mode {
+///         ElicitMode::Url(url) if url.starts_with("https://login.example.com/") => {
+///             println!("{} asks you to open {url}", question.server);
+///             Elicited::Accepted(serde_json::json!({}))
+///         }
+///         _ => Elicited::Declined,
+///     }
+/// }
+///
+/// let builder = tool_mcp::Import::command(tokio::process::Command::new("notes")).on_elicit(answer);
+/// # let _ = builder;
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Elicitation {

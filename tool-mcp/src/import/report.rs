@@ -10,6 +10,17 @@ use super::secrets::printable;
 
 /// What became of the tools of a server; see [`Import::report`](crate::Import::report). Displays as lines
 /// for a person.
+///
+/// ```
+/// use tool_mcp::import::Report;
+///
+/// /// Lists what a person should look at.
+/// fn problems(report: &Report) -> Vec<String> {
+///     let rejected = report.rejected.iter().map(|tool| format!("{}: {}", tool.source, tool.reason));
+///     let held = report.held.iter().map(|tool| format!("{} has changed", tool.source()));
+///     rejected.chain(held).collect()
+/// }
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
@@ -28,6 +39,19 @@ pub struct Report {
 }
 
 /// A tool that was added.
+///
+/// ```
+/// use tool_mcp::import::Report;
+///
+/// /// Shows what was renamed, and what the server claims of its tools.
+/// fn print(report: &Report) {
+///     for tool in &report.taken {
+///         let claims = tool.claims.read_only == Some(true);
+///         let note = if claims { ", read-only as it says" } else { "" };
+///         println!("{} as {}, {} repairs{note}", tool.source, tool.name, tool.repairs.len());
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TakenTool {
@@ -43,6 +67,16 @@ pub struct TakenTool {
 }
 
 /// A tool that can't be added.
+///
+/// ```
+/// use tool_mcp::import::Report;
+///
+/// fn warn(report: &Report) {
+///     for tool in &report.rejected {
+///         eprintln!("{} can't be used: {}", tool.source, tool.reason);
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RejectedTool {
@@ -54,6 +88,18 @@ pub struct RejectedTool {
 
 /// A tool that changed since it was accepted, or that is new; see
 /// [`ImportBuilder::pin`](crate::ImportBuilder::pin).
+///
+/// ```
+/// use tool_mcp::import::Report;
+///
+/// /// Shows a person what to look at before the file of pins is changed.
+/// fn review(report: &Report) {
+///     for tool in &report.held {
+///         println!("{}: {}", tool.source(), tool.changes().join(", "));
+///         println!("{:#}", tool.listed());
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct HeldTool {
     pub(super) source: String,

@@ -86,6 +86,19 @@ use super::LOCAL;
 ///
 /// It has no secrets: the arguments of the [`hold`](Approval::hold) have `"[secret]"` in the place of each, and the key
 /// is a digest that depends on the [`state_key`](crate::Server::state_key) of the server. A store keeps it as JSON.
+///
+/// ```
+/// use tool_mcp::server::approvals::{Approval, MemoryInbox};
+///
+/// fn row(approval: &Approval) -> String {
+///     let hold = &approval.hold;
+///     format!("{}: {}({}), {}", approval.requester, hold.tool(), hold.arguments(), hold.reason())
+/// }
+///
+/// let inbox = MemoryInbox::default();
+/// let rows: Vec<_> = inbox.waiting().iter().map(row).collect();
+/// assert!(rows.is_empty());
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Approval {
@@ -106,6 +119,14 @@ pub struct Approval {
 }
 
 /// A decision, and who made it.
+///
+/// ```
+/// use tool_core::hooks::Decision;
+/// use tool_mcp::server::approvals::Verdict;
+///
+/// let verdict = Verdict::new(Decision::deny("it is refunded already"), "lead-3");
+/// assert_eq!(verdict.by, "lead-3");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Verdict {
@@ -294,6 +315,14 @@ impl<I: Inbox + ?Sized> Inbox for Arc<I> {
 }
 
 /// The error of an [`Inbox`].
+///
+/// ```
+/// use tool_mcp::server::approvals::InboxError;
+///
+/// // In an inbox of your own, on top of a database.
+/// let error = InboxError::failed("the connection is closed");
+/// assert!(error.to_string().contains("the connection is closed"));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum InboxError {
@@ -336,6 +365,20 @@ type Clock = dyn Fn() -> SystemTime + Send + Sync;
 /// which is the user of a stream without [`identity`](crate::Server::identity). On top of them,
 /// [`may_decide`](Approvals::may_decide) has to allow the decision. The rules are applied to the decision, and again right
 /// before the call starts, so a decision does not outlive the role of the person who made it.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_core::Registry;
+/// use tool_mcp::Server;
+/// use tool_mcp::server::approvals::{Approvals, MemoryInbox};
+///
+/// let registry = Registry::new();
+/// let approvals = Approvals::new(&registry, MemoryInbox::default())
+///     .may_decide(async |request| request.user.starts_with("lead-"))
+///     .kept_for(Duration::from_secs(24 * 60 * 60));
+/// let server = Server::new(registry).on_hold(approvals.clone());
+/// # let _ = server;
+/// ```
 #[derive(Clone)]
 pub struct Approvals {
     registry: Registry,
@@ -478,6 +521,21 @@ impl fmt::Debug for Approvals {
 }
 
 /// The error of [`Approvals::decide`].
+///
+/// ```
+/// use tool_core::hooks::Decision;
+/// use tool_mcp::server::approvals::{Approvals, DecideError};
+///
+/// /// What the page of the approver shows.
+/// async fn allow(approvals: &Approvals, id: &str, user: &str) -> String {
+///     match approvals.decide(id, Decision::Allow, user).await {
+///         Ok(()) => "done".into(),
+///         Err(DecideError::Unknown) => "it has expired; the client has to ask again".into(),
+///         Err(DecideError::Decided) => "somebody else was faster".into(),
+///         Err(error) => error.to_string(),
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DecideError {

@@ -33,6 +33,16 @@ use super::request::Request;
 use super::request::is_modern;
 
 /// A handler without resources, prompts and the like.
+///
+/// ```
+/// use tool_core::Registry;
+/// use tool_mcp::Server;
+/// use tool_mcp::server::NoHandler;
+///
+/// // What a server is before it joins a handler with resources or prompts.
+/// let server: Server<NoHandler> = Server::new(Registry::new());
+/// # let _ = server;
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHandler;
 
@@ -47,6 +57,16 @@ impl ServerHandler for NoHandler {
 
 /// A [`Server`](crate::Server) as a handler of `rmcp`: tools come from the registry, and everything else from
 /// the handler that it joined.
+///
+/// ```
+/// use rmcp::ServerHandler;
+/// use tool_core::Registry;
+/// use tool_mcp::server::{Handler, NoHandler};
+///
+/// // For a transport of `rmcp`.
+/// let handler: Handler<NoHandler> = tool_mcp::Server::new(Registry::new()).into_handler();
+/// assert!(handler.get_info().capabilities.tools.is_some());
+/// ```
 pub struct Handler<H> {
     pub(super) core: Arc<Core>,
     info: Arc<InitializeResult>,

@@ -43,6 +43,21 @@ pub(super) use self::sessions::with_head;
 /// The settings of an HTTP server. The defaults are for clients on the same machine.
 ///
 /// A server that others reach names its `hosts` and has an [`Auth`]. A proxy before it does TLS.
+///
+/// ```no_run
+/// use tokio::net::TcpListener;
+/// use tool_core::Registry;
+/// use tool_mcp::server::http::HttpConfig;
+///
+/// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut config = HttpConfig::default();
+/// config.hosts = vec!["tools.example.com".into()];
+/// config.max_body_bytes = 64 * 1024;
+/// let listener = TcpListener::bind("127.0.0.1:8000").await?;
+/// tool_mcp::Server::new(Registry::new()).serve(listener, config).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpConfig {

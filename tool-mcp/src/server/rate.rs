@@ -14,6 +14,17 @@ use crate::lock;
 ///
 /// A user may make all the calls at once. After that, one call more becomes possible each time that the time divided by
 /// the number has passed.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_core::Registry;
+/// use tool_mcp::server::Rate;
+///
+/// // Ten calls at once, and then one every six seconds.
+/// let rate = Rate::new(10, Duration::from_secs(60));
+/// let server = tool_mcp::Server::new(Registry::new()).rate(rate);
+/// # let _ = server;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     calls: u32,

@@ -7,6 +7,17 @@ use rmcp::model::ProtocolVersion;
 use rmcp::service::{RequestContext, RoleServer};
 
 /// A request of a client, as [`Server::identity`](crate::Server::identity) sees it.
+///
+/// ```
+/// use tool_mcp::server::Request;
+///
+/// /// A line for the log.
+/// fn describe(request: &Request<'_>) -> String {
+///     let (name, version) = request.client().unwrap_or_default();
+///     let way = if request.is_http() { "HTTP" } else { "a stream" };
+///     format!("{name} {version} over {way}")
+/// }
+/// ```
 pub struct Request<'r> {
     source: Source<'r>,
 }
@@ -126,6 +137,15 @@ pub(super) fn has_connection(context: &RequestContext<RoleServer>) -> bool {
 /// The user that a call is made for. [`Server::identity`](crate::Server::identity) attaches it to calls.
 ///
 /// A task or a question of one user is unknown to another.
+///
+/// ```
+/// use tool_core::ToolCall;
+/// use tool_mcp::server::UserId;
+///
+/// // In a test of a tool, in place of the server.
+/// let call = ToolCall::new("call_1", "list_notes", "{}").with(UserId::new("ada"));
+/// assert_eq!(call.get::<UserId>().unwrap().as_str(), "ada");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UserId(String);
 
@@ -192,6 +212,20 @@ impl From<UserId> for Token {
 /// The reason to refuse a call. The client sees it.
 ///
 /// Any error converts into it, and any text.
+///
+/// ```
+/// use tool_core::{Registry, ToolCall};
+/// use tool_mcp::Server;
+/// use tool_mcp::server::{Refusal, Request, UserId};
+///
+/// fn identify(request: &Request<'_>, call: ToolCall) -> Result<ToolCall, Refusal> {
+///     let user = request.header("x-user").ok_or("the header x-user is missing")?;
+///     Ok(call.with(UserId::new(user)))
+/// }
+///
+/// let server = Server::new(Registry::new()).identity(identify);
+/// # let _ = server;
+/// ```
 #[derive(Debug)]
 pub struct Refusal(pub(super) String);
 

@@ -30,6 +30,20 @@ const POLL_INTERVAL: u64 = 1000;
 
 /// Says whether the calls of a tool may be tasks: they then end with a task, and the client asks for the result
 /// later.
+///
+/// ```
+/// use tool_core::Registry;
+/// use tool_mcp::server::TaskPolicy;
+///
+/// // What changes something may take long; its client asks for the result later.
+/// let server = tool_mcp::Server::new(Registry::new()).tasks(|tool| {
+///     match tool.annotations.read_only {
+///         Some(true) => TaskPolicy::Never,
+///         _ => TaskPolicy::Optional,
+///     }
+/// });
+/// # let _ = server;
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskPolicy {
     /// No call is a task.

@@ -25,6 +25,13 @@ use crate::server::ServeError;
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Returns `true` if this process was started by [`Submodels`](super::Submodels), and must call [`serve`].
+///
+/// ```
+/// use tool_mcp::submodel;
+///
+/// // A program that is both looks here first, and calls `submodel::serve` then.
+/// assert!(!submodel::is_helper());
+/// ```
 pub fn is_helper() -> bool {
     std::env::var_os(VARIABLE).is_some()
 }

@@ -121,6 +121,18 @@ struct InputReport {
 ///
 /// Its `Display` is the whole text of the review. The model wrote the code, the tests and the description: show them as
 /// data, and treat them as hostile.
+///
+/// ```
+/// use tool_python::Review;
+///
+/// /// Shows a person the whole review, as data: the model wrote most of it.
+/// fn show(review: &Review) {
+///     println!("{} {}, digest {}", review.name, review.version, review.digest);
+///     for line in review.to_string().lines() {
+///         println!("> {line}");
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[serde(deny_unknown_fields)]

@@ -121,6 +121,16 @@ impl fmt::Debug for CancellationToken {
 }
 
 /// A future that completes when a [`CancellationToken`] is cancelled.
+///
+/// ```
+/// use tool_core::call::CancellationToken;
+/// use tool_core::runtime::block_on;
+///
+/// let token = CancellationToken::new();
+/// let cancelled = token.child().cancelled();
+/// token.cancel();
+/// assert_eq!(block_on(cancelled), Ok(()));
+/// ```
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
 pub struct Cancelled {

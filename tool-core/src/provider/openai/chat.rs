@@ -37,6 +37,18 @@ const HTTP_API: HttpApi = HttpApi {
 /// Reads the calls of the first choice. Omits `strict` unless the dialect is
 /// [strict](OpenAiChat::strict), which means `false` here (OpenAI's API description,
 /// `FunctionObject`).
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::Registry;
+/// use tool_core::dialect::{Dialect, OpenAiChat};
+///
+/// let dialect = OpenAiChat::default();
+/// let request = Registry::linked()?.request(&dialect).build()?;
+/// let body = request.body(json!({"model": "…", "messages": [dialect.user_message("Hello!")]}));
+/// # let _ = body;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenAiChat {
     is_strict: bool,

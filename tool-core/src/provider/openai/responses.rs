@@ -38,6 +38,18 @@ use crate::tool::ToolEntry;
 ///
 /// The turn consists of all items of the output, including reasoning. A request with
 /// `previous_response_id` contains the turn already and needs only the results.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::Registry;
+/// use tool_core::dialect::{Dialect, OpenAiResponses};
+///
+/// let dialect = OpenAiResponses::default();
+/// let request = Registry::linked()?.request(&dialect).build()?;
+/// let body = request.body(json!({"model": "…", "input": [dialect.user_message("Hello!")]}));
+/// # let _ = body;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OpenAiResponses {
     is_strict: bool,

@@ -12,6 +12,17 @@ use super::{Approval, Inbox, InboxError, Verdict};
 use crate::lock;
 
 /// An [`Inbox`] in memory, with limits. Clones share the approvals, which end with the process.
+///
+/// ```
+/// use tool_core::Registry;
+/// use tool_mcp::server::approvals::{Approvals, InboxLimits, MemoryInbox};
+///
+/// let inbox = MemoryInbox::new(InboxLimits::default());
+/// // A clone shares the approvals: one for the server, and one for a page.
+/// let approvals = Approvals::new(&Registry::new(), inbox.clone());
+/// assert!(inbox.waiting().is_empty());
+/// # let _ = approvals;
+/// ```
 #[derive(Clone, Default)]
 pub struct MemoryInbox {
     limits: InboxLimits,

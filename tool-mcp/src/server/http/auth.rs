@@ -50,6 +50,24 @@ struct Resource {
 }
 
 /// The reason to reject a token.
+///
+/// ```
+/// use tool_mcp::server::http::{Auth, AuthError};
+/// use tool_mcp::server::{Token, UserId};
+///
+/// /// Verifies a token, and reads its claims.
+/// async fn check(token: String) -> Result<Token, AuthError> {
+///     match &*token {
+///         "secret of ada" => Ok(Token::new(UserId::new("ada")).scopes(["notes:read"])),
+///         "of another server" => Err(AuthError::InvalidToken),
+///         "without scopes" => Err(AuthError::InsufficientScope("notes:read".into())),
+///         _ => Err(AuthError::Unavailable),
+///     }
+/// }
+///
+/// let auth = Auth::bearer(check);
+/// # let _ = auth;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AuthError {
