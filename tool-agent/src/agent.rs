@@ -249,6 +249,21 @@ impl Agent {
     }
 
     /// Calls a function with each event of its runs, whichever method drives them. It should return quickly.
+    ///
+    /// ```
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_agent::{Agent, Event};
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
+    ///     .on_event(|event| {
+    ///         if let Event::Text(piece) = event {
+    ///             print!("{piece}");
+    ///         }
+    ///     });
+    /// # let _ = agent;
+    /// ```
     pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.listener = Some(Arc::new(listener));
         self
@@ -332,6 +347,18 @@ impl Agent {
     }
 
     /// Saves every step of its runs before the next one; see [`run`](crate::run#saving).
+    ///
+    /// ```no_run
+    /// use tool_agent::Agent;
+    /// use tool_agent::run::FileJournal;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
+    ///     .journal(FileJournal::new("runs"));
+    /// # let _ = agent;
+    /// ```
     pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
         self.journal = Some(Arc::new(journal));
         self
@@ -534,6 +561,14 @@ impl Agent {
     }
 
     /// Asks the model one question and returns its answer. For a conversation, use a [`Run`].
+    ///
+    /// ```
+    /// use tool_agent::{Agent, AgentError};
+    ///
+    /// async fn translate(agent: &Agent, word: &str) -> Result<String, AgentError> {
+    ///     agent.ask(&format!("Translate to Portuguese, one word: {word}")).await
+    /// }
+    /// ```
     ///
     /// # Errors
     ///
@@ -755,6 +790,16 @@ impl Agent {
     /// Dropping the future stops the run. What is known by then is in it; another call of this method
     /// goes on, and [resumes](Run::resume) what was interrupted.
     ///
+    /// ```
+    /// use tool_agent::run::RunOutcome;
+    /// use tool_agent::{Agent, AgentError};
+    ///
+    /// async fn go_on(agent: &Agent, id: &str) -> Result<Option<RunOutcome>, AgentError> {
+    ///     let Some(mut run) = agent.load(id).await? else { return Ok(None) };
+    ///     agent.run(&mut run).await.map(Some)
+    /// }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error if a request fails, if the dialect can't read the response, or if the run can't
@@ -929,6 +974,16 @@ impl Agent {
     }
 
     /// Loads a run from the [journal](Agent::journal). Returns `None` if it has no such run.
+    ///
+    /// ```
+    /// use tool_agent::run::Run;
+    /// use tool_agent::{Agent, AgentError};
+    ///
+    /// /// Returns the conversation with this id, or a new one.
+    /// async fn open(agent: &Agent, id: &str) -> Result<Run, AgentError> {
+    ///     Ok(agent.load(id).await?.unwrap_or_else(|| Run::new(id)))
+    /// }
+    /// ```
     ///
     /// # Errors
     ///

@@ -540,6 +540,17 @@ impl Run {
 
     /// Rebuilds a run from all of its increments, in order.
     ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::run::Run;
+    ///
+    /// let mut run = Run::new("conversation-1");
+    /// run.push(json!({"role": "user", "content": "Hello!"}))?;
+    /// let increments = run.unsaved().to_vec();
+    /// assert_eq!(Run::replay(increments)?.messages(), run.messages());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error if there are none, if one is missing, or if they were saved by a newer version
@@ -674,6 +685,17 @@ impl Run {
     /// Adds a message in the provider's format, such as a system prompt or the user's next question.
     /// The limits of the settings apply anew.
     ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::run::Run;
+    /// use tool_core::dialect::{Anthropic, Dialect};
+    ///
+    /// let mut run = Run::new("conversation-1");
+    /// run.push(Anthropic::default().user_message("Hello!"))?;
+    /// assert_eq!(*run.messages()[0], json!({"role": "user", "content": "Hello!"}));
+    /// # Ok::<(), tool_agent::run::RunError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error if the message is not an object, while calls have no results, and while something is
@@ -753,6 +775,17 @@ impl Run {
     }
 
     /// Returns what the run needs next. Its state does not change.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::run::{Run, Step};
+    ///
+    /// let mut run = Run::new("conversation-1");
+    /// run.push(json!({"role": "user", "content": "Hello!"}))?;
+    /// let Step::Request(messages) = run.next() else { unreachable!() };
+    /// assert_eq!(messages.len(), 1);
+    /// # Ok::<(), tool_agent::run::RunError>(())
+    /// ```
     pub fn next(&self) -> Step<'_> {
         if let Some(round) = self.open_round() {
             return self.next_of(round);

@@ -111,6 +111,23 @@ impl ToolCall {
     /// Attaches a context value, which the model can neither see nor forge: the current user, the
     /// tenant, a connection. Replaces an earlier value of the same type. A tool reads it from its
     /// [`CallContext`](crate::CallContext).
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// struct User(String);
+    ///
+    /// /// Greets the user.
+    /// #[tool]
+    /// fn greet(#[param(context)] user: &User) -> String {
+    ///     format!("Hello, {}!", user.0)
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![greet]).context_per_call::<User>().build()?;
+    /// let call = ToolCall::new("call_1", "greet", "{}").with(User("Ada".into()));
+    /// assert_eq!(registry.call_blocking(call).content(), "Hello, Ada!");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn with<T: Any + Send + Sync>(mut self, value: T) -> ToolCall {
         self.extensions_mut().values.insert(value);
         self
@@ -136,6 +153,24 @@ impl ToolCall {
     }
 
     /// Ends the call with an error when the token is cancelled. Replaces an earlier token.
+    ///
+    /// ```
+    /// use tool_core::call::CancellationToken;
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
+    ///
+    /// /// Never finishes.
+    /// #[tool]
+    /// async fn wait() {
+    ///     std::future::pending::<()>().await;
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![wait]).build()?;
+    /// let token = CancellationToken::new();
+    /// token.cancel();
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "wait", "").cancel_with(&token));
+    /// assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Cancelled);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn cancel_with(mut self, token: &CancellationToken) -> ToolCall {
         self.extensions_mut().cancellation = Some(token.clone());
         self

@@ -108,6 +108,20 @@ impl Registry {
     /// (`use weather_tools as _;`), and check the result with [`Registry::expect`] or with
     /// [`assert_linked`](crate::testing::assert_linked) in a test.
     ///
+    /// ```
+    /// use tool_core::{Registry, tool};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::linked()?;
+    /// assert!(registry.get("roll_die").is_some());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error if two tools have the same name, if a tool needs a context value or a
@@ -159,11 +173,42 @@ impl Registry {
     }
 
     /// Returns the tools, sorted by name.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// for tool in registry.specs() {
+    ///     println!("{}: {}", tool.name, tool.description);
+    /// }
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn specs(&self) -> Vec<ToolEntry> {
         self.0.current.load().tools().to_vec()
     }
 
     /// Returns the tool with this name.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// assert_eq!(registry.get("add").unwrap().description, "Adds two numbers.");
+    /// assert!(registry.get("subtract").is_none());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn get(&self, name: &str) -> Option<ToolEntry> {
         self.0.current.load().get(name).cloned()
     }
@@ -213,6 +258,23 @@ impl Registry {
 
     /// Adds tools: one, or as listed by [`tools!`](crate::tools).
     ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// registry.add(tools![roll_die])?;
+    /// assert_eq!(registry.len(), 1);
+    /// // A second tool of that name is an error, which changes nothing.
+    /// assert!(registry.add(tools![roll_die]).is_err());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error if a name is taken, if a tool needs something that the registry does not have, or if
@@ -224,6 +286,22 @@ impl Registry {
     }
 
     /// Adds a tool, atomically replacing the one with the same name, which is returned.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// let [tool] = tools![roll_die];
+    /// assert!(registry.replace(tool.clone())?.is_none());
+    /// assert!(registry.replace(tool)?.is_some());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -240,6 +318,21 @@ impl Registry {
     }
 
     /// Removes a tool and returns it, if the registry has it.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// assert_eq!(registry.remove("roll_die")?.unwrap().name, "roll_die");
+    /// assert!(registry.remove("roll_die")?.is_none());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -705,6 +798,23 @@ impl Registry {
     /// Works with any async runtime, and without one for sync tools. A blocking tool or a tool with
     /// a timeout needs a [`Runtime`]. Dropping the future cancels the call. A tool
     /// may make [nested calls](crate::CallContext#nested-calls).
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let result = registry.call(ToolCall::new("call_1", "add", r#"{"a":2,"b":3}"#)).await;
+    /// assert_eq!(result.content(), "5");
+    /// # });
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
         let found = self.find(&call.name);
         let inner = Arc::clone(&self.0);
@@ -882,6 +992,28 @@ impl Registry {
     ///
     /// All calls share one task, so sync tools run one after another; mark slow ones
     /// `#[tool(blocking)]`. To use several threads, spawn [`Registry::call`].
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// let calls = [
+    ///     ToolCall::new("call_1", "add", r#"{"a":2,"b":3}"#),
+    ///     ToolCall::new("call_2", "add", r#"{"a":2}"#),
+    /// ];
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let results = registry.call_all(calls).await;
+    /// assert_eq!(results[0].content(), "5");
+    /// assert!(results[1].is_error());
+    /// # });
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn call_all<C>(&self, calls: C) -> impl Future<Output = Vec<ToolResult>> + Send + use<C>
     where
         C: IntoIterator<Item = ToolCall>,
@@ -935,6 +1067,21 @@ impl Registry {
     ///
     /// On WebAssembly without threads, nothing could end the wait: a tool that waits gets an error
     /// result.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "add", r#"{"a":2,"b":3}"#));
+    /// assert_eq!(result.content(), "5");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
         call.block_on(|call| self.call(call))
     }

@@ -490,6 +490,21 @@ impl ToolSpec {
     }
 
     /// Returns the schema of the arguments as JSON text.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Rolls dice.
+    /// #[tool]
+    /// fn roll_dice(#[param(range = 1..=9)] number: u8) -> u8 {
+    ///     number * 4
+    /// }
+    ///
+    /// assert_eq!(
+    ///     roll_dice::SPEC.parameters_json(),
+    ///     r#"{"type":"object","properties":{"number":{"type":"integer","minimum":1,"maximum":9}},"required":["number"],"additionalProperties":false}"#
+    /// );
+    /// ```
     pub fn parameters_json(&self) -> &str {
         match &self.parts {
             Parts::Static { json, .. } => json().parameters,
@@ -571,6 +586,23 @@ impl ToolSpec {
 
     /// Returns the text that a model reads: the description, when to use the tool, and what it
     /// returns.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Rolls a die.
+    /// ///
+    /// /// # When to use
+    /// /// The user wants a random number.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let tool = roll_die::SPEC;
+    /// assert!(tool.prompt().starts_with("Rolls a die."));
+    /// assert!(tool.prompt().contains("The user wants a random number."));
+    /// ```
     pub fn prompt(&self) -> Cow<'_, str> {
         match self.details() {
             Some(details) => details.prompt(&self.description),

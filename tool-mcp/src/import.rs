@@ -209,6 +209,22 @@ impl Import {
     /// this process that name no secrets: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the
     /// folders of the user and of the system. It gets these also if the command clears its environment, but none
     /// that the command removes. [`inherit_env`](ImportBuilder::inherit_env) passes on all.
+    ///
+    /// ```no_run
+    /// use tokio::process::Command;
+    /// use tool_core::Registry;
+    /// use tool_mcp::Import;
+    ///
+    /// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// let registry = Registry::new();
+    /// let mut command = Command::new("notes-server");
+    /// // It gets none of the secrets of this process, unless you pass them on.
+    /// command.arg("--read-only").env("NOTES_TOKEN", std::env::var("NOTES_TOKEN")?);
+    /// let import = Import::command(command).connect(&registry).await?;
+    /// # let _ = import;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn command(command: impl Into<Command>) -> ImportBuilder {
         Import::command_inheriting(command.into(), environment::INHERITED)
     }
@@ -281,6 +297,17 @@ impl Import {
     }
 
     /// Returns what became of the tools when they were last listed.
+    ///
+    /// ```no_run
+    /// use tool_mcp::Import;
+    ///
+    /// fn print(import: &Import) {
+    ///     let report = import.report();
+    ///     println!("{} tools are taken, {} are held", report.taken.len(), report.held.len());
+    ///     // All of it, for a person.
+    ///     println!("{report}");
+    /// }
+    /// ```
     pub fn report(&self) -> Arc<Report> {
         lock(&self.shared.report).clone()
     }
@@ -433,6 +460,14 @@ impl ImportBuilder {
     /// server needs its own file.
     ///
     /// A file that can't be read is an error, and accepts nothing.
+    ///
+    /// ```no_run
+    /// use tokio::process::Command;
+    /// use tool_mcp::Import;
+    ///
+    /// let builder = Import::command(Command::new("notes-server")).pin("notes.pins.json");
+    /// # let _ = builder;
+    /// ```
     pub fn pin(mut self, file: impl Into<PathBuf>) -> Self {
         self.settings.pins = Some(file.into());
         self
@@ -597,6 +632,21 @@ impl ImportBuilder {
 
     /// Connects, and adds the tools to a registry. Must be called in a runtime of tokio, which the
     /// connection and the calls run on.
+    ///
+    /// ```no_run
+    /// use tokio::process::Command;
+    /// use tool_core::Registry;
+    /// use tool_mcp::Import;
+    ///
+    /// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// let registry = Registry::new();
+    /// let import = Import::command(Command::new("notes-server")).connect(&registry).await?;
+    /// println!("{} tools", registry.len());
+    /// // They stay until the import is dropped.
+    /// drop(import);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -322,6 +322,18 @@ impl<H: ServerHandler> Server<H> {
     ///
     /// The name of the person who decided is recorded with the call: see
     /// [`CallContext::decisions`](tool_core::CallContext::decisions).
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_mcp::Server;
+    /// use tool_mcp::server::approvals::{Approvals, MemoryInbox};
+    ///
+    /// let registry = Registry::new();
+    /// let approvals = Approvals::new(&registry, MemoryInbox::default())
+    ///     .may_decide(async |request| request.user.starts_with("lead-"));
+    /// let server = Server::new(registry).on_hold(approvals);
+    /// # let _ = server;
+    /// ```
     pub fn on_hold(mut self, approvals: Approvals) -> Server<H> {
         self.options.approvals = Some(approvals);
         self
@@ -394,6 +406,15 @@ impl<H: ServerHandler> Server<H> {
 
     /// Serves one client over standard input and output, until it closes standard input. Nothing else may
     /// write to standard output: log to standard error.
+    ///
+    /// ```no_run
+    /// use tool_core::Registry;
+    ///
+    /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+    /// tool_mcp::Server::new(Registry::linked()?).name("notes", "1.0.0").stdio().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///

@@ -92,6 +92,18 @@ impl Sandbox {
     /// Runs code and waits for its end. What the code does is in the [`Outcome`]. Blocks the thread, which
     /// also serves the calls of the code: call it from a thread that may block.
     ///
+    /// ```no_run
+    /// use tool_python::{EndedBy, Inputs, Limits, NoTools, Policy, Sandbox};
+    ///
+    /// let sandbox = Sandbox::new(Policy::new())?;
+    /// let code = "print('counting'); 1 / 0";
+    /// let outcome = sandbox.run(code, &Inputs::new(), &NoTools, &Limits::default())?;
+    /// // What the code does is no error of the sandbox.
+    /// assert_eq!(outcome.stdout, "counting\n");
+    /// assert!(matches!(outcome.ended_by, EndedBy::Raised(exception) if exception.kind == "ZeroDivisionError"));
+    /// # Ok::<(), tool_python::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the limits are invalid, or no interpreter can be started and locked.

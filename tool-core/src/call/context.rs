@@ -237,6 +237,25 @@ impl CallContext {
     }
 
     /// Returns the context value of this type: the call's if there is one, else the registry's.
+    ///
+    /// ```
+    /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
+    ///
+    /// struct User(&'static str);
+    ///
+    /// /// Greets the user, if there is one.
+    /// #[tool]
+    /// fn greet(call: &CallContext) -> String {
+    ///     let name = call.get::<User>().map_or("stranger", |user| user.0);
+    ///     format!("Hello, {name}!")
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![greet]).build()?;
+    /// let call = ToolCall::new("call_1", "greet", "");
+    /// assert_eq!(registry.call_blocking(call.clone()).content(), "Hello, stranger!");
+    /// assert_eq!(registry.call_blocking(call.with(User("Ada"))).content(), "Hello, Ada!");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         get_value(self.extensions.as_deref(), self.host.values())
     }
@@ -259,6 +278,20 @@ impl CallContext {
 
     /// Returns `true` if the call was cancelled, timed out, or its future was dropped. A blocking
     /// tool should check this regularly, because nothing else can stop it.
+    ///
+    /// ```
+    /// use tool_core::{CallContext, tool};
+    ///
+    /// /// Counts the prime numbers up to a limit.
+    /// #[tool(blocking)]
+    /// fn count_primes(limit: u64, call: &CallContext) -> u64 {
+    ///     let is_prime = |number: u64| (2..number).all(|divisor| number % divisor != 0);
+    ///     (2..=limit)
+    ///         .take_while(|_| !call.is_cancelled())
+    ///         .filter(|number| is_prime(*number))
+    ///         .count() as u64
+    /// }
+    /// ```
     pub fn is_cancelled(&self) -> bool {
         self.cancellation().is_cancelled()
     }
@@ -283,6 +316,29 @@ impl CallContext {
     /// [concurrency](crate::RegistryBuilder), nested calls run under the permit of this call, one
     /// at a time. A clone of the context that outlives the call has no permit: its calls wait for
     /// their own.
+    ///
+    /// ```
+    /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// /// Doubles a number.
+    /// #[tool]
+    /// async fn double(number: i64, call: &CallContext) -> Result<i64, String> {
+    ///     let arguments = format!(r#"{{"a":{number},"b":{number}}}"#);
+    ///     let result = call.call(ToolCall::new("inner", "add", arguments)).await;
+    ///     result.value().map_err(|error| error.to_string())
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add, double]).build()?;
+    /// let call = ToolCall::new("call_1", "double", r#"{"number":21}"#);
+    /// assert_eq!(registry.call_blocking(call).content(), "42");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn call(&self, call: ToolCall) -> impl Future<Output = ToolResult> + Send + use<> {
         Arc::clone(&self.host).call(self.nested(call))
     }
@@ -332,6 +388,20 @@ impl CallContext {
     /// [`ToolCall::on_progress`](crate::ToolCall::on_progress). Does nothing if there is none, or if
     /// the call [is cancelled](CallContext::is_cancelled): it has its result by then, and protocols
     /// such as MCP allow no progress after it.
+    ///
+    /// ```
+    /// use tool_core::call::Progress;
+    /// use tool_core::{CallContext, tool};
+    ///
+    /// /// Copies files.
+    /// #[tool]
+    /// fn copy(files: Vec<String>, call: &CallContext) -> usize {
+    ///     for (done, _file) in files.iter().enumerate() {
+    ///         call.report(&Progress::of(done as f64, files.len() as f64));
+    ///     }
+    ///     files.len()
+    /// }
+    /// ```
     pub fn report(&self, progress: &Progress) {
         let extensions = self.extensions.as_ref();
         let sink = extensions.and_then(|extensions| extensions.progress.as_ref());
@@ -346,6 +416,21 @@ impl CallContext {
     /// With some protocols the future never resolves: the call ends with the question, and is made again
     /// with the answer. What a tool does before a question must be harmless to
     /// [repeat](crate::call::elicit#a-tool-may-run-again), or be [kept](CallContext::keep).
+    ///
+    /// ```
+    /// use tool_core::call::elicit::{Elicit, ElicitError, Elicited};
+    /// use tool_core::{CallContext, tool};
+    ///
+    /// /// Empties the bin.
+    /// #[tool(destructive)]
+    /// async fn empty_bin(call: &CallContext) -> Result<String, ElicitError> {
+    ///     let question = Elicit::confirm("Delete everything in the bin?");
+    ///     Ok(match call.elicit("sure", question).await? {
+    ///         Elicited::Accepted(()) => "the bin is empty".into(),
+    ///         _ => "the user wants to keep what is in the bin".into(),
+    ///     })
+    /// }
+    /// ```
     ///
     /// # Errors
     ///

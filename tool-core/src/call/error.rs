@@ -184,18 +184,68 @@ impl ToolError {
     /// Returns `true` if retrying the same call may succeed: the tool's error is
     /// [`Transient`](crate::call::Transient), or a tool that is `read_only` or `idempotent` timed out. The
     /// message says so too.
+    ///
+    /// ```
+    /// use tool_core::call::Transient;
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// The current temperature.
+    /// #[tool(read_only)]
+    /// fn get_temperature(city: &str) -> Result<f64, Transient> {
+    ///     Err(Transient::new(format!("no station in {city} answers")))
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![get_temperature]).build()?;
+    /// let call = ToolCall::new("call_1", "get_temperature", r#"{"city":"Lisbon"}"#);
+    /// assert!(registry.call_blocking(call).error().unwrap().is_retryable());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn is_retryable(&self) -> bool {
         self.is_retryable
     }
 
     /// Returns what only the operator may see: the panic payload, or what is missing in the
     /// application. May be empty.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// The first of some numbers.
+    /// #[tool]
+    /// fn first(numbers: Vec<i64>) -> i64 {
+    ///     numbers[0]
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![first]).build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "first", r#"{"numbers":[]}"#));
+    /// let error = result.error().unwrap();
+    /// assert!(error.detail().contains("index out of bounds"));
+    /// assert!(!error.message().contains("index out of bounds"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
     /// Returns the violations of the schema, at most 20: violations of the arguments, which the message
     /// lists, or of the result, which only the operator sees.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "add", r#"{"a":"2","c":3}"#));
+    /// let violations = result.error().unwrap().violations().iter();
+    /// let paths: Vec<_> = violations.map(|violation| violation.path()).collect();
+    /// assert_eq!(paths, ["a", "c", "b"]);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }

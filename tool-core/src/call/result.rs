@@ -132,6 +132,15 @@ impl ToolResult {
     /// Returns what the model gets, if that is more than a string or a value: the text of the value, if the
     /// tool returned one, and the parts. A dialect sends them in place of the
     /// [content](ToolResult::content). Empty for a plain result and for an error.
+    ///
+    /// ```
+    /// use tool_core::content::Image;
+    /// use tool_core::{ToolCall, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "draw", "");
+    /// assert_eq!(ToolResult::new(&call, Image::png([0; 8])).parts().len(), 1);
+    /// assert!(ToolResult::new(&call, "only text").parts().is_empty());
+    /// ```
     pub fn parts(&self) -> &[Content] {
         match &self.extra {
             Some(extra) if self.error.is_none() => &extra.parts,
@@ -150,6 +159,15 @@ impl ToolResult {
     /// Returns the output as a JSON value, unless the tool returned a string, `()` or only
     /// [parts](ToolResult::parts). Also returns `None` if the output contains an integer of more than 64 bits, which a `Value` would round;
     /// [`structured_json`](ToolResult::structured_json) has it.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::{ToolCall, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "count", "");
+    /// assert_eq!(ToolResult::new(&call, vec![1, 2]).structured(), Some(json!([1, 2])));
+    /// assert_eq!(ToolResult::new(&call, "[1,2]").structured(), None);
+    /// ```
     pub fn structured(&self) -> Option<Value> {
         let json = self.structured_json()?;
         if rounded_integer(json).is_some() {
@@ -170,6 +188,17 @@ impl ToolResult {
     }
 
     /// Returns the error, if the call failed.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall};
+    ///
+    /// let result = Registry::new().call_blocking(ToolCall::new("call_1", "get_time", ""));
+    /// if let Some(error) = result.error() {
+    ///     // For the log. The model gets the message.
+    ///     eprintln!("{}: {} {}", error.id(), error.kind(), error.detail());
+    /// }
+    /// assert!(result.is_error());
+    /// ```
     pub fn error(&self) -> Option<&ToolError> {
         self.error.as_deref()
     }

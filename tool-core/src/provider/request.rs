@@ -78,6 +78,14 @@ impl RequestOptions {
     }
 
     /// Sets which tools the model may or must call.
+    ///
+    /// ```
+    /// use tool_core::dialect::{RequestOptions, ToolChoice};
+    ///
+    /// // The first request has to look something up.
+    /// let options = RequestOptions::new().choice(ToolChoice::tool("search_notes"));
+    /// # let _ = options;
+    /// ```
     pub fn choice(mut self, choice: ToolChoice) -> Self {
         self.choice = Some(choice);
         self
@@ -88,6 +96,26 @@ impl RequestOptions {
     /// Where the provider can restrict calls, the list of tools does not change, so that a cached
     /// prompt stays valid. Elsewhere the other tools are left out, and
     /// [`ToolRequest::notes`](crate::dialect::ToolRequest::notes) says so.
+    ///
+    /// ```
+    /// use tool_core::dialect::{OpenAiResponses, RequestOptions};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// let dialect = OpenAiResponses::default();
+    /// let options = RequestOptions::new().only(["add"]);
+    /// let request = registry.request(&dialect).options(options).build()?;
+    /// assert!(request.fields()["tool_choice"].get().contains("allowed_tools"));
+    /// // A name that no tool has is an error.
+    /// assert!(registry.request(&dialect).only(["subtract"]).build().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn only<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.only = Some(names.into_iter().map(Into::into).collect());
         self
@@ -121,6 +149,19 @@ impl RequestOptions {
     /// or has no structured output, the model is required to call a tool named `final_answer` with the
     /// answer as arguments, and
     /// [`ToolRequest::notes`](crate::dialect::ToolRequest::notes) says so.
+    ///
+    /// ```
+    /// use tool_core::ToolType;
+    /// use tool_core::dialect::RequestOptions;
+    ///
+    /// #[derive(ToolType)]
+    /// struct Forecast {
+    ///     high: f64,
+    /// }
+    ///
+    /// let options = RequestOptions::new().answer::<Forecast>();
+    /// assert!(options.has_answer());
+    /// ```
     pub fn answer<T: ToolType + ?Sized>(mut self) -> Self {
         self.answer = Some(AnswerFormat::of::<T>());
         self

@@ -104,6 +104,18 @@ pub trait StreamReader: Send {
     /// but its calls are those that were emitted: their arguments may be the text that the model wrote,
     /// where the response has a value, and text shows whether it is complete.
     ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, OpenAiChat};
+    ///
+    /// let mut reader = OpenAiChat::default().stream();
+    /// reader.event(&json!({"choices": [{"delta": {"content": "Hi!"}, "finish_reason": "stop"}]}))?;
+    /// let (turn, response) = reader.finish()?;
+    /// assert_eq!(turn.text, "Hi!");
+    /// assert_eq!(response["choices"][0]["message"]["content"], "Hi!");
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error if the stream failed or ended before the response did.

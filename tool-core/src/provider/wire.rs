@@ -168,6 +168,15 @@ pub trait Dialect: Send + Sync {
     ///
     /// A part that the provider has no form for, or is known to reject, is replaced by a note in the result;
     /// see [`omitted`](Dialect::omitted). A text file is sent as text then, as is a link.
+    ///
+    /// ```
+    /// use tool_core::dialect::{Dialect, OpenAiChat};
+    /// use tool_core::{ToolCall, ToolResult};
+    ///
+    /// let result = ToolResult::new(&ToolCall::new("call_1", "add", "{}"), 5);
+    /// let messages = OpenAiChat::default().results(&[result]);
+    /// assert_eq!((&messages[0]["tool_call_id"], &messages[0]["content"]), (&"call_1".into(), &"5".into()));
+    /// ```
     fn results(&self, results: &[ToolResult]) -> Vec<Value>;
 
     /// Returns the parts that [`results`](Dialect::results) replaces by notes: the provider has no form for
@@ -206,6 +215,25 @@ pub trait Dialect: Send + Sync {
 
     /// Returns everything that the next request adds to the conversation: the messages of the turn, then
     /// the results of its calls.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::{Dialect, OpenAiChat};
+    ///
+    /// let dialect = OpenAiChat::default();
+    /// let mut messages = vec![dialect.user_message("What time is it?")];
+    /// let response = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+    ///     {"id": "call_1", "type": "function", "function": {"name": "get_time", "arguments": "{}"}},
+    /// ]}}]});
+    /// let turn = dialect.read(&response)?;
+    /// let calls = turn.calls.iter().cloned();
+    /// let results: Vec<_> = calls.map(|call| Registry::new().call_blocking(call)).collect();
+    /// messages.extend(dialect.follow_up(&turn, &results));
+    /// let roles: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
+    /// assert_eq!(roles, ["user", "assistant", "tool"]);
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
     fn follow_up(&self, turn: &Turn, results: &[ToolResult]) -> Vec<Value> {
         let mut messages = turn.messages.clone();
         messages.extend(self.results(results));

@@ -64,6 +64,18 @@ impl RegistryBuilder {
     }
 
     /// Adds a tool that a provider runs itself; see [`HostedTool`].
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::{HostedTool, OpenAiResponses};
+    ///
+    /// let search = HostedTool::new(json!({"type": "web_search"}));
+    /// let registry = Registry::builder().hosted(search).build()?;
+    /// let tools = registry.render(&OpenAiResponses::default());
+    /// assert_eq!(tools.as_str(), r#"[{"type":"web_search"}]"#);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn hosted(mut self, tool: HostedTool) -> Self {
         if !self.hosted.contains(&tool) {
             self.hosted.push(tool);
@@ -72,6 +84,20 @@ impl RegistryBuilder {
     }
 
     /// Adds tools as a group; see [`Registry::group`].
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().group("games", tools![roll_die]).build()?;
+    /// assert_eq!(registry.get("roll_die").unwrap().group(), Some("games"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn group<Kind>(self, name: &str, tools: impl IntoTools<Kind>) -> Self {
         self.tools(tools.into_tools().map(|tool| tool.in_group(name)))
     }
@@ -268,6 +294,23 @@ impl RegistryBuilder {
 impl RegistryBuilder {
     /// Sets a context value, which tools borrow by its type with `#[param(context)]`. Replaces an
     /// earlier value of the same type.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// struct Prices(u32);
+    ///
+    /// /// The price of some articles.
+    /// #[tool]
+    /// fn get_price(articles: u32, #[param(context)] prices: &Prices) -> u32 {
+    ///     articles * prices.0
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![get_price]).context(Prices(5)).build()?;
+    /// let call = ToolCall::new("call_1", "get_price", r#"{"articles":3}"#);
+    /// assert_eq!(registry.call_blocking(call).content(), "15");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn context<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.policy.context.insert(value);
         self
@@ -345,6 +388,14 @@ impl RegistryBuilder {
     /// Timeouts apply to async and `blocking` tools. A plain sync tool cannot be stopped. The thread
     /// of a `blocking` tool keeps running after the timeout; see
     /// [`CallContext::is_cancelled`](crate::CallContext::is_cancelled).
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use tool_core::Registry;
+    ///
+    /// let registry = Registry::builder().linked().timeout(Duration::from_secs(30)).build()?;
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.policy.timeout = Some(timeout);
         self
@@ -362,6 +413,13 @@ impl RegistryBuilder {
     /// - A blocking tool holds its permit until its thread ends, which may be long after its timeout.
     ///   It should check [`CallContext::is_cancelled`](crate::CallContext::is_cancelled) and never
     ///   wait without a time limit.
+    ///
+    /// ```no_run
+    /// use tool_core::Registry;
+    ///
+    /// let registry = Registry::builder().linked().concurrency(8).build()?;
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     #[cfg(feature = "tokio")]
     pub fn concurrency(mut self, limit: usize) -> Self {
         let limit = limit.clamp(1, tokio::sync::Semaphore::MAX_PERMITS);

@@ -135,6 +135,25 @@ pub enum Gate {
 
 impl Gate {
     /// Rejects the call. The model sees the reason.
+    ///
+    /// ```
+    /// use tool_core::hooks::Gate;
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![roll_die])
+    ///     .before(async |_| Gate::deny("no games at work"))
+    ///     .build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "roll_die", ""));
+    /// assert!(result.content().ends_with("no games at work"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn deny(reason: impl Into<String>) -> Gate {
         Gate::Deny(reason.into())
     }
@@ -146,6 +165,25 @@ impl Gate {
     /// with the other calls, and then waits. A call without a run ends with an error of the kind
     /// [`Held`](crate::ToolErrorKind::Held); call it again with the
     /// [decision](crate::ToolCall::decided).
+    ///
+    /// ```
+    /// use tool_core::hooks::Gate;
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
+    ///
+    /// /// Pays an invoice.
+    /// #[tool]
+    /// fn pay(invoice: u32) -> u32 {
+    ///     invoice
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![pay])
+    ///     .before(async |_| Gate::hold("it costs money"))
+    ///     .build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "pay", r#"{"invoice":7}"#));
+    /// assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Held);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn hold(reason: impl Into<String>) -> Gate {
         Gate::Hold(reason.into())
     }
@@ -177,6 +215,25 @@ impl Gate {
     }
 
     /// Runs the call with these arguments, which are validated too.
+    ///
+    /// ```
+    /// use tool_core::hooks::Gate;
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Echoes a word.
+    /// #[tool]
+    /// fn echo(word: &str) -> String {
+    ///     word.into()
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![echo])
+    ///     .before(async |_| Gate::change(r#"{"word":"changed"}"#))
+    ///     .build()?;
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "echo", r#"{"word":"as sent"}"#));
+    /// assert_eq!(result.content(), "changed");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn change(arguments: impl Into<Arguments>) -> Gate {
         Gate::Change(arguments.into())
     }

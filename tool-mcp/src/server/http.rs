@@ -140,6 +140,19 @@ impl<H: ServerHandler> Server<H> {
 
     /// Serves clients over HTTP/1.1, until the future is dropped.
     ///
+    /// ```no_run
+    /// use tokio::net::TcpListener;
+    /// use tool_core::Registry;
+    /// use tool_mcp::server::http::HttpConfig;
+    ///
+    /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+    /// let listener = TcpListener::bind("127.0.0.1:8000").await?;
+    /// let server = tool_mcp::Server::new(Registry::linked()?);
+    /// server.serve(listener, HttpConfig::default()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error if the listener fails.
