@@ -1,9 +1,10 @@
-//! What `POLICIES.md` says, compared with the manifests and the code.
+//! What `POLICIES.md` and the tables of `ARCHITECTURE.md` say, compared with the manifests and the code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const POLICIES: &str = include_str!("../../POLICIES.md");
+const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
 const MANIFEST: &str = include_str!("../../Cargo.toml");
 const PUBLISHED: [&str; 5] = [
     "tool-core",
@@ -34,14 +35,47 @@ fn value<'t>(text: &'t str, key: &str) -> &'t str {
 
 /// Adds the Rust files below a folder.
 fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
+    let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    let mut all = Vec::new();
+    all_files(folder, &mut all);
+    files.extend(all.into_iter().filter(is_rust));
+}
+
+/// Adds the files below a folder.
+fn all_files(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
-            rust_files(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        if !path.is_dir() {
             files.push(path);
+        } else if !path.ends_with("target") && !path.ends_with("node_modules") {
+            all_files(&path, files);
         }
     }
+}
+
+/// Returns what is in backticks.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Returns the cells of the rows of tables, without their heads.
+fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    let rows = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    rows.map(|row| row.split('|').map(str::trim).collect())
+}
+
+/// Returns the part of `ARCHITECTURE.md` between a heading and the next one of its level.
+fn section(heading: &str) -> &'static str {
+    let (_, rest) = ARCHITECTURE.split_once(&format!("\n{heading}\n")).unwrap();
+    let next = format!("\n{} ", heading.split(' ').next().unwrap());
+    rest.split(&*next)
+        .next()
+        .unwrap()
+        .split("\n## ")
+        .next()
+        .unwrap()
 }
 
 #[test]
@@ -115,4 +149,72 @@ fn every_step_that_is_named_exists() {
         let name = part.split('`').next().unwrap();
         assert!(steps.contains(&format!("\nstep_{name}() ")), "{name}");
     }
+}
+
+#[test]
+fn the_table_of_crates_names_folders_and_packages() {
+    let table = section("## Crates").split("\n### ").next().unwrap();
+    let mut published = Vec::new();
+    for row in rows(table).skip(1) {
+        for folder in code(row[0]) {
+            assert!(root().join(folder).exists(), "no {folder}");
+            if let Some(package) = code(row[1]).next() {
+                let manifest = read(&format!("{folder}/Cargo.toml"));
+                assert_eq!(value(&manifest, "name"), package);
+                published.push(folder);
+            }
+        }
+    }
+    published.sort_unstable();
+    let mut expected = PUBLISHED;
+    expected.sort_unstable();
+    assert_eq!(published, expected);
+}
+
+#[test]
+fn the_tables_of_modules_name_each_module_and_no_other() {
+    for package in PUBLISHED {
+        let text = section(&format!("### `{package}`"));
+        let source = root().join(package).join("src");
+        for row in rows(text).skip(1) {
+            for module in code(row[0]) {
+                let path = match module {
+                    "__private" => "private.rs".to_owned(),
+                    _ => module.replace("::", "/").replace("/*.py", ""),
+                };
+                let exists =
+                    source.join(&path).exists() || source.join(format!("{path}.rs")).exists();
+                assert!(exists, "{package} has no {module}");
+            }
+        }
+        for entry in fs::read_dir(&source).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "lib") {
+                let is_named = code(text).any(|word| word.trim_start_matches('_') == module);
+                assert!(is_named, "no table has `{module}` of {package}");
+            }
+        }
+    }
+}
+
+/// A path of the last table may start at any folder, such as that of the provider before it.
+#[test]
+fn the_table_of_what_to_change_names_files() {
+    let mut files = Vec::new();
+    all_files(&root(), &mut files);
+    let mut seen = 0;
+    for row in rows(section("## Where to add")).skip(1) {
+        for path in code(row[1]).filter(|word| !word.contains(['<', ' '])) {
+            let ends = [".rs", ".md", ".toml", ".py"]
+                .iter()
+                .any(|end| path.ends_with(end));
+            if ends {
+                seen += 1;
+                assert!(files.iter().any(|file| file.ends_with(path)), "no {path}");
+            } else if path.contains('/') {
+                assert!(root().join(path).exists(), "no {path}");
+            }
+        }
+    }
+    assert!(seen > 50, "only {seen} files");
 }
