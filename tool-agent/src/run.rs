@@ -12,6 +12,21 @@
 //! | [`Wait`](Step::Wait) | asks a person, or stops | [`decide`](Run::decide) |
 //! | [`Done`](Step::Done) | shows the answer | [`push`](Run::push), if the conversation goes on; [`answer`](Run::answer) what is [unanswered](RunOutcome::Unanswered) |
 //!
+//! ```text
+//!   push ─► Request ─────────── respond ──────────► has calls? ──no──► Done: Answered
+//!              ▲                                        │ yes           │ push
+//!              │                                        ▼               ▼
+//!              │                           ┌───────►  Call           Request
+//!              │                           │            │ start
+//!              │                           │            ▼
+//!              │                      decide│         Running ── finish: held ──► Wait
+//!              │                           │            │ finish                  │
+//!              │                           └────────────┼─────────────────────────┘
+//!              └──────── all have results ──────────────┘
+//! ```
+//!
+//! A limit, a cancellation or a tool with `ends_run` leads to `Done` instead of the next `Request`.
+//!
 //! [`Agent`](crate::Agent) does all of this. Write the loop yourself to have control over every
 //! step:
 //!
