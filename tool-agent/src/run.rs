@@ -19,7 +19,7 @@
 //!              │                           ┌───────►  Call           Request
 //!              │                           │            │ start
 //!              │                           │            ▼
-//!              │                      decide│         Running ── finish: held ──► Wait
+//!              │                     decide│          Running ── finish: held ──► Wait
 //!              │                           │            │ finish                  │
 //!              │                           └────────────┼─────────────────────────┘
 //!              └──────── all have results ──────────────┘
