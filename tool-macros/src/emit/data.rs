@@ -647,9 +647,10 @@ fn schema_of(data: &Data, field: &Field) -> TokenStream {
 fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
     Member {
         key: &field.key,
-        name: match field.constraints.is_empty() {
-            true => String::new(),
-            false => field.name(&data.ident),
+        name: if field.constraints.is_empty() {
+            String::new()
+        } else {
+            field.name(&data.ident)
         },
         description: field.description.as_ref(),
         ty: field.ty.to_token_stream().into(),
