@@ -137,8 +137,7 @@ pub(crate) fn router(desk: Desk, registry: Registry) -> Router {
 /// Serves the tools over MCP, to each user those that the user may call.
 fn mcp(desk: Arc<Desk>, registry: Registry) -> Router {
     let (known, named, seen) = (desk.users.clone(), desk.users.clone(), desk.users.clone());
-    let mut config = HttpConfig::default();
-    config.auth = Some(Auth::bearer(move |token| {
+    let config = HttpConfig::default().auth(Auth::bearer(move |token| {
         let user = known.with_token(&token).map(|user| UserId::new(&user.name));
         async move { user.ok_or(AuthError::InvalidToken) }
     }));

@@ -132,6 +132,21 @@ fn clones_see_added_and_removed_tools() {
 }
 
 #[test]
+fn one_tool_or_many_can_be_added() {
+    let builder = Registry::builder().tools(tools![roll_die]).tools([]);
+    let registry = builder.tool(ToolEntry::of::<meet>()).build().unwrap();
+    let late = |name| DynamicTool::builder(name).build(async |_, _| Ok::<_, String>("here"));
+    registry.add(late("late").unwrap()).unwrap();
+    registry.add([late("later").unwrap().into()]).unwrap();
+    registry.add(ToolEntry::of::<hidden>()).unwrap();
+    registry.add(Vec::new()).unwrap();
+    assert_eq!(
+        names(&registry),
+        ["hidden", "late", "later", "meet", "roll_die"]
+    );
+}
+
+#[test]
 fn a_selection_follows_its_registry() {
     let registry = Registry::builder().tools(tools![meet]).build().unwrap();
     let dice = registry

@@ -262,7 +262,6 @@ impl<H: ServerHandler> Server<H> {
     ///     let is_read_only = tool.annotations.read_only == Some(true);
     ///     [if is_read_only { "notes:read" } else { "notes:write" }]
     /// });
-    /// let mut config = HttpConfig::default();
     /// let auth = Auth::bearer(|token| async move {
     ///     // Verify the token, and read its claims.
     ///     match &*token {
@@ -270,7 +269,8 @@ impl<H: ServerHandler> Server<H> {
     ///         _ => Err(AuthError::InvalidToken),
     ///     }
     /// });
-    /// config.auth = Some(auth.resource("https://tools.example.com/mcp", ["https://login.example.com"]));
+    /// let auth = auth.resource("https://tools.example.com/mcp", ["https://login.example.com"]);
+    /// let config = HttpConfig::default().auth(auth);
     /// # let _ = (server, config);
     /// ```
     pub fn scopes<S>(

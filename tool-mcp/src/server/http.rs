@@ -44,15 +44,20 @@ pub(super) use self::sessions::with_head;
 ///
 /// A server that others reach names its `hosts` and has an [`Auth`]. A proxy before it does TLS.
 ///
+/// Each setting has a method of its name. A new version may have more, so that code outside of this crate can't write
+/// `HttpConfig { …, ..Default::default() }` (E0639).
+///
 /// ```no_run
+/// use std::time::Duration;
 /// use tokio::net::TcpListener;
 /// use tool_core::Registry;
 /// use tool_mcp::server::http::HttpConfig;
 ///
 /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
-/// let mut config = HttpConfig::default();
-/// config.hosts = vec!["tools.example.com".into()];
-/// config.max_body_bytes = 64 * 1024;
+/// let config = HttpConfig::default()
+///     .hosts(["tools.example.com"])
+///     .sessions(false)
+///     .body_timeout(Duration::from_secs(5));
 /// let listener = TcpListener::bind("127.0.0.1:8000").await?;
 /// tool_mcp::Server::new(Registry::new()).serve(listener, config).await?;
 /// # Ok(())
@@ -116,6 +121,56 @@ impl Default for HttpConfig {
             shutdown_timeout: Duration::from_secs(10),
             auth: None,
         }
+    }
+}
+
+macro_rules! settings {
+    ($($name:ident: $type:ty,)*) => {$(
+        #[doc = concat!("Sets the field `", stringify!($name), "`.")]
+        pub fn $name(mut self, $name: $type) -> HttpConfig {
+            self.$name = $name;
+            self
+        }
+    )*};
+}
+
+/// Settings.
+impl HttpConfig {
+    /// Sets the field `path`.
+    pub fn path(mut self, path: impl Into<String>) -> HttpConfig {
+        self.path = path.into();
+        self
+    }
+
+    /// Sets the field `hosts`.
+    pub fn hosts(mut self, hosts: impl IntoIterator<Item: Into<String>>) -> HttpConfig {
+        self.hosts = hosts.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the field `origins`.
+    pub fn origins(mut self, origins: impl IntoIterator<Item: Into<String>>) -> HttpConfig {
+        self.origins = origins.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the field `auth`.
+    pub fn auth(mut self, auth: Auth) -> HttpConfig {
+        self.auth = Some(auth);
+        self
+    }
+
+    settings! {
+        sessions: bool,
+        max_sessions: usize,
+        max_sessions_per_user: usize,
+        session_idle: Duration,
+        max_body_bytes: usize,
+        body_timeout: Duration,
+        max_connections: usize,
+        head_timeout: Duration,
+        write_timeout: Duration,
+        shutdown_timeout: Duration,
     }
 }
 

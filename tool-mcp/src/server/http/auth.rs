@@ -27,12 +27,13 @@ type Check = dyn Fn(String) -> BoxFuture<Result<Token, AuthError>> + Send + Sync
 /// use tool_mcp::server::UserId;
 /// use tool_mcp::server::http::{Auth, AuthError, HttpConfig};
 ///
-/// let mut config = HttpConfig::default();
 /// let auth = Auth::bearer(|token| async move {
 ///     // Verify the signature, the expiry and the audience, or ask the authorization server.
 ///     if token == "secret" { Ok(UserId::new("ada")) } else { Err(AuthError::InvalidToken) }
 /// });
-/// config.auth = Some(auth.resource("https://tools.example.com/mcp", ["https://login.example.com"]));
+/// let auth = auth.resource("https://tools.example.com/mcp", ["https://login.example.com"]);
+/// let config = HttpConfig::default().auth(auth);
+/// # let _ = config;
 /// ```
 #[derive(Clone)]
 pub struct Auth {
