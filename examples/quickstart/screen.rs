@@ -84,9 +84,10 @@ pub(crate) fn calls(
         for (line, at) in content.lines().zip(0..) {
             let indent = " ".repeat(if at == 0 { 2 } else { INDENT });
             // Errors are shown in full.
-            let line = match result.is_error() {
-                true => line.to_owned(),
-                false => fit(line, INDENT),
+            let line = if result.is_error() {
+                line.to_owned()
+            } else {
+                fit(line, INDENT)
             };
             writeln!(out, "{indent}{line}")?;
         }

@@ -377,7 +377,7 @@ mod tests {
         let question = |out: &mut Terminal<Vec<u8>>| {
             write!(out, "Sure? ")
                 .and_then(|()| out.flush())
-                .expect("memory")
+                .expect("memory");
         };
         assert_eq!(shown(20, false, question), "Sure? ");
         assert_eq!(

@@ -784,12 +784,12 @@ async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, Model
 
 /// Reads the JSON of one event.
 fn event(data: &str, secrets: &Secrets, limit: &mut ValueLimit) -> Result<Value, ModelError> {
-    let event = parse(data.as_bytes(), limit, |cut_off| match cut_off {
-        true => "the stream broke off inside an event".into(),
-        false => format!(
-            "an event of the stream is not JSON; it starts with {}",
-            start_of(data.as_bytes(), secrets)
-        ),
+    let event = parse(data.as_bytes(), limit, |cut_off| {
+        if cut_off {
+            return "the stream broke off inside an event".into();
+        }
+        let start = start_of(data.as_bytes(), secrets);
+        format!("an event of the stream is not JSON; it starts with {start}")
     })?;
     match reported(&event, secrets) {
         Some(error) => Err(error),

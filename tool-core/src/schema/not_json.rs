@@ -173,7 +173,7 @@ mod tests {
             format!("{{'{secret}': 1}}"),
             format!("{{\"a\": {secret}}}"),
             format!("{{}} {secret}"),
-            format!("{secret}"),
+            secret.to_owned(),
             format!("{{\"a\": \"{secret}"),
         ] {
             let error = serde_json::from_str::<IgnoredAny>(&text).expect_err(&text);
