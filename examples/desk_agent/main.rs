@@ -47,7 +47,6 @@ use crate::desk::Desk;
 use crate::helpers::Helpers;
 use crate::model::Api;
 use crate::operator::{Approval, Operator};
-use crate::screen::Screen;
 use crate::tools::SystemPrompt;
 
 const TASK: &str = include_str!("task.txt");
@@ -110,7 +109,6 @@ async fn run(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
         name: text("user").unwrap_or_default().to_owned(),
     };
 
-    let screen = Screen::new();
     let mut registry = Registry::builder()
         .linked()
         .toolset("", helpers(&folder).tools()?)
@@ -120,7 +118,7 @@ async fn run(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     let mut workshop = None;
     match python::sandbox(text("python"), Sandbox::probe()) {
         Ok(sandbox) => {
-            say_what_runs(&sandbox, &operator, &screen)?;
+            say_what_runs(&sandbox, &operator)?;
             let store = text("tools").map_or(temporary.path().join("tools"), PathBuf::from);
             let opened = operator.workshop(&sandbox, &store)?;
             registry = registry
@@ -130,7 +128,7 @@ async fn run(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
             workshop = Some(opened);
         }
         Err(error) => {
-            screen.lines(
+            screen::lines(
                 0,
                 &format!("No Python here, so no new tools and no analyses: {error}"),
             )?;
@@ -138,7 +136,7 @@ async fn run(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     }
     let registry = registry.build()?;
     if let Some(workshop) = &workshop {
-        operator::load(workshop, &registry, &screen)?;
+        operator::load(workshop, &registry)?;
     }
 
     let mut settings = RunSettings::default();
@@ -175,14 +173,14 @@ fn default_desk(parent: &Path) -> io::Result<PathBuf> {
 }
 
 /// Says what Python there is, and who approves.
-fn say_what_runs(sandbox: &Sandbox, operator: &Operator, screen: &Screen) -> io::Result<()> {
+fn say_what_runs(sandbox: &Sandbox, operator: &Operator) -> io::Result<()> {
     let numpy = match python::numpy(sandbox) {
         Some(version) => format!("with numpy {version}"),
         None => "without numpy".to_owned(),
     };
     let version = sandbox.version();
-    screen.lines(0, &format!("Python {version} in a sandbox, {numpy}."))?;
-    screen.lines(0, &operator.approval.to_string())
+    screen::lines(0, &format!("Python {version} in a sandbox, {numpy}."))?;
+    screen::lines(0, &operator.approval.to_string())
 }
 
 /// Returns the responses of the scripted provider.

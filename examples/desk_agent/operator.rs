@@ -14,7 +14,7 @@ use tool_core::Registry;
 use tool_core::hooks::Decision;
 use tool_python::{Sandbox, Workshop};
 
-use crate::screen::Screen;
+use crate::screen;
 
 /// Who approves.
 pub(crate) enum Approval {
@@ -75,16 +75,15 @@ impl Operator {
         agent: &Agent,
         run: &mut Run,
         held: &[Pending],
-        screen: &Screen,
     ) -> Result<(), Box<dyn Error>> {
         for pending in held {
             let (name, hash) = (&pending.call().name, pending.fingerprint());
-            screen.lines(2, &format!("{name} waits for approval"))?;
+            screen::lines(2, &format!("{name} waits for approval"))?;
             match self.approval {
-                Approval::Ask => screen.pages(4, pending.reason())?,
-                _ => screen.lines(4, pending.reason())?,
+                Approval::Ask => screen::pages(4, pending.reason())?,
+                _ => screen::lines(4, pending.reason())?,
             }
-            screen.lines(2, &format!("hash: {hash}"))?;
+            screen::lines(2, &format!("hash: {hash}"))?;
             let is_approved = match &self.approval {
                 Approval::Ask => confirm("Approve it?")? == Some(true),
                 Approval::Hash(approved) => approved == hash,
@@ -96,7 +95,7 @@ impl Operator {
                 let reason = "the operator did not approve it";
                 ("not approved", Decision::deny(reason))
             };
-            screen.verdict(0, "operator:", said, is_approved)?;
+            screen::verdict(0, "operator:", said, is_approved)?;
             run.decide(agent.registry(), hash, decision, &*self.name)?;
         }
         Ok(())
@@ -104,17 +103,13 @@ impl Operator {
 }
 
 /// Adds the approved tools of earlier sessions, and says which.
-pub(crate) fn load(
-    workshop: &Workshop,
-    registry: &Registry,
-    screen: &Screen,
-) -> Result<(), Box<dyn Error>> {
+pub(crate) fn load(workshop: &Workshop, registry: &Registry) -> Result<(), Box<dyn Error>> {
     let loaded = workshop.load(registry)?;
     for name in &loaded.added {
-        screen.lines(0, &format!("The tool {name} is back."))?;
+        screen::lines(0, &format!("The tool {name} is back."))?;
     }
     for (name, reason) in &loaded.rejected {
-        screen.lines(0, &format!("The tool {name} is not used: {reason}"))?;
+        screen::lines(0, &format!("The tool {name} is not used: {reason}"))?;
     }
     Ok(())
 }

@@ -5,90 +5,76 @@ use std::io::{self, Stdout, Write};
 use examples::terminal::{BAD, GOOD, NAME, Terminal, indented, pause};
 use rustix::termios::tcgetwinsize;
 
-pub(crate) struct Screen {
-    /// The lines of the terminal; `usize::MAX` if the output is not one.
-    height: usize,
-    /// Where a text that is still arriving is written.
-    arriving: Option<Terminal<Stdout>>,
+/// Writes lines with this indentation.
+pub(crate) fn lines(indent: usize, text: &str) -> io::Result<()> {
+    let mut out = Terminal::stdout();
+    text.lines()
+        .try_for_each(|line| line_of(&mut out, indent, line))
 }
 
-impl Screen {
-    pub(crate) fn new() -> Screen {
-        let size = tcgetwinsize(rustix::stdio::stdout()).ok();
-        let height = size.map(|size| usize::from(size.ws_row));
-        Screen {
-            height: height.filter(|&height| height >= 5).unwrap_or(usize::MAX),
-            arriving: None,
+/// Writes what somebody says, after an empty line.
+pub(crate) fn said(who: &str, text: &str) -> io::Result<()> {
+    let mut out = Terminal::stdout();
+    writeln!(out)?;
+    out.styled(NAME, who)?;
+    writeln!(out, ": {text}")
+}
+
+/// Writes the name of something, and what became of it.
+pub(crate) fn verdict(indent: usize, name: &str, what: &str, is_good: bool) -> io::Result<()> {
+    let mut out = Terminal::stdout();
+    write!(out, "{:indent$}{name} ", "")?;
+    out.styled(if is_good { GOOD } else { BAD }, what)?;
+    writeln!(out)
+}
+
+/// Writes the text of a tool behind a bar, so that no line of it looks like one of this program.
+pub(crate) fn quoted(indent: usize, text: &str) -> io::Result<()> {
+    text.lines()
+        .try_for_each(|line| lines(indent, &format!("| {line}")))
+}
+
+/// Writes lines with this indentation, as many at a time as the terminal shows.
+pub(crate) fn pages(indent: usize, text: &str) -> io::Result<()> {
+    let size = tcgetwinsize(rustix::stdio::stdout()).ok();
+    let height = size.map(|size| usize::from(size.ws_row));
+    // `usize::MAX` if the output is not a terminal.
+    let height = height.filter(|&height| height >= 5).unwrap_or(usize::MAX);
+    let mut out = Terminal::stdout();
+    let mut before = 0;
+    for line in text.lines() {
+        if out.rows() - before + 3 > height {
+            pause("(Enter shows more)")?;
+            before = out.rows();
         }
+        line_of(&mut out, indent, line)?;
     }
+    Ok(())
+}
 
-    /// Writes lines with this indentation.
-    pub(crate) fn lines(&self, indent: usize, text: &str) -> io::Result<()> {
-        let mut out = Terminal::stdout();
-        text.lines()
-            .try_for_each(|line| line_of(&mut out, indent, line))
-    }
+/// A text that arrives in pieces.
+#[derive(Default)]
+pub(crate) struct Arriving(Option<Terminal<Stdout>>);
 
-    /// Writes what somebody says, after an empty line.
-    pub(crate) fn said(&self, who: &str, text: &str) -> io::Result<()> {
-        let mut out = Terminal::stdout();
-        writeln!(out)?;
-        out.styled(NAME, who)?;
-        writeln!(out, ": {text}")
-    }
-
-    /// Writes the name of something, and what became of it.
-    pub(crate) fn verdict(
-        &self,
-        indent: usize,
-        name: &str,
-        what: &str,
-        is_good: bool,
-    ) -> io::Result<()> {
-        let mut out = Terminal::stdout();
-        write!(out, "{:indent$}{name} ", "")?;
-        out.styled(if is_good { GOOD } else { BAD }, what)?;
-        writeln!(out)
-    }
-
-    /// Writes the text of a tool behind a bar, so that no line of it looks like one of this program.
-    pub(crate) fn quoted(&self, indent: usize, text: &str) -> io::Result<()> {
-        text.lines()
-            .try_for_each(|line| self.lines(indent, &format!("| {line}")))
-    }
-
-    /// Writes lines with this indentation, as many at a time as the terminal shows.
-    pub(crate) fn pages(&self, indent: usize, text: &str) -> io::Result<()> {
-        let mut out = Terminal::stdout();
-        let mut before = 0;
-        for line in text.lines() {
-            if out.rows() - before + 3 > self.height {
-                pause("(Enter shows more)")?;
-                before = out.rows();
-            }
-            line_of(&mut out, indent, line)?;
-        }
-        Ok(())
-    }
-
-    /// Writes a piece of a text that is still arriving.
+impl Arriving {
+    /// Writes a piece.
     pub(crate) fn piece(&mut self, who: &str, text: &str) -> io::Result<()> {
-        if self.arriving.is_none() {
+        if self.0.is_none() {
             let mut out = Terminal::stdout();
             out.styled(NAME, who)?;
             write!(out, ": ")?;
-            self.arriving = Some(out);
+            self.0 = Some(out);
         }
-        if let Some(out) = &mut self.arriving {
+        if let Some(out) = &mut self.0 {
             write!(out, "{}", indented(text, who.len() + 2))?;
             out.flush()?;
         }
         Ok(())
     }
 
-    /// Ends a text that has arrived in pieces, if there is one.
+    /// Ends the text, if there is one.
     pub(crate) fn end(&mut self) -> io::Result<()> {
-        match self.arriving.take() {
+        match self.0.take() {
             Some(mut out) => writeln!(out),
             None => Ok(()),
         }

@@ -9,7 +9,7 @@ use tool_agent::{Agent, Event};
 use tool_core::ToolResult;
 
 use crate::operator::Operator;
-use crate::screen::Screen;
+use crate::screen::{self, Arriving};
 
 /// Runs the turns of the user, and prints what happens.
 pub(crate) async fn converse(
@@ -18,22 +18,22 @@ pub(crate) async fn converse(
     turns: &[&str],
     operator: &Operator,
 ) -> Result<(), Box<dyn Error>> {
-    let mut screen = Screen::new();
+    let mut arriving = Arriving::default();
     let mut run = Run::builder("desk").settings(settings).build();
     for turn in turns {
-        screen.said("user", turn)?;
+        screen::said("user", turn)?;
         run.push(agent.dialect().user_message(turn))?;
         loop {
-            match drive(agent, &mut run, &mut screen).await? {
+            match drive(agent, &mut run, &mut arriving).await? {
                 RunOutcome::Answered(_) => break,
                 // The calls that wait run, or are denied, when the loop goes on.
-                RunOutcome::Waiting(held) => operator.decide(agent, &mut run, &held, &screen)?,
+                RunOutcome::Waiting(held) => operator.decide(agent, &mut run, &held)?,
                 RunOutcome::OutOfRounds => {
-                    screen.lines(0, &format!("stopped after {} rounds", run.rounds().len()))?;
+                    screen::lines(0, &format!("stopped after {} rounds", run.rounds().len()))?;
                     break;
                 }
                 other => {
-                    screen.lines(0, &format!("stopped: {other:?}"))?;
+                    screen::lines(0, &format!("stopped: {other:?}"))?;
                     break;
                 }
             }
@@ -47,18 +47,18 @@ pub(crate) async fn converse(
 async fn drive(
     agent: &Agent,
     run: &mut Run,
-    screen: &mut Screen,
+    arriving: &mut Arriving,
 ) -> Result<RunOutcome, Box<dyn Error>> {
     let mut events = agent.events(run);
     while let Some(event) = events.next().await {
         match event {
-            Ok(Event::Text(text)) => screen.piece("model", &text)?,
-            Ok(Event::Response { .. }) => screen.end()?,
-            Ok(Event::Result(result)) => show(&result, screen)?,
+            Ok(Event::Text(text)) => arriving.piece("model", &text)?,
+            Ok(Event::Response { .. }) => arriving.end()?,
+            Ok(Event::Result(result)) => show(&result)?,
             Ok(Event::Done(outcome)) => return Ok(outcome),
             Ok(_) => {}
             Err(error) => {
-                screen.end()?;
+                arriving.end()?;
                 return Err(error.into());
             }
         }
@@ -66,8 +66,8 @@ async fn drive(
     Err("the run ended without an outcome".into())
 }
 
-fn show(result: &ToolResult, screen: &Screen) -> io::Result<()> {
+fn show(result: &ToolResult) -> io::Result<()> {
     let what = if result.is_error() { "failed" } else { "done" };
-    screen.verdict(2, result.name(), what, !result.is_error())?;
-    screen.quoted(2, result.content())
+    screen::verdict(2, result.name(), what, !result.is_error())?;
+    screen::quoted(2, result.content())
 }
