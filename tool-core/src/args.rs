@@ -251,13 +251,9 @@ impl Input {
     #[cfg(debug_assertions)]
     fn assert_normalised(&self) {
         let schema = Schema::object(self.parameters);
-        match normalise(&schema, &self.text, self.options) {
-            Ok(normalised) => assert_eq!(normalised.text, self.text),
-            Err(_) => panic!(
-                "strict decoding accepts what the schema rejects: {}",
-                self.text
-            ),
-        }
+        let normalised = normalise(&schema, &self.text, self.options);
+        let normalised = normalised.ok().map(|normalised| normalised.text);
+        assert_eq!(normalised.as_ref(), Some(&self.text));
     }
 
     /// Returns the text of the arguments.

@@ -16,6 +16,7 @@ mod source {
     pub(crate) mod attr;
     pub(crate) mod check;
     pub(crate) mod emit;
+    #[expect(dead_code, reason = "errors alone come from `not_tools`")]
     pub(crate) mod expand;
     pub(crate) mod model;
     pub(crate) mod util;
