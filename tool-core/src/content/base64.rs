@@ -2,6 +2,20 @@
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/// The value of each digit, and [`NONE`] for other bytes.
+const VALUES: [u8; 256] = {
+    let mut values = [NONE; 256];
+    let mut value = 0;
+    while value < 64 {
+        values[ALPHABET[value as usize] as usize] = value;
+        value += 1;
+    }
+    values
+};
+
+/// Has a bit that no value of a digit has.
+const NONE: u8 = 0x80;
+
 /// Returns the length of the encoded text.
 pub(crate) fn encoded_length(bytes: usize) -> usize {
     bytes.div_ceil(3) * 4
@@ -9,20 +23,27 @@ pub(crate) fn encoded_length(bytes: usize) -> usize {
 
 /// Appends the encoded bytes.
 pub(crate) fn encode(bytes: &[u8], out: &mut String) {
-    out.reserve(encoded_length(bytes.len()));
-    for chunk in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
-        // Three bytes are four digits, and fewer are padded.
-        for (at, shift) in [18, 12, 6, 0].into_iter().enumerate() {
-            let digit = if at > chunk.len() {
-                b'='
-            } else {
-                ALPHABET[(group >> shift & 63) as usize]
-            };
-            out.push(char::from(digit));
-        }
+    let mut text = std::mem::take(out).into_bytes();
+    let start = text.len();
+    text.resize(start + encoded_length(bytes.len()), b'=');
+    let (groups, rest) = bytes.as_chunks();
+    let (digits, _) = text[start..].as_chunks_mut();
+    for (digits, group) in digits.iter_mut().zip(groups) {
+        *digits = four(*group);
     }
+    if let (&[first, ..], Some(digits)) = (rest, digits.last_mut()) {
+        let second = rest.get(1).copied().unwrap_or_default();
+        // Fewer than three bytes are padded.
+        let used = rest.len() + 1;
+        digits[..used].copy_from_slice(&four([first, second, 0])[..used]);
+    }
+    *out = String::from_utf8(text).expect("digits are ASCII");
+}
+
+/// Returns the digits of three bytes.
+fn four([first, second, third]: [u8; 3]) -> [u8; 4] {
+    let group = u32::from_be_bytes([0, first, second, third]);
+    [18, 12, 6, 0].map(|shift| ALPHABET[(group >> shift & 63) as usize])
 }
 
 /// Decodes a string. Returns `None` unless it is what [`encode`] writes.
@@ -32,26 +53,34 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) || padding > 2 {
         return None;
     }
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut group, mut bits) = (0u32, 0);
-    for digit in digits.bytes() {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        group = group << 6 | u32::from(value);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((group >> bits & 0xff) as u8);
-        }
+    let (groups, rest) = digits.as_bytes().as_chunks();
+    let mut bytes = vec![0; groups.len() * 3];
+    let mut seen = 0;
+    for (group, bytes) in groups.iter().zip(bytes.as_chunks_mut().0) {
+        *bytes = three(*group, &mut seen);
     }
-    // Bits that no byte has must be zero, so that a string has one meaning.
-    (group & ((1 << bits) - 1) == 0).then_some(bytes)
+    if let &[first, second, ..] = rest {
+        let third = rest.get(2).copied().unwrap_or(ALPHABET[0]);
+        let last = three([first, second, third, ALPHABET[0]], &mut seen);
+        let (used, unused) = last.split_at(rest.len() - 1);
+        // Bits that no byte has must be zero, so that a string has one meaning.
+        if unused.iter().any(|&byte| byte != 0) {
+            return None;
+        }
+        bytes.extend(used);
+    }
+    (seen & NONE == 0).then_some(bytes)
+}
+
+/// Returns the bytes of four digits, whose values are added to the bits that were seen.
+fn three(digits: [u8; 4], seen: &mut u8) -> [u8; 3] {
+    let values = digits.map(|digit| VALUES[usize::from(digit)]);
+    let group = values.into_iter().fold(0, |group, value| {
+        *seen |= value;
+        group << 6 | u32::from(value)
+    });
+    let [_, first, second, third] = group.to_be_bytes();
+    [first, second, third]
 }
 
 #[cfg(test)]
@@ -88,6 +117,27 @@ mod tests {
         while !bytes.is_empty() {
             assert_eq!(decode(&encoded(&bytes)).as_ref(), Some(&bytes));
             bytes.pop();
+        }
+    }
+
+    #[test]
+    fn a_text_goes_on_where_it_ended() {
+        let mut out = "data:;base64,".to_owned();
+        encode(b"foob", &mut out);
+        assert_eq!(out, "data:;base64,Zm9vYg==");
+    }
+
+    /// Every text of four digits is rejected, or is what its bytes are encoded as.
+    #[test]
+    fn a_text_has_one_meaning() {
+        let digits = b"AQgw/9+Z=-\xff";
+        for index in 0..digits.len().pow(4) {
+            let text =
+                [3, 2, 1, 0].map(|place| digits[index / digits.len().pow(place) % digits.len()]);
+            let text: String = text.into_iter().map(char::from).collect();
+            if let Some(bytes) = decode(&text) {
+                assert_eq!(encoded(&bytes), text);
+            }
         }
     }
 
