@@ -143,7 +143,7 @@ pub use self::sqlite_journal::SqliteJournal;
 use tool_core::call::{Arguments, CallPosition};
 use tool_core::dialect::{Dialect, Turn, Unanswered, Usage};
 use tool_core::hooks::{Decision, DecisionDenied, Hold};
-use tool_core::{Registry, ToolCall, ToolError, ToolResult};
+use tool_core::{Registry, ToolCall, ToolEntry, ToolError, ToolResult};
 
 /// The version of the saved form.
 const VERSION: u32 = 3;
@@ -942,15 +942,10 @@ impl Run {
         }
         let is_parallel = |call: &ToolCall| match self.state.settings.parallel {
             Some(is_parallel) => is_parallel,
-            None => registry
-                .get(&call.name)
-                .or_else(|| registry.resolve(&mut call.clone()))
-                .is_none_or(|tool| tool.is_parallel()),
+            None => tool_of(registry, call).is_none_or(|tool| tool.is_parallel()),
         };
-        let ends_run = |call: &ToolCall| {
-            let tool = registry.resolve(&mut call.clone());
-            tool.is_some_and(|tool| tool.ends_run())
-        };
+        let ends_run =
+            |call: &ToolCall| tool_of(registry, call).is_some_and(|tool| tool.ends_run());
         let calls = turn.calls.iter().enumerate();
         let ending = calls.filter(|(_, call)| ends_run(call));
         let ending = ending.map(|(index, _)| index).collect();
@@ -1181,8 +1176,7 @@ impl Run {
         let (again, ended): (Vec<_>, Vec<_>) = started
             .map(|(index, call)| (index, &call.call))
             .partition(|(_, call)| {
-                let tool = registry.resolve(&mut ToolCall::clone(call));
-                tool.is_some_and(|tool| tool.is_repeatable())
+                tool_of(registry, call).is_some_and(|tool| tool.is_repeatable())
             });
         let again: Vec<_> = again.into_iter().map(|(index, _)| index).collect();
         let ended: Vec<_> = ended.into_iter().map(|(index, _)| index).collect();
@@ -1345,6 +1339,12 @@ pub(crate) fn changed_call(
     registry.resolve(&mut changed);
     changed.arguments = arguments.clone();
     changed
+}
+
+/// Returns the tool that a call runs. Most calls name it, so that they need not be resolved in a copy.
+fn tool_of(registry: &Registry, call: &ToolCall) -> Option<ToolEntry> {
+    let named = registry.get(&call.name);
+    named.or_else(|| registry.resolve(&mut call.clone()))
 }
 
 /// Returns `true` if a string in a value is this text.
