@@ -513,6 +513,23 @@ impl ToolEntry {
 /// It is implemented for a [`ToolEntry`], for a `DynamicTool`, and for everything that iterates over entries, such as
 /// the array that [`tools!`](crate::tools) creates. The parameter `Kind` is always inferred.
 ///
+/// ```
+/// use tool_core::{IntoTools, Registry, RegistryError, tool, tools};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// fn with_games<Kind>(games: impl IntoTools<Kind>) -> Result<Registry, RegistryError> {
+///     Registry::builder().group("games", games).build()
+/// }
+///
+/// assert_eq!(with_games(tools![roll_die])?.len(), 1);
+/// # Ok::<(), RegistryError>(())
+/// ```
+///
 /// [`RegistryBuilder::tools`]: crate::RegistryBuilder::tools
 /// [`Registry::add`]: crate::Registry::add
 #[diagnostic::on_unimplemented(

@@ -27,6 +27,21 @@ pub(super) type AfterHook =
 
 /// What the closure of a [`before`](crate::RegistryBuilder::before) or an
 /// [`after`](crate::RegistryBuilder::after) hook returns: a future of a `T`. All of them implement it.
+///
+/// ```
+/// use tool_core::hooks::{Gate, HookCall, HookFuture};
+/// use tool_core::{Registry, RegistryBuilder};
+///
+/// fn guarded<F>(guard: impl Fn(HookCall) -> F + Send + Sync + 'static) -> RegistryBuilder
+/// where
+///     F: HookFuture<Gate> + Send + 'static,
+/// {
+///     Registry::builder().before(guard)
+/// }
+///
+/// assert!(guarded(async |_| Gate::Allow).build()?.has_before_hooks());
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a hook returns a future of `{T}`, but this closure returns `{Self}`",
     label = "not a future of `{T}`",
