@@ -4,13 +4,12 @@
 //! A [`Run`] is a state machine that does no I/O. [`next`](Run::next) says what to do, and the program
 //! gives back what happened:
 //!
-//! | step | what the program does | what it calls then |
-//! |---|---|---|
-//! | [`Request`](Step::Request) | asks the model | [`respond`](Run::respond) |
-//! | [`Call`](Step::Call) | marks the calls as [started](Run::start), then runs them | [`finish`](Run::finish), for each |
-//! | [`Running`](Step::Running) | waits for a call that it started | [`finish`](Run::finish) |
-//! | [`Wait`](Step::Wait) | asks a person, or stops | [`decide`](Run::decide) |
-//! | [`Done`](Step::Done) | shows the answer | [`push`](Run::push), if the conversation goes on; [`answer`](Run::answer) what is [unanswered](RunOutcome::Unanswered) |
+//! - [`Request`](Step::Request): ask the model, then [`respond`](Run::respond).
+//! - [`Call`](Step::Call): mark the calls as [started](Run::start), run them, and [`finish`](Run::finish) each.
+//! - [`Running`](Step::Running): wait for a call that you started, and [`finish`](Run::finish) it.
+//! - [`Wait`](Step::Wait): ask a person and [`decide`](Run::decide), or stop.
+//! - [`Done`](Step::Done): show the answer. [`push`](Run::push) goes on with the conversation, and
+//!   [`answer`](Run::answer) with what is [unanswered](RunOutcome::Unanswered).
 //!
 //! ```text
 //!   push ─► Request ─────────── respond ──────────► has calls? ──no──► Done: Answered
