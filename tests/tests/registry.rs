@@ -484,6 +484,7 @@ proptest! {
 
     /// A registry that was changed tool by tool is the one that is built at once, however many tools it has.
     #[test]
+    #[cfg_attr(target_family = "wasm", ignore = "takes minutes")]
     fn changes_of_one_tool_among_many_equal_a_new_registry(
         len in 0_usize..300,
         changes in prop::collection::vec((0_u8..6, 0_usize..350), 1..60),
