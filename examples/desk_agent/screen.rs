@@ -52,7 +52,7 @@ pub(crate) fn pages(indent: usize, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A text that arrives in pieces.
+/// A string that arrives in pieces.
 #[derive(Default)]
 pub(crate) struct Arriving(Option<Terminal<Stdout>>);
 

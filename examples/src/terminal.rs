@@ -38,7 +38,7 @@ pub const BAD: Style = AnsiColor::Red.on_default();
 /// The style of names, such as who says something.
 pub const NAME: Style = Style::new().bold();
 
-/// What rows are indented by that go on with a line.
+/// The indentation of continued rows.
 const HANG: usize = 4;
 
 /// A narrower terminal is written as if it had these columns.
@@ -64,7 +64,7 @@ impl Terminal<Stderr> {
     }
 }
 
-/// Returns the columns of a terminal. `None` if it is none.
+/// Returns the width of the terminal in columns, or `None` if the output is not a terminal.
 #[cfg(unix)]
 fn width(out: &impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(out).ok()?;

@@ -48,7 +48,7 @@ pub fn to_floor(data: &Data, cases: &[&str]) -> Vec<Figure> {
     cases.iter().flat_map(both).collect()
 }
 
-/// Returns the ratio of the instructions of a case that only tool-core has to those of the case `nested`.
+/// Compares a case that only tool-core has with the case `nested`, by instructions.
 pub fn to_nested(data: &Data, case: &str) -> Vec<Figure> {
     let ratio = || {
         let of = |case| get(&data.instructions, OURS, case);
