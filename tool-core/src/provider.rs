@@ -9,6 +9,7 @@
 //! | `hosted_tool`, `answer`, `request`, `http_api` | the fields of a request, of which a dialect writes some |
 //! | `forms` | tells the responses of providers apart by their keys, for errors |
 //! | `value_limit`, `response`, `usage`, `unanswered`, `turn`, `server_sent`, `stream` | what responses have in common, and what is read in them |
+//! | `trained` | the trait `TrainedTool`, of tools on which a provider trained its models |
 //! | `wire` | the trait `Dialect` |
 //! | `chat` | the format of chat completions, which several providers share |
 //! | `<provider>` | its dialects; in its folder, the reader of its streams |
@@ -43,13 +44,13 @@ macro_rules! providers {
     };
 }
 
-mod anthropic;
+pub(crate) mod anthropic;
 mod bedrock;
 mod cohere;
 mod gemini;
 mod mcp;
 mod mistral;
-mod openai;
+pub(crate) mod openai;
 mod xai;
 
 mod answer;
@@ -76,6 +77,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod tool_request;
+pub(crate) mod trained;
 mod turn;
 mod unanswered;
 mod usage;

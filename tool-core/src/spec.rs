@@ -1,5 +1,7 @@
 //! [`ToolSpec`]: the description of a tool, without the code that runs it.
 
+mod trained;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +13,10 @@ use crate::call::context::Need;
 use crate::call::{Arguments, Secrets, ToolResult};
 use crate::schema::secret::{any_secret, redact_arguments, redact_result};
 use crate::schema::{Property, Schema};
+
+pub(crate) use self::trained::Setting;
+#[doc(hidden)]
+pub use self::trained::{Provided, Trained};
 
 /// The description of a tool: its name, descriptions, schemas and behaviour.
 ///
@@ -135,6 +141,8 @@ pub struct Details {
     pub eager_input: Option<bool>,
     /// `true` if a success ends a run.
     pub ends_run: Option<bool>,
+    /// Set if the tool is one on which a provider trained its models.
+    pub provides: Option<&'static Provided>,
 }
 
 impl Details {
@@ -153,6 +161,7 @@ impl Details {
         strict: None,
         eager_input: None,
         ends_run: None,
+        provides: None,
     };
 
     /// Adds the sections for the model to a description.

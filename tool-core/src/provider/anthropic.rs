@@ -3,6 +3,7 @@
 pub(super) mod profile;
 mod response;
 mod stream;
+pub mod trained;
 
 use serde_json::{Value, json};
 

@@ -42,11 +42,13 @@
 //! for an absent value, and enum values in another case. What a dialect can't express in any way
 //! is listed at [`rules`](crate::rules), with the features that make it a compile error.
 
+pub use crate::provider::anthropic::trained as anthropic;
 pub use crate::provider::answer::{AnswerError, AnswerFormat, TypedAnswer};
 pub use crate::provider::hosted_tool::{HostedTool, Rejected, RejectedTool};
 pub use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 pub use crate::provider::mcp::Mcp;
 pub use crate::provider::media::OmittedPart;
+pub use crate::provider::openai::trained as openai;
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::request::{
     Choice, NamedTool, RequestOptions, RequestParts, RequestWriter, ToolChoice,
@@ -54,6 +56,7 @@ pub use crate::provider::request::{
 pub use crate::provider::response::ResponseError;
 pub use crate::provider::stream::{StreamEvent, StreamReader};
 pub use crate::provider::tool_request::{RequestError, ToolRequest};
+pub use crate::provider::trained::TrainedTool;
 pub use crate::provider::turn::Turn;
 pub use crate::provider::unanswered::Unanswered;
 pub use crate::provider::usage::Usage;

@@ -5,6 +5,7 @@ pub(super) mod profile;
 mod response;
 mod responses;
 mod stream;
+pub mod trained;
 
 pub use self::chat::OpenAiChat;
 use self::profile::STRICT;

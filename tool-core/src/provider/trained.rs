@@ -1,0 +1,52 @@
+//! [`TrainedTool`]: tools on which a provider trained its models.
+
+use crate::spec::Trained;
+use crate::types::ToolType;
+
+/// A tool on which a provider trained its models, and which the application runs: a shell, an editor, a memory.
+///
+/// The types that implement it are in the modules of the providers: [`anthropic`](crate::dialect::anthropic) and
+/// [`openai`](crate::dialect::openai). A function [provides](macro@crate::tool#trained-tools) such a tool.
+///
+/// ```
+/// use tool_core::dialect::{Anthropic, OpenAiChat, anthropic};
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Runs a command in a sandbox.
+/// #[tool(provides = anthropic::Bash20250124)]
+/// fn bash(input: anthropic::BashCommand) -> String {
+///     format!("ran {}", input.command.unwrap_or_default())
+/// }
+///
+/// let registry = Registry::builder().tools(tools![bash]).build()?;
+/// let rendered = registry.render(&Anthropic::default());
+/// assert_eq!(rendered.as_str(), r#"[{"type":"bash_20250124","name":"bash"}]"#);
+/// // Elsewhere it is an ordinary tool with a schema.
+/// assert!(registry.render(&OpenAiChat::default()).as_str().contains("Runs a command in a sandbox."));
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool of a provider",
+    label = "not a tool of a provider",
+    note = "`tool_core::dialect::anthropic` and `tool_core::dialect::openai` have such tools, for example \
+            `provides = anthropic::Bash20250124`"
+)]
+pub trait TrainedTool {
+    /// The type of the function's parameter: the whole input of a call.
+    type Input: ToolType;
+
+    #[doc(hidden)]
+    const TOOL: &'static Trained;
+}
+
+/// The input of a trained tool. Implemented for [`TrainedTool::Input`] alone.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not the input of `{Tool}`",
+    label = "not the input of the tool that the function provides",
+    note = "the parameter takes the whole input; write the type that the documentation of `{Tool}` names"
+)]
+pub trait InputOf<Tool> {}
+
+#[diagnostic::do_not_recommend]
+impl<T, Tool: TrainedTool<Input = T>> InputOf<Tool> for T {}
