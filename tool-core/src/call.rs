@@ -1,6 +1,7 @@
 //! [`ToolCall`]: a call made by a model. The submodules hold its arguments, context, errors and
 //! result.
 
+pub(crate) mod approval;
 mod arguments;
 pub(crate) mod boundary;
 pub(crate) mod context;
@@ -312,6 +313,8 @@ impl PartialEq for ToolCall {
             && self.is_truncated == other.is_truncated
             && self.caller() == other.caller()
             && self.namespace() == other.namespace()
+            && self.server() == other.server()
+            && self.approvals() == other.approvals()
     }
 }
 

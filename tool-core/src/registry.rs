@@ -37,6 +37,7 @@ use self::listeners::Listeners;
 use self::policy::Policy;
 use self::selection::Selection;
 use self::snapshot::Snapshot;
+use crate::call::approval;
 use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, Host, TypeMap};
 use crate::call::error::ToolError;
@@ -825,12 +826,14 @@ impl Registry {
                 Ok(tool) => tool,
                 Err(snapshot) => match deferred::resolve(&snapshot, &mut call) {
                     Some(tool) => tool,
+                    None if call.server().is_some() => return dispatch::hosted(&inner, call),
                     None => return dispatch::unknown_tool(&inner, call, &snapshot),
                 },
             };
             match dispatch::call_path(&inner, &tool, &call) {
                 CallPath::Sync(invoke) => dispatch::run_sync(inner, tool, invoke, call),
                 CallPath::Async(invoke) => dispatch::run_async(inner, tool, invoke, call).await,
+                CallPath::Full if call.server().is_some() => dispatch::hosted(&inner, call),
                 CallPath::Full => dispatch::run_full(inner, tool, call).await,
             }
         }
@@ -867,7 +870,8 @@ impl Registry {
         }
     }
 
-    /// Returns the tool that a call runs, or `None` if there is none of this name. A call of `call_tool`,
+    /// Returns the tool that a call runs, or `None` if there is none of this name, or if the
+    /// [provider](ToolCall::hosted_by) runs it. A call of `call_tool`,
     /// by which the model calls a deferred tool, is replaced by the call of that tool.
     ///
     /// ```
@@ -887,6 +891,9 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn resolve(&self, call: &mut ToolCall) -> Option<ToolEntry> {
+        if call.server().is_some() {
+            return None;
+        }
         match self.find(&call.name) {
             Ok(tool) => Some(tool),
             Err(snapshot) => deferred::resolve(&snapshot, call),
@@ -895,7 +902,7 @@ impl Registry {
 
     /// Returns the arguments of a call as JSON text for a person, with `"[secret]"` for each
     /// [secret](macro@crate::tool#secrets). Those of an unknown tool are not shown, because no schema says which are
-    /// secret.
+    /// secret. Those of a tool that the [provider](ToolCall::hosted_by) runs are shown whole, since a person approves them.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -915,6 +922,8 @@ impl Registry {
         let mut resolved = call.clone();
         match self.resolve(&mut resolved) {
             Some(tool) => tool.shown_arguments(&resolved.arguments),
+            // What a person approves.
+            None if call.server().is_some() => approval::visible_json(&call.arguments.text()),
             None => "[arguments of an unknown tool]".into(),
         }
     }

@@ -4,12 +4,14 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::approval::{ApprovalRequest, ShownHosted};
 use super::{Arguments, Extra, ToolCall};
 use crate::schema::Property;
 use crate::schema::secret::{HIDDEN, any_secret, redact_arguments};
 
-/// A call that a `before` hook held, until somebody decides on it; see
-/// [`Gate::hold`](crate::hooks::Gate::hold) and [`Gate::confirm`](crate::hooks::Gate::confirm).
+/// A call that waits until somebody decides on it, because a `before` hook held it, or because its provider asks for an
+/// [approval](ApprovalRequest); see [`Gate::hold`](crate::hooks::Gate::hold) and
+/// [`Gate::confirm`](crate::hooks::Gate::confirm).
 /// [`ToolError::hold`](crate::ToolError::hold) returns it.
 ///
 /// It contains what a person has to see: the arguments, as the tool would get them, and the reason.
@@ -60,6 +62,18 @@ pub struct Hold {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     key: Option<String>,
+    /// The server of the provider that runs the tool.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    server: Option<String>,
+    /// What the provider asks. Boxed, because few holds have it.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    approval: Option<Box<ApprovalRequest>>,
 }
 
 impl Hold {
@@ -79,6 +93,25 @@ impl Hold {
             number,
             is_confirmation,
             key: None,
+            server: None,
+            approval: None,
+        }
+    }
+
+    /// Adds what the provider asks.
+    pub(crate) fn with_approval(mut self, request: ApprovalRequest) -> Hold {
+        self.approval = Some(Box::new(request));
+        self
+    }
+
+    /// Creates the hold of a call that the provider runs.
+    pub(crate) fn of_hosted(shown: ShownHosted, number: u32, request: &ApprovalRequest) -> Hold {
+        let reason = request.reason().to_owned();
+        let kind = (number, false);
+        let hold = Hold::new(&shown.tool, &[], &shown.arguments, reason, kind);
+        Hold {
+            server: Some(shown.server),
+            ..hold.with_approval(request.clone())
         }
     }
 
@@ -91,6 +124,17 @@ impl Hold {
     /// made; `None` for a hold of the call itself.
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
+    }
+
+    /// Returns the server of the provider that runs the tool; `None` for a tool that runs here. The
+    /// [name](Hold::tool) of the tool starts with it.
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// Returns what the provider asks; `None` if a hook holds the call.
+    pub fn approval(&self) -> Option<&ApprovalRequest> {
+        self.approval.as_deref()
     }
 
     /// Returns the number of holds of this call so far, starting at 1.
@@ -175,7 +219,7 @@ impl Hold {
         Arguments::Json(Value::Object(members))
     }
 
-    /// Returns the reason that the hook gave.
+    /// Returns the reason that the hook or the provider gave.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -327,9 +371,12 @@ impl Decided {
         self.own().any(|(hold, decision)| {
             hold.is_confirmation == needed.is_confirmation
                 && hold.tool == needed.tool
+                && hold.server == needed.server
                 && match decision {
                     Decision::Allow => {
-                        hold.number == needed.number && hold.arguments == needed.arguments
+                        hold.number == needed.number
+                            && hold.arguments == needed.arguments
+                            && hold.approval == needed.approval
                     }
                     // Whoever changes the arguments has decided on the earlier holds too.
                     Decision::Change(_) => {
@@ -337,6 +384,16 @@ impl Decided {
                     }
                     Decision::Deny(_) | Decision::Answer(_) => false,
                 }
+        })
+    }
+}
+
+impl Decided {
+    /// Returns `true` if the call was allowed where the provider asks this.
+    pub(crate) fn approves(&self, request: &ApprovalRequest) -> bool {
+        self.own().any(|(hold, decision)| {
+            hold.approval() == Some(request)
+                && matches!(decision, Decision::Allow | Decision::Change(_))
         })
     }
 }

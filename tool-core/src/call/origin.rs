@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::call::approval::ApprovalRequest;
 use crate::call::head::CallHead;
 use crate::call::{CallPosition, ToolCall, ToolResult};
 
@@ -19,12 +20,27 @@ pub(crate) struct Origin {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub(crate) position: Option<CallPosition>,
+    /// The server of the provider that runs the tool.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub(crate) server: Option<String>,
+    /// Of a call: what the provider wants approved. Of a result: what was.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Vec::is_empty")
+    )]
+    pub(crate) approvals: Vec<ApprovalRequest>,
 }
 
 /// Compares what the provider sent.
 impl PartialEq for Origin {
     fn eq(&self, other: &Origin) -> bool {
-        self.caller == other.caller && self.namespace == other.namespace
+        self.caller == other.caller
+            && self.namespace == other.namespace
+            && self.server == other.server
+            && self.approvals == other.approvals
     }
 }
 
@@ -74,6 +90,12 @@ impl ToolCall {
 
     /// Returns the call for its result.
     pub(crate) fn head(&self) -> ResultHead {
+        let mut origin = self.origin.clone();
+        if let Some(origin) = &mut origin
+            && !origin.approvals.is_empty()
+        {
+            origin.approvals = self.given_approvals();
+        }
         ResultHead {
             call: CallHead {
                 id: self.id.clone(),
@@ -81,7 +103,7 @@ impl ToolCall {
                 wire_id: self.wire_id,
                 is_wrapped: self.is_wrapped,
             },
-            origin: self.origin.clone(),
+            origin,
         }
     }
 }
@@ -118,6 +140,12 @@ macro_rules! origin {
             /// Returns the namespace in which the model called the tool, if the provider sent one.
             pub fn namespace(&self) -> Option<&str> {
                 self.origin()?.namespace.as_deref()
+            }
+
+            /// Returns the server of the provider that runs the tool, if it is not run here; see
+            /// [`ToolCall::hosted_by`].
+            pub fn server(&self) -> Option<&str> {
+                self.origin()?.server.as_deref()
             }
 
             /// Returns the position of the call in its conversation, if it is known; see [`CallPosition`].

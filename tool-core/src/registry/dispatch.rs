@@ -17,6 +17,7 @@ use super::permit::Permit;
 use super::policy::Policy;
 use super::{Inner, Registry, Snapshot};
 use crate::args::{ArgumentError, Input};
+use crate::call::approval::ShownHosted;
 use crate::call::boundary::{Caught, catch, panic_text};
 use crate::call::context::{CallContext, CancellationToken, Nesting};
 use crate::call::error::ToolError;
@@ -188,6 +189,62 @@ pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -
     not_run(inner, call, error)
 }
 
+/// Answers a call of a tool that the provider runs, with what was decided.
+#[cold]
+pub(super) fn hosted(inner: &Inner, call: ToolCall) -> ToolResult {
+    const APPROVED: &str = "approved";
+    let telemetry = Telemetry::new(&call, None, &inner.policy.telemetry);
+    let outcome = match decide_hosted(&call) {
+        Ok(()) => Ok((APPROVED.to_owned(), false)),
+        Err(failure) => Err(to_error(&call.name, failure, None)),
+    };
+    let head = call.head();
+    let result = ToolResult::from_output(head.call, outcome, Vec::new()).with_origin(head.origin);
+    let result = without_hooks(&inner.policy, result);
+    telemetry.finish(&result);
+    result
+}
+
+/// Checks that a call that the provider runs is approved as it is.
+fn decide_hosted(call: &ToolCall) -> Result<(), CallFailure> {
+    let denied = |reason: &str| Err(CallFailure::Denied(reason.to_owned()));
+    let (Some(server), [_, ..]) = (call.server(), call.approvals()) else {
+        return denied("the provider runs it and asked for no approval");
+    };
+    if call.is_truncated {
+        let error = ArgumentError::Malformed(TRUNCATED.into());
+        return Err(CallFailure::Arguments(error));
+    }
+    if call
+        .cancellation()
+        .is_some_and(CancellationToken::is_cancelled)
+    {
+        return Err(CallFailure::Cancelled);
+    }
+    let extensions = call.extensions.as_deref();
+    // They are asked about tools of the registry.
+    if extensions.is_some_and(|own| !own.starts.is_empty()) {
+        return denied("a check before its start can't be made, because the provider runs it");
+    }
+    let none = Decided::default();
+    let decided = extensions.map_or(&none, |own| &own.decided);
+    match decided.other_than_allow() {
+        Some(Decision::Deny(reason)) => return denied(reason),
+        Some(_) => {
+            return denied("the provider runs it, so that it can only be allowed or denied");
+        }
+        None => {}
+    }
+    for (number, request) in (1..).zip(call.approvals()) {
+        let shown = ShownHosted::new(server, call).map_err(CallFailure::Denied)?;
+        let hold = Hold::of_hosted(shown, number, request);
+        if !decided.allows(&hold, None) {
+            return Err(CallFailure::Held(Box::new(hold)));
+        }
+    }
+    Ok(())
+}
+
 /// Answers a call that does not run.
 pub(super) fn not_run(inner: &Inner, call: ToolCall, error: ToolError) -> ToolResult {
     let telemetry = Telemetry::new(&call, None, &inner.policy.telemetry);
@@ -351,7 +408,8 @@ async fn run_with_hooks(
     let extensions = call.extensions.as_ref();
     let token = extensions.and_then(|extensions| extensions.cancellation.clone());
     let policy = &inner.policy;
-    let has_hooks = !(policy.before.is_empty() && policy.after.is_empty());
+    let has_hooks =
+        !(policy.before.is_empty() && policy.after.is_empty()) || !call.approvals().is_empty();
     let mut hook_call = has_hooks.then(|| HookCall {
         tool: tool.clone(),
         call: call.clone(),
@@ -521,16 +579,23 @@ async fn run_before_hooks(
     validate(tool, input, hook_call)?;
     let changed = is_changed.then(|| input.normalised_text().to_owned());
     let mut holds = 0;
-    let mut check_hold = |input: &Input, reason, is_confirmation| {
+    let mut check_hold = |input: &Input, reason, is_confirmation, request: Option<_>| {
         holds += 1;
         let arguments = input.normalised_text();
         let kind = (holds, is_confirmation);
-        let hold = Hold::new(&tool.name, tool.properties(), arguments, reason, kind);
+        let mut hold = Hold::new(&tool.name, tool.properties(), arguments, reason, kind);
+        if let Some(request) = request {
+            hold = hold.with_approval(request);
+        }
         if decided.allows(&hold, changed.as_deref()) {
             return Ok(());
         }
         Err(Err(CallFailure::Held(Box::new(hold))))
     };
+    for request in hook_call.call.approvals() {
+        let reason = request.reason().to_owned();
+        check_hold(input, reason, false, Some(request.clone()))?;
+    }
     for hook in &policy.before {
         match run_hook(|| hook(hook_call.clone())).await {
             Ok(Gate::Allow) => {}
@@ -542,8 +607,8 @@ async fn run_before_hooks(
             Ok(Gate::Answer(answer)) => {
                 return Err(Ok(tool.validate_answer(answer.into_outcome())));
             }
-            Ok(Gate::Hold(reason)) => check_hold(input, reason, false)?,
-            Ok(Gate::Confirm(reason)) => check_hold(input, reason, true)?,
+            Ok(Gate::Hold(reason)) => check_hold(input, reason, false, None)?,
+            Ok(Gate::Confirm(reason)) => check_hold(input, reason, true, None)?,
             Err(panic) => return Err(Err(CallFailure::Panicked(panic))),
         }
     }

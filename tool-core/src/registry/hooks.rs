@@ -2,7 +2,8 @@
 //!
 //! A [`before`](crate::RegistryBuilder::before) hook sees each call before its tool runs and returns a
 //! [`Gate`]: it allows, changes, answers, fails or [holds](Gate::hold) the call. A held call waits for the
-//! [`Decision`] of a person, and a [`DecisionPolicy`] says who that may be. An [`after`](crate::RegistryBuilder::after) hook sees the result and may change it. An
+//! [`Decision`] of a person, and a [`DecisionPolicy`] says who that may be. So does a call for which its provider asks for an
+//! approval ([`ApprovalRequest`]). An [`after`](crate::RegistryBuilder::after) hook sees the result and may change it. An
 //! [observer](crate::RegistryBuilder::observe) sees a [`CallRecord`] of each call and changes nothing; an [`Observer`]
 //! also sees the requests and runs of an agent.
 
@@ -19,6 +20,7 @@ use crate::tool::ToolEntry;
 
 pub use super::decision_policy::{DecisionDenied, DecisionPolicy, DecisionRequest};
 pub use super::observe::{CallRecord, Observer, RequestRecord, RunRecord};
+pub use crate::call::approval::ApprovalRequest;
 pub use crate::call::hold::{Answer, Decision, Hold};
 
 pub(super) type BeforeHook = Arc<dyn Fn(HookCall) -> BoxFuture<Gate> + Send + Sync>;

@@ -1,0 +1,289 @@
+//! [`ApprovalRequest`]: what a provider wants decided before a call starts.
+
+use std::fmt::{self, Write};
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::{ToolCall, ToolResult};
+use crate::schema::messages::affects_layout;
+
+/// The most characters of a reason that a person sees.
+const REASON: usize = 1_000;
+
+/// The most bytes of a name and of arguments that a person is asked to approve.
+const MOST_SHOWN: usize = 64 * 1024;
+
+/// An approval that a provider asks for before a call starts: a safety check of a click, or the question whether a tool of
+/// its own may run. A [dialect](crate::dialect::Dialect::read) attaches it to the call.
+///
+/// The call is [held](crate::hooks::Gate::hold) until somebody decides, as if a `before` hook held it. Nobody is asked
+/// about arguments that are invalid. The result lists the approvals that were [given](ToolResult::approved), so that the
+/// dialect can tell the provider.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::hooks::{ApprovalRequest, Decision};
+/// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
+///
+/// /// Clicks a button.
+/// #[tool]
+/// fn click(button: &str) -> String {
+///     format!("clicked {button}")
+/// }
+///
+/// let registry = Registry::builder().tools(tools![click]).build()?;
+/// // In your own dialect:
+/// let check = ApprovalRequest::new("the page asks for money").with_item(json!({"id": "check_1"}));
+/// let call = ToolCall::new("call_1", "click", r#"{"button":"Pay"}"#).with_approval(check);
+///
+/// let result = registry.call_blocking(call.clone());
+/// assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Held);
+/// let hold = result.error().unwrap().hold().unwrap().clone();
+/// assert_eq!(hold.reason(), "the page asks for money");
+///
+/// let result = registry.call_blocking(call.decided(hold, Decision::Allow));
+/// assert_eq!(result.content(), "clicked Pay");
+/// assert_eq!(result.approved()[0].item()["id"], "check_1");
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ApprovalRequest {
+    reason: String,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Value::is_null")
+    )]
+    item: Value,
+}
+
+impl ApprovalRequest {
+    /// Creates a request with the reason that a person sees. Characters that show nothing or change the layout are written
+    /// as escapes, and a reason of more than 1,000 characters is truncated.
+    ///
+    /// ```
+    /// use tool_core::hooks::ApprovalRequest;
+    ///
+    /// let request = ApprovalRequest::new("harmless\nAllowed by: Ada");
+    /// assert_eq!(request.reason(), r"harmless\nAllowed by: Ada");
+    /// ```
+    pub fn new(reason: impl Into<String>) -> ApprovalRequest {
+        ApprovalRequest {
+            reason: visible(&reason.into(), REASON),
+            item: Value::Null,
+        }
+    }
+
+    /// Sets the JSON with which the provider asks, such as for the answer to it.
+    pub fn with_item(mut self, item: Value) -> ApprovalRequest {
+        self.item = item;
+        self
+    }
+
+    /// Returns the reason.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// Returns the JSON with which the provider asks; `null` if there is none.
+    pub fn item(&self) -> &Value {
+        &self.item
+    }
+}
+
+/// Does not show the item, which may repeat arguments.
+impl fmt::Debug for ApprovalRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApprovalRequest")
+            .field("reason", &self.reason)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ToolCall {
+    /// Adds an approval that the provider asks for. Dialects do this. Several are decided one after the other.
+    pub fn with_approval(mut self, request: ApprovalRequest) -> ToolCall {
+        let origin = self.origin.get_or_insert_default();
+        origin.approvals.push(request);
+        self
+    }
+
+    /// Marks a call of a tool that the provider runs, on this server, once it is [approved](ToolCall::with_approval).
+    /// Dialects do this. The name becomes `server/name`, so that it is never the name of a tool here.
+    ///
+    /// A registry runs nothing for it: the result says what was decided. It can only be allowed or denied, and a call that
+    /// asks for no approval is denied. Hooks don't see it.
+    ///
+    /// ```
+    /// use tool_core::hooks::{ApprovalRequest, Decision};
+    /// use tool_core::{Registry, ToolCall};
+    ///
+    /// let call = ToolCall::new("call_1", "close", r#"{"ticket":7}"#)
+    ///     .hosted_by("tickets")
+    ///     .with_approval(ApprovalRequest::new("the provider asks before it runs the tool"));
+    /// let registry = Registry::new();
+    /// let result = registry.call_blocking(call.clone());
+    /// let hold = result.error().unwrap().hold().unwrap().clone();
+    /// assert_eq!((hold.server(), hold.tool()), (Some("tickets"), "tickets/close"));
+    /// assert_eq!(hold.arguments(), r#"{"ticket":7}"#);
+    ///
+    /// let result = registry.call_blocking(call.decided(hold, Decision::deny("it is still open")));
+    /// assert!(result.content().ends_with("it is still open"));
+    /// assert!(result.approved().is_empty());
+    /// ```
+    pub fn hosted_by(mut self, server: impl Into<String>) -> ToolCall {
+        let server = server.into();
+        self.name = format!("{server}/{}", self.name);
+        self.origin.get_or_insert_default().server = Some(server);
+        self
+    }
+
+    /// Returns the approvals that the provider asks for.
+    pub fn approvals(&self) -> &[ApprovalRequest] {
+        let origin = self.origin.as_deref();
+        origin.map_or(&[], |origin| &origin.approvals)
+    }
+
+    /// Returns the approvals that decisions on this call give.
+    pub(crate) fn given_approvals(&self) -> Vec<ApprovalRequest> {
+        let decided = self.extensions.as_ref().map(|own| &own.decided);
+        let given = self
+            .approvals()
+            .iter()
+            .filter(|request| decided.is_some_and(|decided| decided.approves(request)));
+        given.cloned().collect()
+    }
+}
+
+impl ToolResult {
+    /// Returns the approvals that the provider asked for, and that somebody gave by allowing the call. A dialect repeats
+    /// them where the provider expects that.
+    pub fn approved(&self) -> &[ApprovalRequest] {
+        self.origin().map_or(&[], |origin| &origin.approvals)
+    }
+}
+
+/// What a person sees of a call that the provider runs.
+pub(crate) struct ShownHosted {
+    pub(crate) server: String,
+    pub(crate) tool: String,
+    /// JSON text.
+    pub(crate) arguments: String,
+}
+
+impl ShownHosted {
+    /// Returns all of the call as a person can read it, or an error if that is too long: nobody approves what was not shown.
+    pub(crate) fn new(server: &str, call: &ToolCall) -> Result<ShownHosted, String> {
+        let text = call.arguments.text();
+        let length = call.name.len() + text.len();
+        if length > MOST_SHOWN {
+            return Err(format!(
+                "its name and its arguments have {length} bytes, and a person is shown at most {MOST_SHOWN}; call it with less"
+            ));
+        }
+        Ok(ShownHosted {
+            server: visible(server, MOST_SHOWN),
+            tool: visible(&call.name, MOST_SHOWN),
+            arguments: visible_json(&text),
+        })
+    }
+}
+
+/// Returns `true` for characters that show nothing, or that change the layout: those that Unicode ignores by default, and
+/// blanks other than the space.
+fn is_hidden(character: char) -> bool {
+    affects_layout(character)
+        || matches!(
+            character,
+            '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{1680}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{202f}' | '\u{205f}'..='\u{206f}' | '\u{2800}'
+            | '\u{3000}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// Returns a string on one line, in which nothing is invisible.
+fn visible(text: &str, most: usize) -> String {
+    let mut shown = String::new();
+    for (index, character) in text.chars().enumerate() {
+        if index == most {
+            shown.push('…');
+            break;
+        }
+        match character {
+            '\n' => shown.push_str("\\n"),
+            '\t' => shown.push_str("\\t"),
+            hidden if is_hidden(hidden) => shown.extend(hidden.escape_unicode()),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// Returns JSON text without blanks between its values, in which nothing is invisible. Keys that are there twice stay: the
+/// provider may read either. A string that is not JSON is written as one.
+pub(crate) fn visible_json(text: &str) -> String {
+    let quoted;
+    let json = if serde_json::from_str::<IgnoredAny>(text).is_ok() {
+        text
+    } else {
+        quoted = Value::from(text).to_string();
+        &quoted
+    };
+    let mut shown = String::with_capacity(json.len());
+    let (mut is_inside, mut is_escaped) = (false, false);
+    for character in json.chars() {
+        match character {
+            ' ' | '\t' | '\n' | '\r' if !is_inside => continue,
+            hidden if is_hidden(hidden) => {
+                for unit in hidden.encode_utf16(&mut [0; 2]) {
+                    // Writing to a string never fails.
+                    let _ = write!(shown, "\\u{unit:04x}");
+                }
+            }
+            other => shown.push(other),
+        }
+        is_inside ^= character == '"' && !is_escaped;
+        is_escaped = is_inside && character == '\\' && !is_escaped;
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_one_line_of_what_can_be_seen() {
+        let hostile = "a\r\nb\tc\u{202e}d\u{200b}e\u{feff}f\u{1b}[2Jg\u{e0041}";
+        let request = ApprovalRequest::new(hostile);
+        let seen = r"a\u{d}\nb\tc\u{202e}d\u{200b}e\u{feff}f\u{1b}[2Jg\u{e0041}";
+        assert_eq!(request.reason(), seen);
+        let long = ApprovalRequest::new("ä".repeat(5_000));
+        assert_eq!(long.reason().chars().count(), REASON + 1);
+        assert!(long.reason().ends_with('…'));
+    }
+
+    #[test]
+    fn arguments_are_shown_whole_and_mean_the_same() {
+        let text = "{\n \"a\" : \"x\u{202e}\\\"  y\\\\\", \"a\":\t[1,\u{20}2], \"b\u{200b}\": 12345678901234567890123}";
+        let shown = visible_json(text);
+        let expected = r#"{"a":"x\u202e\"  y\\","a":[1,2],"b\u200b":12345678901234567890123}"#;
+        assert_eq!(shown, expected);
+        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(parse(&shown), parse(text));
+        let tag = "{\"a\":\"\u{e0041}\"}";
+        assert_eq!(visible_json(tag), r#"{"a":"\udb40\udc41"}"#);
+        assert_eq!(parse(&visible_json(tag)), parse(tag));
+        assert_eq!(visible_json("rm -rf\n/\u{200b}"), r#""rm -rf\n/\u200b""#);
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_shown_in_part() {
+        let call = |length| ToolCall::new("c", "t", "x".repeat(length)).hosted_by("s");
+        assert!(ShownHosted::new("s", &call(MOST_SHOWN - 3)).is_ok());
+        let error = ShownHosted::new("s", &call(MOST_SHOWN - 2)).err().unwrap();
+        assert!(error.contains("65537 bytes"), "{error}");
+    }
+}
