@@ -939,6 +939,7 @@ impl Run {
         if !matches!(self.next(), Step::Request(_)) {
             return Err(RunError::NotRequested);
         }
+        let turn = registry.claim(turn);
         let is_parallel = |call: &ToolCall| match self.state.settings.parallel {
             Some(is_parallel) => is_parallel,
             None => tool_of(registry, call).is_none_or(|tool| tool.is_parallel()),

@@ -18,7 +18,7 @@ use crate::schema::validate::{
 };
 use crate::schema::violation::{Coercion, Violations};
 use crate::schema::{Property, Schema};
-use crate::spec::ToolSpec;
+use crate::spec::{ToolSpec, wrapped};
 
 /// The input of one call.
 pub struct Input {
@@ -230,6 +230,21 @@ impl Input {
             Some(_) => Ok(()),
             None => self.decode_slow(slots),
         }
+    }
+
+    /// Decodes the parameter of a tool that a provider trained, which takes the whole input.
+    pub fn read_whole<'a>(
+        &'a self,
+        key: &str,
+        slots: &mut [&mut dyn DecodeSlot<'a>],
+    ) -> Result<(), ArgumentError> {
+        if self.normalised.get().is_none()
+            && let Some(text) = wrapped(key, &self.text)
+        {
+            let normalised = normalise(&Schema::object(self.parameters), &text, self.options)?;
+            self.normalised.get_or_init(|| Box::new(normalised));
+        }
+        self.read(slots)
     }
 
     /// Ends a dry run after strict decoding.

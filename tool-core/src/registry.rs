@@ -43,7 +43,7 @@ use crate::call::context::{CallContext, Host, TypeMap};
 use crate::call::error::ToolError;
 use crate::call::{Secrets, ToolCall, ToolResult};
 use crate::provider::dialect::{
-    Deferral, Dialect, Rendered, RequestError, RequestOptions, ToolRequest,
+    Deferral, Dialect, Rendered, RequestError, RequestOptions, ToolRequest, Turn,
 };
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::{BoxFuture, Runtime};
@@ -898,6 +898,47 @@ impl Registry {
             Ok(tool) => Some(tool),
             Err(snapshot) => deferred::resolve(&snapshot, call),
         }
+    }
+
+    /// Makes calls of what is [unanswered](Turn::unanswered) in a response, where a tool of the registry
+    /// [provides](macro@crate::tool#trained-tools) the provider's tool. They follow the other calls of the turn. A `Run` of the
+    /// crate `tool-agent` does this.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, OpenAiResponses, openai};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Changes files of the project.
+    /// #[tool(provides = openai::ApplyPatch)]
+    /// fn edit(operation: openai::PatchOperation) -> String {
+    ///     format!("changed {}", operation.path())
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![edit]).build()?;
+    /// let call = json!({"type": "apply_patch_call", "call_id": "call_1", "status": "completed",
+    ///     "operation": {"type": "delete_file", "path": "a.txt"}});
+    /// let turn = OpenAiResponses::default().read(&json!({"output": [call]}))?;
+    /// assert_eq!((turn.calls.len(), turn.unanswered.len()), (0, 1));
+    /// let turn = registry.claim(turn);
+    /// assert_eq!((turn.calls.len(), turn.unanswered.len()), (1, 0));
+    /// assert_eq!(registry.call_blocking(turn.calls[0].clone()).content(), "changed a.txt");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn claim(&self, turn: Turn) -> Turn {
+        if turn.offered.is_empty() {
+            return turn;
+        }
+        let snapshot = self.0.current.load();
+        let tools = snapshot.tools().iter();
+        let providing: Vec<_> = tools
+            .filter_map(|tool| Some((tool.provided()?.tool, &tool.name)))
+            .collect();
+        turn.claim(|(provider, kind)| {
+            let mut tools = providing.iter();
+            let found = tools.find(|(tool, _)| tool.provider == provider && tool.kind == kind);
+            found.map(|(_, name)| name.to_string())
+        })
     }
 
     /// Returns the arguments of a call as JSON text for a person, with `"[secret]"` for each

@@ -14,9 +14,9 @@ use crate::call::{Arguments, Secrets, ToolResult};
 use crate::schema::secret::{any_secret, redact_arguments, redact_result};
 use crate::schema::{Property, Schema};
 
-pub(crate) use self::trained::Setting;
 #[doc(hidden)]
 pub use self::trained::{Provided, Trained};
+pub(crate) use self::trained::{Setting, wrapped};
 
 /// The description of a tool: its name, descriptions, schemas and behaviour.
 ///
@@ -361,6 +361,36 @@ impl ToolSpec {
         self.details()?.programmatic
     }
 
+    /// Returns the type of the provider's tool that the function [provides](macro@crate::tool#trained-tools).
+    ///
+    /// ```
+    /// use tool_core::{Tool, dialect::openai, tool};
+    ///
+    /// /// Runs commands in a sandbox.
+    /// #[tool(provides = openai::Shell)]
+    /// fn run(action: openai::ShellAction) -> Vec<openai::ShellOutput> {
+    ///     # let _ = action;
+    ///     Vec::new()
+    /// }
+    ///
+    /// assert_eq!(run::SPEC.provides(), Some("shell"));
+    /// ```
+    pub fn provides(&self) -> Option<&'static str> {
+        Some(self.provided()?.tool.kind)
+    }
+
+    #[inline]
+    pub(crate) fn provided(&self) -> Option<&'static Provided> {
+        self.details()?.provides
+    }
+
+    /// Returns the tool of this provider that the function provides.
+    #[inline]
+    pub(crate) fn trained(&self, provider: &str) -> Option<&'static Trained> {
+        let trained = self.provided()?.tool;
+        (trained.provider == provider).then_some(trained)
+    }
+
     #[inline]
     pub(crate) fn freeform(&self) -> Option<&Freeform> {
         self.details()?.freeform.as_ref()
@@ -574,10 +604,14 @@ impl ToolSpec {
     /// Returns arguments as the text that is decoded, which may not be JSON.
     pub(crate) fn arguments_json(&self, arguments: &Arguments) -> String {
         let arguments = arguments.clone();
-        arguments.into_text_with(|text| match self.freeform() {
+        let text = arguments.into_text_with(|text| match self.freeform() {
             Some(freeform) => freeform.arguments(&text),
             None => text,
-        })
+        });
+        match self.provided() {
+            Some(provided) => wrapped(provided.key, &text).unwrap_or(text),
+            None => text,
+        }
     }
 
     /// Returns the schema of the result, if its type is a [`ToolType`](crate::ToolType).

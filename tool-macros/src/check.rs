@@ -38,6 +38,42 @@ pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
     keys(tool, errors);
     examples(tool, errors);
     freeform(tool, errors);
+    provides(tool, errors);
+}
+
+/// A tool of a provider has one parameter, which takes the whole input.
+fn provides(tool: &Tool, errors: &mut Errors) {
+    let Some(ty) = &tool.provides else {
+        return;
+    };
+    if let Some(freeform) = &tool.freeform {
+        errors.span(
+            freeform.span,
+            "the input of a provider's tool is not free-form; remove `freeform`, or `provides`",
+        );
+    }
+    let [parameter, others @ ..] = &*tool.parameters else {
+        errors.at(
+            ty,
+            "a provider's tool requires a parameter for its input; add one of the type that the \
+             documentation of this tool names",
+        );
+        return;
+    };
+    // Under `#[cfg]`, the parameters may exclude each other.
+    for other in others.iter().filter(|other| other.cfgs.is_empty()) {
+        errors.at(
+            &other.ident,
+            "a provider's tool has one parameter besides context, which takes the whole input; remove \
+             this one, or `provides`",
+        );
+    }
+    if !matches!(parameter.when_absent, WhenAbsent::None) {
+        errors.at(
+            &parameter.ident,
+            "the input of a provider's tool is never absent; remove the default",
+        );
+    }
 }
 
 /// A free-form tool has one parameter, which every call has.

@@ -20,6 +20,12 @@ pub(crate) struct Origin {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub(crate) position: Option<CallPosition>,
+    /// The item that answers the call, without what the result adds, if the provider has one for its tool.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub(crate) answer: Option<Value>,
     /// The server of the provider that runs the tool.
     #[cfg_attr(
         feature = "serde",
@@ -39,6 +45,7 @@ impl PartialEq for Origin {
     fn eq(&self, other: &Origin) -> bool {
         self.caller == other.caller
             && self.namespace == other.namespace
+            && self.answer == other.answer
             && self.server == other.server
             && self.approvals == other.approvals
     }
@@ -81,6 +88,12 @@ impl ToolCall {
     /// Sets the namespace in which the model called the tool. Dialects do this.
     pub fn with_namespace(mut self, namespace: impl Into<String>) -> ToolCall {
         self.origin.get_or_insert_default().namespace = Some(namespace.into());
+        self
+    }
+
+    /// Sets the item that answers the call, without what the result adds.
+    pub(crate) fn with_answer(mut self, answer: Value) -> ToolCall {
+        self.origin.get_or_insert_default().answer = Some(answer);
         self
     }
 

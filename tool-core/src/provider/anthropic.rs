@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use self::profile::{CALLERS, CALLERS_RECURSION, CALLERS_STRICT, FILES, IMAGES, STRICT};
 use self::stream::Messages;
 pub(super) use self::stream::arguments_value;
+use self::trained::PROVIDER;
 use crate::call::ToolResult;
 use crate::content::{Content, Image, Media};
 use crate::provider::entry::{NameRules, strict_or_plain, write_callers, write_head};
@@ -23,11 +24,12 @@ use crate::provider::response::ResponseError;
 use crate::provider::rules::{BrokenRule, broken};
 use crate::provider::stream::{StreamReader, reader};
 use crate::provider::target::Target;
+use crate::provider::trained::write_entry;
 use crate::provider::turn::Turn;
 use crate::provider::wire::{Deferral, Dialect};
 use crate::provider::writer::JsonWriter;
 use crate::schema::messages;
-use crate::spec::{Programmatic, ToolSpec};
+use crate::spec::{Programmatic, ToolSpec, Trained};
 use crate::tool::ToolEntry;
 
 #[cfg(feature = "docs")]
@@ -41,7 +43,7 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
 /// [Examples](crate::ToolSpec::examples) of a tool are sent as `input_examples`, which need no beta
 /// header. All results go into one user message, before any text of the user (Anthropic's guide to tool
 /// use). Calls of the provider's own server tools are ignored. Those of its tools that the application runs,
-/// such as `memory` and `bash`, are calls as any other.
+/// such as `memory` and `bash`, are calls as any other, which a function can [provide](macro@crate::tool#trained-tools).
 ///
 /// ```
 /// use serde_json::json;
@@ -166,20 +168,24 @@ impl Anthropic {
 }
 
 impl Anthropic {
-    /// Writes the tools. With `is_cached`, the last one that is not deferred ends a cached prefix.
+    /// Writes the tools. With `is_cached`, the last one that is not deferred ends a cached prefix. Returns `true` if some
+    /// have rare settings.
     fn write(
         self,
         tools: &[ToolEntry],
         hosted: &[HostedTool],
         is_cached: bool,
         out: &mut JsonWriter,
-    ) {
+    ) -> bool {
+        let mut has_settings = false;
         let is_deferred = |tool: &ToolEntry| !tool.is_plain() && tool.is_deferred();
         if self.is_without_search || !tools.iter().any(is_deferred) {
-            out.array(|out| self.write_listed(tools, hosted, is_cached, out));
+            out.array(|out| has_settings = self.write_listed(tools, hosted, is_cached, out));
         } else {
+            has_settings = true;
             out.array(|out| self.write_with_search(tools, hosted, is_cached, out));
         }
+        has_settings
     }
 
     /// Writes the tools, of which some are deferred, and a search for them.
@@ -208,20 +214,21 @@ impl Anthropic {
         }
     }
 
-    /// Writes tools that are not deferred.
+    /// Writes tools that are not deferred. Returns `true` if some have rare settings.
     fn write_listed(
         self,
         tools: &[ToolEntry],
         hosted: &[HostedTool],
         is_cached: bool,
         out: &mut JsonWriter,
-    ) {
+    ) -> bool {
         let (marked, others) = match tools.split_last() {
             Some((last, others)) if is_cached && hosted.is_empty() => (Some(last), others),
             _ => (None, tools),
         };
         let program = program(hosted);
         let is_plain = !self.is_strict && !self.has_eager_input;
+        let mut has_settings = false;
         for tool in others {
             let tool = tool.spec();
             // Most tools, which must not pay for the settings of others.
@@ -231,10 +238,12 @@ impl Anthropic {
                     out.quoted("\"input_schema\":").raw(tool.portable_json());
                 });
             } else {
+                has_settings = true;
                 self.write_tool(tool, program, Mark::None, out);
             }
         }
         if let Some(tool) = marked {
+            has_settings = true;
             self.write_tool(tool, program, Mark::Cached, out);
         }
         match hosted.split_last() {
@@ -244,6 +253,7 @@ impl Anthropic {
             }
             _ => hosted_tool::write(hosted, out),
         }
+        has_settings
     }
 
     /// Returns `true` if a tool is sent as strict.
@@ -256,6 +266,9 @@ impl Anthropic {
     fn write_tool(self, tool: &ToolSpec, program: Option<&str>, mark: Mark, out: &mut JsonWriter) {
         // Strict mode rejects tools that programs call.
         let program = program.filter(|_| is_callable(tool));
+        if let Some(trained) = tool.trained(PROVIDER) {
+            return write_trained(trained, tool, program, mark, out);
+        }
         out.object(|out| {
             write_head(tool, out);
             if self.is_strict_tool(tool) && program.is_none() {
@@ -278,17 +291,31 @@ impl Anthropic {
             if let Some(is_eager) = tool.eager_input().or(eager) {
                 out.word("eager_input_streaming").boolean(is_eager);
             }
-            match mark {
-                Mark::None => {}
-                Mark::Cached => {
-                    out.word("cache_control").raw(CACHED);
-                }
-                Mark::Deferred => {
-                    out.word("defer_loading").boolean(true);
-                }
-            }
+            mark.write(out);
         });
     }
+}
+
+/// Writes a tool on which Anthropic trained its models. Its form has neither examples nor a setting for the stream.
+#[cold]
+fn write_trained(
+    trained: &Trained,
+    tool: &ToolSpec,
+    program: Option<&str>,
+    mark: Mark,
+    out: &mut JsonWriter,
+) {
+    out.object(|out| {
+        write_entry(trained, out);
+        match program {
+            Some(program) => write_callers(tool, program, out),
+            None if tool.strict() == Some(true) => {
+                out.word("strict").boolean(true);
+            }
+            None => {}
+        }
+        mark.write(out);
+    });
 }
 
 /// What a tool is marked as. The API rejects a deferred tool with a cache mark.
@@ -297,6 +324,20 @@ enum Mark {
     None,
     Cached,
     Deferred,
+}
+
+impl Mark {
+    fn write(self, out: &mut JsonWriter) {
+        match self {
+            Mark::None => {}
+            Mark::Cached => {
+                out.word("cache_control").raw(CACHED);
+            }
+            Mark::Deferred => {
+                out.word("defer_loading").boolean(true);
+            }
+        }
+    }
 }
 
 /// Returns `true` for a search that Anthropic runs (Anthropic's Python SDK 2.12, `ToolUnionParam`, 2026-11).
@@ -358,12 +399,18 @@ impl Dialect for Anthropic {
             });
         }
         let parts = &parts.filtered(out);
+        let mut has_settings = false;
         out.tools(&["tools"], parts, |json| {
-            self.write(parts.tools(), parts.hosted(), parts.is_cached(), json);
+            has_settings = self.write(parts.tools(), parts.hosted(), parts.is_cached(), json);
         });
-        for tool in parts.hosted() {
-            let name = tool.json()["type"].as_str();
-            if let Some((_, beta)) = BETAS.iter().find(|(tool, _)| Some(*tool) == name) {
+        let kinds = parts
+            .hosted()
+            .iter()
+            .map(|tool| tool.json()["type"].as_str());
+        let tools = if has_settings { parts.tools() } else { &[] };
+        let trained = tools.iter().map(|tool| Some(tool.trained(PROVIDER)?.kind));
+        for kind in kinds.chain(trained).flatten() {
+            if let Some((_, beta)) = BETAS.iter().find(|(tool, _)| *tool == kind) {
                 out.header("anthropic-beta", beta);
             }
         }
@@ -485,7 +532,9 @@ impl Dialect for Anthropic {
             return Vec::new();
         }
         let is_called = |tool: &ToolEntry| programs.is_some() && is_callable(tool);
-        let is_strict = |tool: &ToolEntry| self.is_strict_tool(tool) && !is_called(tool);
+        let is_strict = |tool: &ToolEntry| {
+            self.is_strict_tool(tool) && !is_called(tool) && tool.trained(PROVIDER).is_none()
+        };
         let strict = tools.iter().filter(|tool| is_strict(tool));
         let strict: Vec<_> = strict.cloned().collect();
         let mut all = broken(Target::AnthropicStrict, &strict);

@@ -42,8 +42,8 @@
 //! for an absent value, and enum values in another case. What a dialect can't express in any way
 //! is listed at [`rules`](crate::rules), with the features that make it a compile error.
 
-pub use crate::provider::anthropic::trained as anthropic;
 pub use crate::provider::answer::{AnswerError, AnswerFormat, TypedAnswer};
+pub use crate::provider::anthropic::trained as anthropic;
 pub use crate::provider::hosted_tool::{HostedTool, Rejected, RejectedTool};
 pub use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 pub use crate::provider::mcp::Mcp;

@@ -6,6 +6,7 @@ mod response;
 mod responses;
 mod stream;
 pub mod trained;
+mod trained_calls;
 
 pub use self::chat::OpenAiChat;
 use self::profile::STRICT;

@@ -170,6 +170,16 @@ pub(super) fn select(
             rejected.push(RejectedTool::unknown(tool, dialect.provider()));
         } else if let Some(name) = names(tool).into_iter().find(|name| is_taken(name)) {
             rejected.push(RejectedTool::name_taken(tool, dialect.provider(), name));
+        } else if let Some(other) = tools.iter().find(|other| {
+            other
+                .provides()
+                .is_some_and(|kind| tool.json()["type"] == kind)
+        }) {
+            rejected.push(RejectedTool::name_taken(
+                tool,
+                dialect.provider(),
+                &other.name,
+            ));
         } else {
             sent.push(tool.clone());
         }

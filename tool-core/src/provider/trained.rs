@@ -1,7 +1,10 @@
 //! [`TrainedTool`]: tools on which a provider trained its models.
 
-use crate::spec::Trained;
-use crate::types::ToolType;
+use crate::ToolType;
+use crate::provider::writer::JsonWriter;
+use crate::schema::const_check::same;
+use crate::schema::const_string::ConstString;
+use crate::spec::{Setting, Trained};
 
 /// A tool on which a provider trained its models, and which the application runs: a shell, an editor, a memory.
 ///
@@ -50,3 +53,43 @@ pub trait InputOf<Tool> {}
 
 #[diagnostic::do_not_recommend]
 impl<T, Tool: TrainedTool<Input = T>> InputOf<Tool> for T {}
+
+/// Returns the tool that a function provides. Stops the build if the provider calls it by another name than the function's.
+#[doc(hidden)]
+#[track_caller]
+pub const fn provided<Tool: TrainedTool, Input: InputOf<Tool>>(name: &str) -> &'static Trained {
+    let trained = Tool::TOOL;
+    if let Some(known) = trained.name
+        && !same(name, known)
+    {
+        let mut message = ConstString::<256>::new("models call this tool `");
+        message.push(known);
+        message.push("`; add `name = \"");
+        message.push(known);
+        message.push("\"`");
+        panic!("{}", message.as_str());
+    }
+    trained
+}
+
+/// Writes the members of the entry in a request.
+pub(crate) fn write_entry(trained: &Trained, out: &mut JsonWriter) {
+    out.word("type").string(trained.kind);
+    if let Some(name) = trained.name {
+        out.word("name").string(name);
+    }
+    for &(key, setting) in trained.settings {
+        match setting {
+            Setting::Number(0) | Setting::Flag(false) => {}
+            Setting::Number(number) => {
+                out.word(key).raw(&number.to_string());
+            }
+            Setting::Flag(flag) => {
+                out.word(key).boolean(flag);
+            }
+            Setting::Json(json) => {
+                out.word(key).raw(json);
+            }
+        }
+    }
+}

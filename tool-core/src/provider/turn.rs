@@ -1,11 +1,12 @@
 //! [`Turn`]: what a dialect reads in a response.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::{Map, Value};
 
 use crate::call::ToolCall;
-use crate::provider::unanswered::Unanswered;
+use crate::provider::unanswered::{Offered, Unanswered};
 use crate::provider::usage::Usage;
 
 /// What a response says: the model's turn of the conversation.
@@ -38,7 +39,11 @@ pub struct Turn {
     pub calls: Vec<ToolCall>,
     /// What expects an answer of the application and is no call, in order. The next request must answer it, or leave out
     /// the turn. `tool-agent` ends a run with the outcome `Unanswered`.
+    ///
+    /// [`Registry::claim`](crate::Registry::claim) makes calls of what a tool [provides](macro@crate::tool#trained-tools).
     pub unanswered: Vec<Unanswered>,
+    /// What of it can be a call.
+    pub(crate) offered: Vec<Offered>,
     /// The text that the model wrote, without calls and reasoning. Includes a refusal.
     pub text: String,
     /// How many tokens the response used, if it says so.
@@ -60,6 +65,29 @@ impl Turn {
             messages,
             ..Turn::default()
         }
+    }
+
+    /// Makes calls of what is offered and has a tool, behind the other calls: what an application has seen of them keeps
+    /// its position. `find` returns the name of the tool. A call with the id of another one is not made.
+    pub(crate) fn claim(
+        mut self,
+        find: impl Fn((&'static str, &'static str)) -> Option<String>,
+    ) -> Turn {
+        let mut ids: HashSet<_> = self.calls.iter().map(|call| call.id.clone()).collect();
+        let mut claimed = HashSet::new();
+        for mut offered in std::mem::take(&mut self.offered) {
+            if let Some(name) = find(offered.tool)
+                && ids.insert(offered.call.id.clone())
+            {
+                offered.call.name = name;
+                self.calls.push(offered.call);
+                claimed.insert(offered.asked);
+            }
+        }
+        let mut position = 0..;
+        self.unanswered
+            .retain(|_| position.next().is_none_or(|at| !claimed.contains(&at)));
+        self
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::call::ToolCall;
 use crate::schema::messages::shorten;
 
 /// A part of a response that expects an answer of the application and is no call: a command for the application's shell, a
@@ -74,6 +75,17 @@ impl fmt::Display for Unanswered {
             None => Ok(()),
         }
     }
+}
+
+/// What is unanswered and can be a call, if a tool of the registry provides the provider's tool.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Offered {
+    /// The position in [`Turn::unanswered`](crate::dialect::Turn::unanswered).
+    pub(crate) asked: usize,
+    /// The provider and the type of its tool, as in [`Trained`](crate::spec::Trained).
+    pub(crate) tool: (&'static str, &'static str),
+    /// The call, without a name.
+    pub(crate) call: ToolCall,
 }
 
 /// The ids of what has an answer in the response itself.

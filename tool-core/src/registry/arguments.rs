@@ -51,7 +51,9 @@ impl Registry {
             None => self.0.current.load().built_in(name)?,
         };
         let is_lenient = self.0.policy.is_lenient;
-        let parameters = (!tool.is_dynamic()).then(|| tool.properties());
+        // The input of a trained tool may come with or without the key of its parameter.
+        let is_known = !tool.is_dynamic() && tool.provided().is_none();
+        let parameters = is_known.then(|| tool.properties());
         Some(ArgumentsReader {
             check: Incremental::new(parameters, is_lenient),
             inner: Arc::clone(&self.0),
@@ -66,7 +68,7 @@ impl Registry {
 /// Arguments are rejected as early as the schema allows: an unknown key when the key ends, a value of
 /// the wrong type at its first byte, a number out of range when the number ends. A pattern, a union,
 /// or a type that validates itself decides when its value ends; a [dynamic tool](crate::dynamic::DynamicTool)
-/// when the arguments end, except that JSON errors and duplicate keys are found at once.
+/// or a [trained](macro@crate::tool#trained-tools) one when the arguments end, except that JSON errors and duplicate keys are found at once.
 ///
 /// The verdict does not depend on how the text is split. It equals the verdict on the whole text. Each
 /// byte is validated once, so that all pieces cost one validation.
@@ -204,6 +206,7 @@ impl ArgumentsReader {
         // A type may reject what its schema allows.
         if verdict == Verdict::Accepted
             && !self.tool.is_dynamic()
+            && self.tool.provided().is_none()
             && decodes(&self.inner, &self.tool, &text)
         {
             return Ok(text);

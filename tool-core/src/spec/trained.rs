@@ -1,5 +1,10 @@
 //! [`Trained`]: a tool of a provider that a function provides.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
 /// A tool on which a provider trained its models, as its requests contain it.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -29,4 +34,16 @@ pub struct Provided {
     pub tool: &'static Trained,
     /// The key of the parameter that takes the whole input.
     pub key: &'static str,
+}
+
+/// Returns the arguments of the parameter `key` for a whole input. Returns `None` if the text is no object, or if it is
+/// one with this key alone, whose value is an object: models of other providers get the schema of an ordinary tool.
+#[cold]
+pub(crate) fn wrapped(key: &str, text: &str) -> Option<String> {
+    let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(text).ok()?;
+    let is_wrapped = members.len() == 1
+        && members
+            .get(key)
+            .is_some_and(|value| value.get().starts_with('{'));
+    (!is_wrapped).then(|| format!("{{{}:{text}}}", Value::from(key)))
 }

@@ -60,6 +60,16 @@ impl Key {
     }
 }
 
+/// Returns `true` inside of the generics of a type, where a comma does not end the key.
+fn is_inside_generics(one: &[TokenTree]) -> bool {
+    let is_type = matches!(one.first(), Some(TokenTree::Ident(key)) if key == "provides");
+    let count = |wanted: char| {
+        let is_wanted = |tree: &&TokenTree| matches!(tree, TokenTree::Punct(found) if found.as_char() == wanted);
+        one.iter().filter(is_wanted).count()
+    };
+    is_type && count('<') > count('>')
+}
+
 /// The value of a key that accepts a constant.
 pub(crate) enum TextOrConstant {
     Text(LitStr),
@@ -115,7 +125,7 @@ impl Keys {
         let mut one = Vec::new();
         for tree in arguments {
             match tree {
-                TokenTree::Punct(comma) if comma.as_char() == ',' => {
+                TokenTree::Punct(comma) if comma.as_char() == ',' && !is_inside_generics(&one) => {
                     if one.is_empty() {
                         errors.at(comma, "expected a key before this comma; remove the comma");
                     } else {

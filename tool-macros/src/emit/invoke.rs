@@ -7,7 +7,7 @@ use super::tool::generics_of;
 use super::{commas, with_cfgs};
 use crate::model::tool::{ContextParameter, Owner, Parameter, Tool, WhenAbsent};
 use crate::model::types::{Passing, result};
-use crate::util::site::{Trees, code, site, trees, trees_at};
+use crate::util::site::{Trees, code, site, string, trees, trees_at};
 use crate::util::tokens::ends;
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
@@ -41,6 +41,14 @@ pub(super) fn function(tool: &Tool) -> Trees {
         with_cfgs(&parameter.cfgs, reference)
     });
     let slot_references = commas(slot_references);
+    let whole = tool.provides.as_ref().and(tool.parameters.first());
+    let read = match whole {
+        Some(parameter) => {
+            let key = string(parameter.key.as_str());
+            trees!(read_whole(#key, &mut [#slot_references]))
+        }
+        None => trees!(read(&mut [#slot_references])),
+    };
     let context = tool.context.iter().enumerate().map(|(at, parameter)| {
         let (local, ty) = (context_local(at, parameter), &parameter.ty);
         // With this span, "can't be shared between threads" underlines the type.
@@ -77,7 +85,7 @@ pub(super) fn function(tool: &Tool) -> Trees {
         fn __tool_invoke #parameters (__tool_input: &__tool_core::Input) -> #returned #conditions {
             #slots
             // Not `?`, whose tokens have the hygiene of an expansion; see `site`.
-            if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [#slot_references]) {
+            if let __tool_core::Err(__tool_error) = __tool_input.#read {
                 return __tool_core::Err(__tool_error);
             }
             #context

@@ -515,6 +515,7 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         .chain(flags)
         .chain(example_texts(tool))
         .chain(freeform(tool))
+        .chain(provides(tool))
         .chain(programmatic)
         .collect();
     (!fields.is_empty()).then(|| {
@@ -554,6 +555,24 @@ fn freeform(tool: &Tool) -> Option<TokenStream> {
             key: __tool_core::Cow::Borrowed(#key),
             grammar: #grammar,
         }),
+    })
+}
+
+// Input:  #[tool(provides = anthropic::Bash20250124)] fn bash(input: BashCommand)
+// Output: provides: Some(&Provided {
+//             tool: provided::<anthropic::Bash20250124, BashCommand>("bash"),
+//             key: "input",
+//         }),
+fn provides(tool: &Tool) -> Option<TokenStream> {
+    let (trained, parameter) = (tool.provides.as_ref()?, tool.parameters.first()?);
+    let (name, input) = (string(&value(&tool.name)), &parameter.erased);
+    let key = string(&value(&parameter.key));
+    // With this span, an error about the name underlines the function's.
+    let provided = quote_spanned! {tool.ident.span()=>
+        __tool_core::provided::<#trained, #input>(#name)
+    };
+    Some(code! {
+        provides: __tool_core::Some(&__tool_core::Provided { tool: #provided, key: #key }),
     })
 }
 

@@ -65,6 +65,8 @@ pub(crate) struct Tool {
     pub(crate) timeout: Option<Duration>,
     /// Set if the model writes the argument as text.
     pub(crate) freeform: Option<Freeform>,
+    /// The tool of a provider that the function is the body of.
+    pub(crate) provides: Option<Type>,
     /// `programmatic`: `true` if only programs call the tool, and the span.
     pub(crate) programmatic: Option<(bool, Span)>,
     /// Calls, in the order of their keys.
@@ -243,6 +245,7 @@ impl Tool {
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
         let freeform = Freeform::read(&mut keys, errors);
+        let provides = keys.ty("provides", errors);
         let programmatic = keys.flag_or("programmatic", "only", errors);
         let programmatic = programmatic.filter(|(flag, ..)| *flag);
         let examples = examples(&mut keys, errors);
@@ -300,6 +303,7 @@ impl Tool {
             is_blocking,
             timeout,
             freeform,
+            provides,
             programmatic: programmatic.map(|(_, is_only, span)| (is_only, span)),
             examples,
             parameters,

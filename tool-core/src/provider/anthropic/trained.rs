@@ -296,14 +296,20 @@ pub enum Computer20250124<const WIDTH: u32, const HEIGHT: u32> {}
 
 impl<const WIDTH: u32, const HEIGHT: u32> TrainedTool for Computer20250124<WIDTH, HEIGHT> {
     type Input = ComputerAction;
-    const TOOL: &'static Trained = &with_settings(
-        "computer_20250124",
-        "computer",
-        &[
-            ("display_width_px", Setting::Number(WIDTH)),
-            ("display_height_px", Setting::Number(HEIGHT)),
-        ],
-    );
+    const TOOL: &'static Trained = {
+        assert!(
+            WIDTH > 0 && HEIGHT > 0,
+            "the display of a computer is not empty"
+        );
+        &with_settings(
+            "computer_20250124",
+            "computer",
+            &[
+                ("display_width_px", Setting::Number(WIDTH)),
+                ("display_height_px", Setting::Number(HEIGHT)),
+            ],
+        )
+    };
 }
 
 /// The computer, `computer_20251124`, with the size of its display in pixels, and whether the model may
@@ -331,15 +337,21 @@ impl<const WIDTH: u32, const HEIGHT: u32, const ZOOM: bool> TrainedTool
     for Computer20251124<WIDTH, HEIGHT, ZOOM>
 {
     type Input = ComputerAction;
-    const TOOL: &'static Trained = &with_settings(
-        "computer_20251124",
-        "computer",
-        &[
-            ("display_width_px", Setting::Number(WIDTH)),
-            ("display_height_px", Setting::Number(HEIGHT)),
-            ("enable_zoom", Setting::Flag(ZOOM)),
-        ],
-    );
+    const TOOL: &'static Trained = {
+        assert!(
+            WIDTH > 0 && HEIGHT > 0,
+            "the display of a computer is not empty"
+        );
+        &with_settings(
+            "computer_20251124",
+            "computer",
+            &[
+                ("display_width_px", Setting::Number(WIDTH)),
+                ("display_height_px", Setting::Number(HEIGHT)),
+                ("enable_zoom", Setting::Flag(ZOOM)),
+            ],
+        )
+    };
 }
 
 /// The input of [`Computer20250124`] and [`Computer20251124`] (`ComputerMemberInput` of Anthropic's Python SDK, and its

@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
+use super::trained::PROVIDER;
+use super::trained_calls;
 use crate::provider::response::{
     CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type,
 };
 use crate::provider::turn::Turn;
-use crate::provider::unanswered::{Answered, Unanswered};
+use crate::provider::unanswered::{Answered, Offered, Unanswered};
 use crate::provider::usage::Counts;
 
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
@@ -60,8 +62,10 @@ const WITHOUT_ANSWER: [&str; 14] = [
     "web_search_call",
 ];
 
-/// Returns the items that expect an answer and are no calls (rule `openai.responses.answers`).
-fn unanswered(output: &[Value]) -> Vec<Unanswered> {
+/// Returns the items that expect an answer and are no calls (rule `openai.responses.answers`), and those of them that a tool
+/// can answer.
+fn unanswered(output: &[Value], is_truncated: bool) -> (Vec<Unanswered>, Vec<Offered>) {
+    let (mut unanswered, mut offered) = (Vec::new(), Vec::new());
     let answered = Answered::by(output, |item| {
         let kind = item["type"].as_str()?;
         match kind {
@@ -71,7 +75,7 @@ fn unanswered(output: &[Value]) -> Vec<Unanswered> {
             _ => None,
         }
     });
-    let asked = output.iter().filter_map(|item| {
+    for (at, item) in output.iter().enumerate() {
         let kind = item["type"].as_str().unwrap_or_default();
         let call_id = item["call_id"].as_str();
         let id = call_id.or(item["id"].as_str());
@@ -86,9 +90,20 @@ fn unanswered(output: &[Value]) -> Vec<Unanswered> {
             // An unknown type.
             _ => call_id.is_some() || kind.ends_with("_request"),
         };
-        (is_asked && !is_call(item) && !answered.has(id)).then(|| Unanswered::of(item, id))
-    });
-    asked.collect()
+        if !is_asked || is_call(item) || answered.has(id) {
+            continue;
+        }
+        if let Some((kind, mut call)) = trained_calls::call(item) {
+            call.is_truncated |= is_truncated && at + 1 == output.len();
+            offered.push(Offered {
+                asked: unanswered.len(),
+                tool: (PROVIDER, kind),
+                call,
+            });
+        }
+        unanswered.push(Unanswered::of(item, id));
+    }
+    (unanswered, offered)
 }
 
 /// Returns the turn of a response without its calls. The text has a paragraph for each message.
@@ -99,11 +114,16 @@ pub(super) fn outline(response: &Value) -> Turn {
     let texts: Vec<_> = messages
         .map(|item| content_text(&item["content"]))
         .collect();
+    let (unanswered, offered) = unanswered(
+        output.map_or(&[], Vec::as_slice),
+        FORMAT.is_truncated(&response["status"]),
+    );
     Turn {
         text: texts.join("\n\n"),
         usage: USAGE.read(&response["usage"]),
         stop: stop(response).map(str::to_owned),
-        unanswered: unanswered(output.map_or(&[], Vec::as_slice)),
+        unanswered,
+        offered,
         ..Turn::new(output.cloned().unwrap_or_default())
     }
 }

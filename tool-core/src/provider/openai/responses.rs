@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::profile::{FILES, IMAGES, STRICT};
 use super::stream::ResponseStream;
-use super::{answer_schema, response, write_grammar};
+use super::trained::PROVIDER;
+use super::{answer_schema, response, trained_calls, write_grammar};
 use crate::call::{ToolResult, WireId};
 use crate::content::{Content, Image};
 use crate::provider::answer;
@@ -24,11 +25,12 @@ use crate::provider::response::{ResponseError, is_type};
 use crate::provider::rules::{BrokenRule, broken};
 use crate::provider::stream::{StreamReader, reader};
 use crate::provider::target::Target;
+use crate::provider::trained::write_entry;
 use crate::provider::turn::Turn;
 use crate::provider::wire::{Deferral, Dialect};
 use crate::provider::writer::JsonWriter;
 use crate::schema::{Kind, messages};
-use crate::spec::{OutputValues, ToolSpec};
+use crate::spec::{OutputValues, ToolSpec, Trained};
 use crate::tool::ToolEntry;
 
 /// OpenAI's Responses API (`/v1/responses`).
@@ -142,7 +144,9 @@ impl OpenAiResponses {
             out.raw(r#"{"type":"tool_search"}"#);
         }
         let mut groups = BTreeMap::<&str, Vec<&ToolEntry>>::new();
-        for tool in tools.iter().filter(|tool| tool.is_deferred()) {
+        let is_deferred =
+            |tool: &&ToolEntry| tool.is_deferred() && self.trained(tool, tools).is_none();
+        for tool in tools.iter().filter(is_deferred) {
             match tool.group().filter(|group| !group.is_empty()) {
                 Some(group) => groups.entry(group).or_default().push(tool),
                 None => self.write_tool(tool, has_programs, true, out),
@@ -164,6 +168,19 @@ impl OpenAiResponses {
                 });
             });
         }
+    }
+
+    /// Returns the tool of OpenAI that a function provides. Of several functions that provide the same, the first counts: a
+    /// request has each tool once.
+    #[inline]
+    fn trained(self, tool: &ToolEntry, tools: &[ToolEntry]) -> Option<&'static Trained> {
+        let trained = tool.trained(PROVIDER)?;
+        let mut providing = tools.iter().filter(|other| {
+            let other = other.trained(PROVIDER);
+            other.is_some_and(|other| other.kind == trained.kind)
+        });
+        let is_first = providing.next().is_some_and(|first| first.is_same(tool));
+        (is_first && !self.has_functions_only).then_some(trained)
     }
 
     /// Writes a tool with its settings.
@@ -194,6 +211,20 @@ impl OpenAiResponses {
             }
         });
     }
+}
+
+/// The tools of OpenAI that programs may call (OpenAI's Python SDK, the parameters of each tool).
+const CALLABLE: [&str; 2] = ["apply_patch", "shell"];
+
+/// Writes a tool on which OpenAI trained its models.
+#[cold]
+fn write_trained(trained: &Trained, tool: &ToolSpec, has_programs: bool, out: &mut JsonWriter) {
+    out.object(|out| {
+        write_entry(trained, out);
+        if has_programs && CALLABLE.contains(&trained.kind) {
+            write_callers(tool, "programmatic", out);
+        }
+    });
 }
 
 /// Writes a function that is not strict.
@@ -290,9 +321,17 @@ const CHOOSABLE: [&str; 11] = [
 ];
 
 /// Writes `tool_choice` of the Responses API.
-fn write_choice(parts: &RequestParts<'_>, has_custom_tools: bool, out: &mut RequestWriter) {
+fn write_choice(dialect: OpenAiResponses, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+    let has_custom_tools = !dialect.has_functions_only;
+    let trained = |tool: &ToolEntry| dialect.trained(tool, parts.tools());
     let write_tool = |tool: &NamedTool<'_>, json: &mut JsonWriter| match tool {
         NamedTool::Function(tool) => {
+            if let Some(trained) = trained(tool) {
+                json.object(|json| {
+                    json.word("type").string(trained.kind);
+                });
+                return;
+            }
             let kind = if has_custom_tools && tool.is_freeform() {
                 "custom"
             } else {
@@ -317,6 +356,14 @@ fn write_choice(parts: &RequestParts<'_>, has_custom_tools: bool, out: &mut Requ
             if !hosted_tool::is_of_type(tool, |name| CHOOSABLE.contains(&name)) =>
         {
             out.cannot_require(tool);
+        }
+        (Some(Choice::Tool(NamedTool::Function(tool))), _)
+            if trained(tool).is_some_and(|trained| !CHOOSABLE.contains(&trained.kind)) =>
+        {
+            let name = messages::name(&tool.name);
+            out.note(format!(
+                "OpenAI cannot require a call of {name}, which provides a tool of its own; the model chooses"
+            ));
         }
         (Some(Choice::Tool(tool)), _) => out.field(path, |json| write_tool(&tool, json)),
         (choice, Some(only)) => out.field(path, |json| {
@@ -355,6 +402,9 @@ impl Dialect for OpenAiResponses {
                 // Most tools, which must not pay for the settings of others.
                 if !self.is_strict && tool.is_plain() {
                     out.object(|out| write_function(tool, out));
+                } else if let Some(trained) = self.trained(tool, tools) {
+                    // The API has no form for one that is deferred.
+                    write_trained(trained, tool, has_programs, out);
                 } else if !self.is_without_search && tool.is_deferred() {
                     has_deferred = true;
                 } else {
@@ -397,14 +447,16 @@ impl Dialect for OpenAiResponses {
         match parts.choice() {
             // The API rejects the request (OpenAI's Agents SDK, guide "Tools", 2026).
             Some(Choice::Tool(NamedTool::Function(tool)))
-                if tool.is_deferred() && !self.is_without_search =>
+                if tool.is_deferred()
+                    && !self.is_without_search
+                    && self.trained(tool, parts.tools()).is_none() =>
             {
                 let name = messages::name(&tool.name);
                 out.note(format!(
                     "OpenAI cannot require a call of {name}, which is deferred; the model chooses"
                 ));
             }
-            _ => write_choice(parts, !self.has_functions_only, out),
+            _ => write_choice(*self, parts, out),
         }
         if let Some(is_allowed) = parts.parallel() {
             out.field(&["parallel_tool_calls"], |json| {
@@ -467,7 +519,11 @@ impl Dialect for OpenAiResponses {
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        let mut after = Vec::new();
         let item = |result: &ToolResult| {
+            if let Some(answer) = result.origin().and_then(|origin| origin.answer.as_ref()) {
+                return trained_calls::output(answer, result, &mut after);
+            }
             let output = if result.parts().is_empty() {
                 result.content().into()
             } else {
@@ -489,11 +545,16 @@ impl Dialect for OpenAiResponses {
             }
             item
         };
-        results.iter().map(item).collect()
+        let mut items: Vec<_> = results.iter().map(item).collect();
+        items.append(&mut after);
+        items
     }
 
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
-        media::omitted(results, responses_parts)
+        media::omitted(results, |result| match trained_calls::parts(result) {
+            Some(written) => written,
+            None => responses_parts(result),
+        })
     }
 
     /// Deferred tools are not counted: OpenAI documents no limit for them.
