@@ -241,7 +241,12 @@ impl Input {
         if self.normalised.get().is_none()
             && let Some(text) = wrapped(key, &self.text)
         {
-            let normalised = normalise(&Schema::object(self.parameters), &text, self.options)?;
+            let normalised = normalise(&Schema::object(self.parameters), &text, self.options);
+            let normalised = normalised.map_err(|error| match error {
+                // The model did not write the key.
+                ValidateError::Invalid(violations) => ValidateError::Invalid(violations.below(key)),
+                other @ ValidateError::NotJson(_) => other,
+            })?;
             self.normalised.get_or_init(|| Box::new(normalised));
         }
         self.read(slots)

@@ -17,6 +17,7 @@ mod sample_responses;
 mod streams;
 mod strict;
 mod tools_field;
+mod trained;
 mod truncated;
 mod unanswered;
 

@@ -17,17 +17,17 @@ use super::saving::Through;
 use super::{calling, dialect, saying};
 
 /// Set in the process that is killed: its folder, and the point at which it stops.
-const FOLDER: &str = "TOOL_CORE_TEST_RUN_FOLDER";
-const STOP_AT: &str = "TOOL_CORE_TEST_RUN_STOP_AT";
+pub(super) const FOLDER: &str = "TOOL_CORE_TEST_RUN_FOLDER";
+pub(super) const STOP_AT: &str = "TOOL_CORE_TEST_RUN_STOP_AT";
 
 /// Counts points, and waits at one of them to be killed.
-struct Points {
-    next: AtomicU32,
-    stop_at: u32,
+pub(super) struct Points {
+    pub(super) next: AtomicU32,
+    pub(super) stop_at: u32,
 }
 
 impl Points {
-    fn pass(&self) {
+    pub(super) fn pass(&self) {
         if self.next.fetch_add(1, Ordering::Relaxed) == self.stop_at {
             println!("stopped");
             loop {
@@ -37,7 +37,7 @@ impl Points {
     }
 }
 
-fn append(path: &Path, text: &str) {
+pub(super) fn append(path: &Path, text: &str) {
     let mut file = OpenOptions::new()
         .create(true)
         .append(true)
@@ -156,13 +156,9 @@ fn interrupted_process() {
 }
 
 /// Runs the process until it stops or ends, and kills it. Returns `true` if it stopped.
-fn run_and_kill(folder: &Path, stop_at: u32) -> bool {
+pub(super) fn run_and_kill(test: &str, folder: &Path, stop_at: u32) -> bool {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "interruptions::interrupted_process",
-            "--nocapture",
-        ])
+        .args(["--exact", test, "--nocapture"])
         .env(FOLDER, folder)
         .env(STOP_AT, stop_at.to_string())
         .stdout(Stdio::piped())
@@ -196,7 +192,7 @@ fn what_is_killed_at_any_point_happens_once_or_is_told() {
     loop {
         let folder = root.join(stop_at.to_string());
         fs::create_dir_all(&folder).unwrap();
-        let is_stopped = run_and_kill(&folder, stop_at);
+        let is_stopped = run_and_kill("interruptions::interrupted_process", &folder, stop_at);
         let (run, outcome) = go_on(&agent(&folder, u32::MAX));
         assert_eq!(
             outcome,

@@ -11,6 +11,8 @@ mod observers;
 mod saving;
 #[cfg(not(target_family = "wasm"))]
 mod services;
+#[cfg(not(target_family = "wasm"))]
+mod trained;
 mod transcripts;
 
 use std::collections::BTreeSet;

@@ -172,6 +172,24 @@ impl Violations {
         (self.listed, self.more)
     }
 
+    /// Returns the violations with paths that start below this property, as far as they do.
+    #[cold]
+    pub(crate) fn below(mut self, key: &str) -> Violations {
+        for violation in &mut self.listed {
+            let head = key.len() + 1;
+            let path = &violation.text[..violation.path];
+            if path
+                .strip_prefix(key)
+                .is_some_and(|rest| rest.starts_with('.'))
+            {
+                violation.text.drain(..head);
+                violation.path -= head;
+                violation.message -= head;
+            }
+        }
+        self
+    }
+
     /// Returns the current length, to compare with or to split at later.
     pub(crate) fn mark(&self) -> Mark {
         Mark(self.listed.len(), self.more)
