@@ -15,19 +15,22 @@ use properties::random::Random;
 use properties::sample::Sampler;
 use properties::subject::Subject;
 use serde_json::{Value, json};
-use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
+use tool_core::dialect::{HostedTool, ToolChoice};
 use tool_core::schema::Violation;
-use tool_core::{Registry, RegistryBuilder, ToolEntry, ToolError, tool, tools};
+use tool_core::{
+    Registry, RegistryBuilder, ToolCall, ToolEntry, ToolError, ToolErrorKind, ToolResult, tool,
+    tools,
+};
 
 #[path = "../../support/deferred.rs"]
 mod deferred;
 
 use super::{
-    freeform, media, programmatic, registry, requests, sample_responses, streams, strict,
+    freeform, media, programmatic, registry, requests, sample_responses, streams, strict, trained,
     unanswered,
 };
 
@@ -290,6 +293,104 @@ fn provider_packages_accept_deferred_tools() {
     let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
     let counts = counts.as_object().unwrap();
     assert!(counts.len() == 4 && counts.values().all(|count| count.as_u64() > Some(8)));
+}
+
+/// Inputs of every kind that the packages describe are accepted, and the packages accept the entries and the results.
+#[test]
+fn provider_packages_agree_on_trained_tools() {
+    if std::env::var_os("TOOL_CORE_ORACLES").is_none_or(|value| value == "0") {
+        return;
+    }
+    let samples: Value = serde_json::from_str(&run("trained.py", "")).unwrap();
+    let registry = trained::registry();
+    let openai = OpenAiResponses::default();
+    let anthropic = Anthropic::default();
+
+    let mut items = samples["openai"].as_array().unwrap().clone();
+    assert!(items.len() > 50, "{}", items.len());
+    let turn = registry.claim(openai.read(&json!({"output": items})).unwrap());
+    let is_refused = |result: &ToolResult| {
+        let kind = result.error().map(ToolError::kind);
+        kind.is_some_and(|kind| kind != ToolErrorKind::Failed)
+    };
+    assert_eq!((turn.calls.len(), turn.unanswered.len()), (items.len(), 0));
+    let call = |call: &ToolCall| {
+        let result = registry.call_blocking(call.clone());
+        assert!(!is_refused(&result), "{call:?}: {result:?}");
+        result
+    };
+    let mut openai_results: Vec<_> = turn.calls.iter().map(call).collect();
+    let mut inputs = trained::anthropic_inputs();
+    for (name, samples) in samples["anthropic"].as_object().unwrap() {
+        let name = ["memory", "bash", "computer"]
+            .into_iter()
+            .find(|known| name == known);
+        let samples = samples.as_array().unwrap().iter();
+        inputs.extend(samples.map(|sample| (name.unwrap(), sample.clone())));
+    }
+    assert!(inputs.len() > 50, "{}", inputs.len());
+    let calls = inputs.into_iter().enumerate();
+    let calls = calls.map(|(at, (name, input))| ToolCall::new(format!("t{at}"), name, input));
+    let calls: Vec<_> = calls.collect();
+    let is_panic = |call: &&ToolCall| call.arguments.text().contains("panic");
+    let anthropic_results: Vec<_> = calls
+        .iter()
+        .filter(|one| !is_panic(one))
+        .map(call)
+        .collect();
+
+    // Calls that fail in every way.
+    items = trained::openai_items();
+    let turn = registry.claim(openai.read(&json!({"output": items})).unwrap());
+    openai_results.extend(
+        turn.calls
+            .iter()
+            .map(|call| registry.call_blocking(call.clone())),
+    );
+    let unknown = Registry::new();
+    openai_results.extend(
+        turn.calls
+            .iter()
+            .map(|call| unknown.call_blocking(call.clone())),
+    );
+
+    let deferred = Registry::builder()
+        .tools(trained::tools())
+        .defer(|_| true)
+        .build()
+        .unwrap();
+    let names: Vec<_> = trained::tools()
+        .iter()
+        .map(|tool| tool.name.to_string())
+        .collect();
+    let requests = |dialect: &dyn Dialect| {
+        let mut tools = Vec::new();
+        for registry in [&registry, &deferred] {
+            let request = registry.request(dialect).cached().build().unwrap();
+            let body: Value = serde_json::from_str(&request.body(json!({}))).unwrap();
+            tools.extend(body["tools"].as_array().unwrap().clone());
+        }
+        let mut choices = Vec::new();
+        for name in &names {
+            let request = registry.request(dialect).choice(ToolChoice::tool(name));
+            let body = request.build().unwrap().body(json!({}));
+            let body: Value = serde_json::from_str(&body).unwrap();
+            choices.extend(Some(body["tool_choice"].clone()).filter(|choice| !choice.is_null()));
+        }
+        (tools, choices)
+    };
+    let case = |dialect: &dyn Dialect, results: &[ToolResult]| {
+        let (tools, choices) = requests(dialect);
+        json!({"tools": tools, "choices": choices, "results": dialect.results(results)})
+    };
+    let cases = json!({
+        "anthropic": case(&anthropic, &anthropic_results),
+        "openai": case(&openai, &openai_results),
+    });
+    let said = run("trained.py", &cases.to_string());
+    let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
+    assert!(counts["anthropic"].as_u64() > Some(80), "{counts}");
+    assert!(counts["openai"].as_u64() > Some(250), "{counts}");
 }
 
 #[test]

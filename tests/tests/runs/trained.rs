@@ -278,15 +278,15 @@ fn a_safety_check_waits_for_a_decision() {
     let mut run = Run::new("run-1");
     run.push(json!({"role": "user", "content": "Go."})).unwrap();
     let outcome = agent.run_blocking(&mut run).unwrap();
-    assert_eq!(outcome.as_str(), "pending", "{outcome:?}");
+    assert_eq!(outcome.as_str(), "waiting", "{outcome:?}");
     assert_eq!(points.next.load(Ordering::Relaxed), 0);
     let mut run: Run = serde_json::from_value(serde_json::to_value(&run).unwrap()).unwrap();
-    let pending = run.pending();
-    assert_eq!(
-        pending[0].hold.reason(),
-        "safety check irrelevant_domain: Another page."
-    );
-    run.decide(&pending[0], Decision::Allow, "ada").unwrap();
+    let pending = &run.pending()[0];
+    let reason = "safety check irrelevant_domain: Another page.";
+    assert_eq!(pending.hold().reason(), reason);
+    let registry = agent.registry();
+    run.decide(registry, pending.fingerprint(), Decision::Allow, "ada")
+        .unwrap();
     let outcome = agent.run_blocking(&mut run).unwrap();
     assert_eq!(outcome, RunOutcome::Answered("Done.".into()));
     let output = run

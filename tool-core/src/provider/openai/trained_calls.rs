@@ -216,7 +216,7 @@ fn written(answer: &Value, result: &ToolResult) -> WrittenResult {
                 ));
             }
             Ok(Written::After(
-                json!({ "type": "input_image", "image_url": url }),
+                json!({ "type": "input_image", "image_url": url, "detail": "auto" }),
             ))
         }
         _ => Err(media::no_form("the output of OpenAI's tool")),
