@@ -384,11 +384,13 @@ impl ToolSpec {
         self.details()?.provides
     }
 
-    /// Returns the tool of this provider that the function provides.
+    /// Returns the tool of this provider that the function provides. There is none under another name than the provider's
+    /// models know, such as the name of a method with a prefix: their calls would not find it.
     #[inline]
     pub(crate) fn trained(&self, provider: &str) -> Option<&'static Trained> {
         let trained = self.provided()?.tool;
-        (trained.provider == provider).then_some(trained)
+        let is_found = trained.name.is_none_or(|known| known == self.name);
+        (is_found && trained.provider == provider).then_some(trained)
     }
 
     #[inline]

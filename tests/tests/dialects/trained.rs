@@ -10,6 +10,7 @@ use tool_core::dialect::{
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{
     AnyOutput, CallContext, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult, tool, tools,
+    toolset,
 };
 
 use super::streams;
@@ -376,6 +377,66 @@ fn a_request_has_each_tool_of_a_provider_once() {
             .as_str()
             .unwrap()
             .starts_with("elsewhere: [\"ls\"")
+    );
+}
+
+struct Notes(String);
+
+#[toolset]
+impl Notes {
+    /// Notes of one kind.
+    #[tool(provides = anthropic::Memory20250818)]
+    fn memory(&self, command: anthropic::MemoryCommand) -> String {
+        format!("{}: {command:?}", self.0)
+    }
+
+    /// Runs commands.
+    #[tool(provides = openai::Shell, name = "run")]
+    async fn shell(&self, action: openai::ShellAction) -> String {
+        format!("{}: {:?}", self.0, action.commands)
+    }
+}
+
+/// A method is a body too. With a prefix, Anthropic's models would not find it, and it is an ordinary tool.
+#[test]
+fn methods_provide_tools_under_the_name_that_models_know() {
+    let registry = Registry::builder()
+        .toolset("", Notes("own".into()))
+        .toolset("other_", Notes("other".into()))
+        .build()
+        .unwrap();
+    let tools = json!(registry.render(&Anthropic::default()));
+    let kinds: Vec<_> = tools
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| (&tool["name"], &tool["type"]))
+        .collect();
+    let null = Value::Null;
+    let expected = [
+        ("memory", json!("memory_20250818")),
+        ("other_memory", null.clone()),
+        ("other_run", null.clone()),
+        ("run", null),
+    ];
+    assert_eq!(kinds.len(), 4);
+    for ((name, kind), (expected, known)) in kinds.into_iter().zip(&expected) {
+        assert_eq!((name, kind), (&json!(expected), known));
+    }
+    let call = ToolCall::new("c", "memory", r#"{"command":"delete","path":"a"}"#);
+    assert!(
+        registry
+            .call_blocking(call)
+            .content()
+            .starts_with("own: Delete")
+    );
+    let turn = registry.claim(read(&openai_items()[..1], "completed"));
+    assert_eq!(turn.calls[0].name, "other_run");
+    assert!(
+        registry
+            .call_blocking(turn.calls[0].clone())
+            .content()
+            .starts_with("other: [")
     );
 }
 

@@ -16,8 +16,9 @@ use crate::tool::ToolEntry;
 /// it by [`Rendered::rejected`](crate::dialect::Rendered::rejected), and logs it. So a registry may
 /// contain the web searches of several providers, and each provider is sent its own.
 ///
-/// Some of them only have their schema from the provider, and the application runs them, such as the shell of OpenAI. What
-/// such a tool asks is [unanswered](crate::dialect::Turn::unanswered), or a call by the name of the tool.
+/// Some of them only have their schema from the provider, and the application runs them, such as the shell of OpenAI. A
+/// function [provides](macro@crate::tool#trained-tools) them. As a hosted tool, what such a tool asks is
+/// [unanswered](crate::dialect::Turn::unanswered), or a call by the name of the tool.
 ///
 /// No request has two tools with the same name. If the registry has a tool with the name of a hosted
 /// one (its `name`, or else its `type` or its key), the hosted one is left out, reported and logged.

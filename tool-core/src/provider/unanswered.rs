@@ -11,7 +11,9 @@ use crate::schema::messages::shorten;
 /// A part of a response that expects an answer of the application and is no call: a command for the application's shell, a
 /// request to approve the call of a hosted tool, or something that is newer than this version.
 ///
-/// The next request is invalid without the answer, whose form only the provider's documentation has. What is read as such
+/// [`Registry::claim`](crate::Registry::claim) makes a call of it, if a tool of the registry
+/// [provides](macro@crate::tool#trained-tools) what it asks for. Otherwise the
+/// next request is invalid without the answer, whose form only the provider's documentation has. What is read as such
 /// is among the [rules](crate::rules), as `openai.responses.answers`, and so is what happens with parts that are newer.
 /// `Debug` does not show the item, whose arguments may be secret.
 ///
