@@ -1,13 +1,18 @@
 //! Responses of OpenAI's Responses API.
 
-use serde_json::Value;
+use std::collections::HashMap;
 
+use serde_json::{Value, json};
+
+use crate::call::ToolCall;
+use crate::call::approval::ApprovalRequest;
 use crate::provider::response::{
-    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type,
+    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type, mark_truncated,
 };
 use crate::provider::turn::Turn;
 use crate::provider::unanswered::{Answered, Unanswered};
 use crate::provider::usage::Counts;
+use crate::schema::messages::shorten;
 
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of OpenAI",
@@ -91,10 +96,63 @@ fn unanswered(output: &[Value]) -> Vec<Unanswered> {
     asked.collect()
 }
 
-/// Returns the turn of a response without its calls. The text has a paragraph for each message.
+/// Returns the call of a tool on an MCP server, which OpenAI makes once it is approved (rule
+/// `openai.responses.approvals`).
+fn approval(asked: &Unanswered) -> Option<ToolCall> {
+    if asked.kind != "mcp_approval_request" {
+        return None;
+    }
+    let string = |key: &str| asked.item[key].as_str();
+    let named = |key| string(key).filter(|name| !name.is_empty());
+    let (id, server, name) = (named("id")?, named("server_label")?, named("name")?);
+    let reason = format!(
+        "the provider asks before it calls {:?} of the MCP server {:?}",
+        shorten(name),
+        shorten(server)
+    );
+    let request = ApprovalRequest::new(reason).with_item(json!({ "id": id }));
+    let call = ToolCall::new(id, name, string("arguments")?).hosted_by(server);
+    Some(call.with_approval(request))
+}
+
+/// Takes the calls that OpenAI makes once they are approved out of what is unanswered. Requests with the same id stay: an
+/// answer to one would be an answer to the others.
+fn take_approvals(unanswered: &mut Vec<Unanswered>) -> Vec<ToolCall> {
+    let mut ids = HashMap::<_, usize>::new();
+    for asked in &*unanswered {
+        *ids.entry(asked.id.clone()).or_default() += 1;
+    }
+    let mut approvals = Vec::new();
+    unanswered.retain(|asked| match approval(asked) {
+        Some(call) if ids[&asked.id] == 1 => {
+            approvals.push(call);
+            false
+        }
+        _ => true,
+    });
+    approvals
+}
+
+/// Returns the calls of a response that OpenAI makes once they are approved, and what else expects an answer and is no call.
+pub(super) fn asked(response: &Value, items: &[Value]) -> (Vec<ToolCall>, Vec<Unanswered>) {
+    let mut unanswered = unanswered(items);
+    let mut approvals = take_approvals(&mut unanswered);
+    if FORMAT.is_truncated(&response["status"])
+        && let (Some(item), Some(call)) = (items.last(), approvals.last_mut())
+        && item["id"] == call.id
+    {
+        mark_truncated(call);
+    }
+    (approvals, unanswered)
+}
+
+/// Returns the turn of a response without the calls of functions and custom tools. The text has a paragraph for each
+/// message.
 pub(super) fn outline(response: &Value) -> Turn {
     let output = response["output"].as_array();
-    let messages = output.into_iter().flatten();
+    let items = output.map_or(&[][..], Vec::as_slice);
+    let (approvals, unanswered) = asked(response, items);
+    let messages = items.iter();
     let messages = messages.filter(|item| is_type(item, "message"));
     let texts: Vec<_> = messages
         .map(|item| content_text(&item["content"]))
@@ -103,7 +161,8 @@ pub(super) fn outline(response: &Value) -> Turn {
         text: texts.join("\n\n"),
         usage: USAGE.read(&response["usage"]),
         stop: stop(response).map(str::to_owned),
-        unanswered: unanswered(output.map_or(&[], Vec::as_slice)),
+        calls: approvals,
+        unanswered,
         ..Turn::new(output.cloned().unwrap_or_default())
     }
 }

@@ -468,6 +468,9 @@ impl Dialect for OpenAiResponses {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         let item = |result: &ToolResult| {
+            if result.server().is_some() {
+                return approval_response(result);
+            }
             let output = if result.parts().is_empty() {
                 result.content().into()
             } else {
@@ -504,6 +507,22 @@ impl Dialect for OpenAiResponses {
         let tools = tools.iter().filter(|tool| !tool.is_deferred()).cloned();
         broken(Target::OpenAiStrict, &tools.collect::<Vec<_>>())
     }
+}
+
+/// Returns the answer to a request for an approval (`McpApprovalResponse` of OpenAI's Python SDK). Only a decision
+/// approves.
+#[cold]
+fn approval_response(result: &ToolResult) -> Value {
+    let is_approved = !result.is_error() && !result.approved().is_empty();
+    let mut item = json!({
+        "type": "mcp_approval_response",
+        "approval_request_id": result.call_id(),
+        "approve": is_approved,
+    });
+    if !is_approved {
+        item["reason"] = result.content().into();
+    }
+    item
 }
 
 /// Writes the members of a custom tool of Responses (`CustomToolParam` of OpenAI's Python SDK).
