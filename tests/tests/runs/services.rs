@@ -206,8 +206,8 @@ async fn what_another_process_did_is_loaded_after_a_conflict() {
     let is_conflict = matches!(
         conflict,
         Err(ConversationError::Agent(AgentError::Journal(
-            JournalError::Conflict
-        )))
+            JournalError::Conflict(ref run)
+        ))) if run == "run-1"
     );
     assert!(is_conflict, "{conflict:?}");
     assert_eq!(rest(&first).await.0.len(), 4);
