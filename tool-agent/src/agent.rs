@@ -894,8 +894,8 @@ impl Agent {
     /// # Errors
     ///
     /// Returns [`AgentError::Decide`] if the [policy](Agent::may_decide) does not let the user decide, if no such call
-    /// waits, or if changed arguments are invalid: the run is then as before. Other errors are those of
-    /// [`save`](Agent::save).
+    /// waits, if changed arguments are invalid, or if a call that the [provider](ToolCall::hosted_by) runs should do more
+    /// than be allowed or denied: the run is then as before. Other errors are those of [`save`](Agent::save).
     pub async fn decide(
         &self,
         run: &mut Run,
@@ -916,7 +916,10 @@ impl Agent {
     fn decision_request(&self, run: &Run, hold: &Hold, user: &str) -> DecisionRequest {
         let mut request = DecisionRequest::new(user, hold.clone());
         request.owner = run.info().owner().map(str::to_owned);
-        request.tool = self.registry.get(hold.tool());
+        // A tool of the provider has no entry here, whatever its name.
+        if hold.server().is_none() {
+            request.tool = self.registry.get(hold.tool());
+        }
         request
     }
 

@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
+use serde_json::Value;
 use tokio::sync::{OwnedMutexGuard, broadcast, oneshot, watch};
 use tool_core::call::CancellationToken;
+use tool_core::dialect::Unanswered;
 use tool_core::hooks::Decision;
 
 use crate::run::{JournalError, Run, RunInfo, RunOutcome, Step};
@@ -64,11 +66,14 @@ pub struct Conversations(Arc<Shared>);
 
 struct Shared {
     agent: Agent,
-    /// The conversations that somebody follows or drives.
-    open: tokio::sync::Mutex<HashMap<String, Weak<Inner>>>,
+    /// The conversations that somebody follows, drives or loads.
+    open: Mutex<HashMap<String, Slot>>,
     /// Counts the changes of what the journal lists.
     changes: watch::Sender<u64>,
 }
+
+/// A conversation that may be open. Locked while it is loaded or created, so that nobody else does the same.
+type Slot = Arc<tokio::sync::Mutex<Weak<Inner>>>;
 
 /// A conversation that is open. Clones are the same conversation.
 ///
@@ -184,8 +189,8 @@ pub enum ConversationError {
     Busy,
     /// Calls wait for decisions.
     Waiting,
-    /// The last response asks for something that [nothing answers](RunOutcome::Unanswered).
-    /// [`stop`](Conversation::stop) gives it up.
+    /// The last response asks for something that is [unanswered](RunOutcome::Unanswered).
+    /// [`answer`](Conversation::answer) answers it, and [`stop`](Conversation::stop) gives it up.
     Unanswered,
     /// The agent failed.
     Agent(AgentError),
@@ -196,7 +201,7 @@ impl Conversations {
     pub fn new(agent: Agent) -> Conversations {
         Conversations(Arc::new(Shared {
             agent,
-            open: tokio::sync::Mutex::default(),
+            open: Mutex::default(),
             changes: watch::Sender::new(0),
         }))
     }
@@ -219,10 +224,11 @@ impl Conversations {
     ///
     /// Returns the errors of [`Agent::save`]: a conflict if there is a run with this id.
     pub async fn create(&self, mut run: Run) -> Result<Conversation, ConversationError> {
+        let slot = self.slot(run.id());
+        let mut slot = slot.lock().await;
         self.0.agent.save(&mut run).await?;
         self.0.changed();
-        let mut open = self.0.open.lock().await;
-        Ok(self.add(&mut open, run))
+        Ok(self.open_run(&mut slot, run))
     }
 
     /// Opens a conversation. If it was interrupted, such as by a crash, it goes on. Returns `None` if the journal has no
@@ -232,21 +238,35 @@ impl Conversations {
     ///
     /// Returns the errors of [`Agent::load`].
     pub async fn open(&self, id: &str) -> Result<Option<Conversation>, ConversationError> {
-        // Held while it is loaded, so that nobody else loads it too.
-        let mut open = self.0.open.lock().await;
-        if let Some(inner) = open.get(id).and_then(Weak::upgrade) {
+        let slot = self.slot(id);
+        let mut slot = slot.lock().await;
+        if let Some(inner) = slot.upgrade() {
             let shared = Arc::clone(&self.0);
             return Ok(Some(Conversation { inner, shared }));
         }
         let Some(run) = self.0.agent.load(id).await? else {
             return Ok(None);
         };
-        let conversation = self.add(&mut open, run);
+        let conversation = self.open_run(&mut slot, run);
         conversation.retry()?;
         Ok(Some(conversation))
     }
 
-    fn add(&self, open: &mut HashMap<String, Weak<Inner>>, run: Run) -> Conversation {
+    /// Returns the slot of a conversation, and drops those of conversations that are no longer open.
+    fn slot(&self, id: &str) -> Slot {
+        let mut open = lock(&self.0.open);
+        if let Some(slot) = open.get(id) {
+            return Arc::clone(slot);
+        }
+        // Others are in use.
+        let is_open = |slot: &mut Slot| {
+            Arc::get_mut(slot).is_none_or(|inner| inner.get_mut().strong_count() > 0)
+        };
+        open.retain(|_, slot| is_open(slot));
+        Arc::clone(open.entry(id.to_owned()).or_default())
+    }
+
+    fn open_run(&self, slot: &mut Weak<Inner>, run: Run) -> Conversation {
         let transcript = Transcript::new(self.0.agent.registry(), &run);
         let inner = Arc::new(Inner {
             info: run.info().clone(),
@@ -255,8 +275,7 @@ impl Conversations {
             updates: broadcast::Sender::new(LATE),
             stop: Mutex::default(),
         });
-        open.retain(|_, inner| inner.strong_count() > 0);
-        open.insert(inner.info.id().to_owned(), Arc::downgrade(&inner));
+        *slot = Arc::downgrade(&inner);
         let shared = Arc::clone(&self.0);
         Conversation { inner, shared }
     }
@@ -341,6 +360,62 @@ impl Conversation {
         // To its end, so that a call that is decided on also runs.
         let decided = tokio::spawn(in_this_span(deciding)).await;
         decided.unwrap_or(Err(ConversationError::Busy))
+    }
+
+    /// Returns what the last response asks for that is no call, as long as nothing answers it; see
+    /// [`RunOutcome::Unanswered`].
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ConversationError::Busy`] if the agent drives the conversation.
+    pub fn unanswered(&self) -> Result<Vec<Unanswered>, ConversationError> {
+        Ok(self.idle()?.unanswered().to_vec())
+    }
+
+    /// Answers what is [unanswered](Conversation::unanswered), in the provider's form, as [`Run::answer`] does. Returns when
+    /// the answers are saved. The conversation goes on, also if the future is dropped.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::conversations::{Conversation, ConversationError};
+    ///
+    /// /// Tells a model of OpenAI that no command is run here.
+    /// async fn refuse(conversation: &Conversation) -> Result<(), ConversationError> {
+    ///     let asked = conversation.unanswered()?;
+    ///     let outcome = json!({"type": "exit", "exit_code": 1});
+    ///     let answers = asked.iter().map(|asked| {
+    ///         json!({"type": "shell_call_output", "call_id": asked.id, "output": [
+    ///             {"stdout": "", "stderr": "no shell", "outcome": outcome},
+    ///         ]})
+    ///     });
+    ///     conversation.answer(answers).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ConversationError::Busy`] if the agent drives the conversation, the errors of [`Run::answer`], and those of
+    /// [`Agent::save`]. After an error of the journal, the answers are kept, and [`retry`](Conversation::retry) goes on with
+    /// them.
+    pub async fn answer(
+        &self,
+        answers: impl IntoIterator<Item = Value>,
+    ) -> Result<(), ConversationError> {
+        let mut run = self.idle()?;
+        run.answer(answers).map_err(AgentError::from)?;
+        let own = self.clone();
+        let answering = async move {
+            let agent = &own.shared.agent;
+            let saved = agent.save(&mut run).await;
+            if let Err(error) = own.shared.mend(&mut run, saved).await {
+                own.show(&run, Status::of(&run, Some(error.to_string())));
+                return Err(error.into());
+            }
+            drop(own.drive(run, None));
+            Ok(())
+        };
+        let answered = tokio::spawn(in_this_span(answering)).await;
+        answered.unwrap_or(Err(ConversationError::Busy))
     }
 
     /// Goes on after an error. Does nothing if there is nothing to do.
@@ -457,7 +532,7 @@ impl Shared {
 
     /// Loads a run again that another program continued. After other errors it can go on as it is.
     async fn mend(&self, run: &mut Run, ended: Result<(), AgentError>) -> Result<(), AgentError> {
-        if let Err(AgentError::Journal(JournalError::Conflict)) = ended
+        if let Err(AgentError::Journal(JournalError::Conflict(_))) = ended
             && let Some(loaded) = self.agent.load(run.id()).await?
         {
             *run = loaded;
@@ -511,7 +586,7 @@ impl fmt::Display for ConversationError {
                 f.write_str("calls wait for decisions; decide on them first")
             }
             ConversationError::Unanswered => f.write_str(
-                "the last response asks for something that the program can't answer; stop the conversation to give it up",
+                "the last response asks for something that has no answer; answer it, or stop the conversation to give it up",
             ),
             ConversationError::Agent(error) => error.fmt(f),
         }

@@ -428,8 +428,7 @@ pub enum RunOutcome {
     /// A call of a tool with [`#[tool(ends_run)]`](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys-of-tool) succeeded, and the other calls of the
     /// response have results. [`ToolResult::value`] returns its value. Of several, it is the first in the response.
     Ended(Box<ToolResult>),
-    /// The response asks for something that no tool answers, such as a command for the program's shell or the approval of a
-    /// hosted tool. The calls of the response have results. [`Run::answer`] adds the answers in the provider's form, and
+    /// The response asks for something that no tool answers, such as a command for the program's shell. The calls of the response have results. [`Run::answer`] adds the answers in the provider's form, and
     /// [`Run::cancel`] gives the response up: without either, the provider would reject the next request.
     Unanswered(Vec<Unanswered>),
     /// The [limit](RunSettings::max_rounds) of rounds was reached while the model still called tools.
@@ -735,7 +734,7 @@ impl Run {
     }
 
     /// Answers what is [unanswered](RunOutcome::Unanswered), with messages or items in the provider's form. The run goes on
-    /// with the next request. The answers are data of your program: a decision on a `mcp_approval_request` is not checked.
+    /// with the next request. The answers are data of your program, which nothing checks.
     ///
     /// ```
     /// use serde_json::json;
@@ -745,14 +744,16 @@ impl Run {
     ///
     /// let dialect = OpenAiResponses::default();
     /// let mut run = Run::new("conversation-1");
-    /// run.push(dialect.user_message("Close the ticket."))?;
-    /// let request = json!({"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "tickets",
-    ///     "name": "close", "arguments": "{\"id\":7}"});
-    /// run.respond(&dialect, &Registry::new(), dialect.read(&json!({"output": [request]}))?)?;
+    /// run.push(dialect.user_message("Is it up?"))?;
+    /// let command = json!({"type": "shell_call", "id": "sh_1", "call_id": "call_1", "status": "completed",
+    ///     "action": {"commands": ["uptime"]}});
+    /// run.respond(&dialect, &Registry::new(), dialect.read(&json!({"output": [command]}))?)?;
     /// let Step::Done(RunOutcome::Unanswered(asked)) = run.next() else { panic!() };
-    /// assert_eq!(asked[0].kind, "mcp_approval_request");
+    /// assert_eq!(asked[0].kind, "shell_call");
     ///
-    /// run.answer([json!({"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": false})])?;
+    /// run.answer([json!({"type": "shell_call_output", "call_id": "call_1", "output": [
+    ///     {"stdout": "up 7 days", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
+    /// ]})])?;
     /// assert!(matches!(run.next(), Step::Request(_)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -1077,8 +1078,8 @@ impl Run {
     /// # Errors
     ///
     /// Returns an error if the run has an owner, if `by` is empty, if no pending call has this fingerprint, because it
-    /// is decided already or never was held, or if the arguments of [`Decision::Change`] are invalid. The run is then
-    /// as before.
+    /// is decided already or never was held, if the arguments of [`Decision::Change`] are invalid, or if a call that the
+    /// [provider](ToolCall::hosted_by) runs should do more than be allowed or denied. The run is then as before.
     pub fn decide(
         &mut self,
         registry: &Registry,
@@ -1119,9 +1120,13 @@ impl Run {
         decision: Decision,
         by: String,
     ) -> Result<(), DecideError> {
-        let decision = pending.hold().restored(decision);
+        let hold = pending.hold();
+        if hold.server().is_some() && !matches!(decision, Decision::Allow | Decision::Deny(_)) {
+            return Err(DecideError::Hosted(hold.tool().to_owned()));
+        }
+        let decision = hold.restored(decision);
         // The call of a tool in a call is validated by the tool.
-        if let (Decision::Change(arguments), None) = (&decision, pending.hold().key()) {
+        if let (Decision::Change(arguments), None) = (&decision, hold.key()) {
             let mut call = pending.call().clone();
             registry.resolve(&mut call);
             call.arguments = arguments.clone();
@@ -1176,7 +1181,9 @@ impl Run {
         let (again, ended): (Vec<_>, Vec<_>) = started
             .map(|(index, call)| (index, &call.call))
             .partition(|(_, call)| {
-                tool_of(registry, call).is_some_and(|tool| tool.is_repeatable())
+                // For a call that the provider runs, the registry only looks at decisions.
+                call.server().is_some()
+                    || tool_of(registry, call).is_some_and(|tool| tool.is_repeatable())
             });
         let again: Vec<_> = again.into_iter().map(|(index, _)| index).collect();
         let ended: Vec<_> = ended.into_iter().map(|(index, _)| index).collect();
@@ -1343,6 +1350,9 @@ pub(crate) fn changed_call(
 
 /// Returns the tool that a call runs. Most calls name it, so that they need not be resolved in a copy.
 fn tool_of(registry: &Registry, call: &ToolCall) -> Option<ToolEntry> {
+    if call.server().is_some() {
+        return None;
+    }
     let named = registry.get(&call.name);
     named.or_else(|| registry.resolve(&mut call.clone()))
 }

@@ -214,9 +214,12 @@ pub struct ShownHold {
     pub owner: Option<String>,
     /// The name of the tool.
     pub name: String,
+    /// The server of the provider that runs the tool, if it does not run here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The arguments that the tool would get, as JSON text.
     pub arguments: String,
-    /// The reason that the hook gave.
+    /// The reason that the hook or the provider gave.
     pub reason: String,
     /// The [fingerprint](Pending::fingerprint) of what the person sees.
     pub fingerprint: String,
@@ -435,6 +438,7 @@ impl From<&Pending> for ShownHold {
             run: pending.run().to_owned(),
             owner: pending.owner().map(str::to_owned),
             name: pending.hold().tool().to_owned(),
+            server: pending.hold().server().map(str::to_owned),
             arguments: pending.arguments().to_owned(),
             reason: pending.reason().to_owned(),
             fingerprint: pending.fingerprint().to_owned(),

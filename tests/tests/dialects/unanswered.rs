@@ -2,15 +2,16 @@
 
 use properties::random::Random;
 use serde_json::{Map, Value, json};
+use tool_core::ToolCall;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, Turn,
-    Unanswered, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
+    StreamEvent, Turn, Unanswered, XAi,
 };
 
 use super::streams::{self, split};
 
 /// The committed table: for each provider, every kind of part that its package has, and what the part expects: a
-/// `call` that the registry runs, an answer that is `unanswered`, or `none`.
+/// `call` that the registry runs, an `approval`, an answer that is `unanswered`, or `none`.
 pub(super) fn table() -> Map<String, Value> {
     serde_json::from_str(include_str!("../../oracles/answers.json")).unwrap()
 }
@@ -128,22 +129,41 @@ fn read(provider: &str, parts: &[Value]) -> Turn {
             streamed.unanswered, whole.unanswered,
             "{provider} {parts:?}"
         );
-        assert_eq!(
-            streamed.calls.len(),
-            whole.calls.len(),
-            "{provider} {parts:?}"
-        );
+        let ids = |turn: &Turn| {
+            let ids = turn.calls.iter().map(|call| call.id.clone());
+            ids.collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&streamed), ids(&whole), "{provider} {parts:?}");
+        let approvals = |turn: &Turn| {
+            let calls = turn.calls.iter().filter(|call| call.server().is_some());
+            calls.cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(approvals(&streamed), approvals(&whole));
+        // Whoever runs calls as they arrive sees them, too.
+        assert_eq!(arrived(&*dialect, &events), approvals(&whole));
         whole
     });
     let mut turns: Vec<_> = turns.collect();
     turns.pop().unwrap()
 }
 
+/// Returns the requests for approvals among the events of a stream.
+fn arrived(dialect: &dyn Dialect, events: &[Value]) -> Vec<ToolCall> {
+    let mut reader = dialect.stream();
+    let events = events.iter().flat_map(|event| reader.event(event).unwrap());
+    let calls = events.filter_map(|event| match event {
+        StreamEvent::Call(call) if call.server().is_some() => Some(call),
+        _ => None,
+    });
+    calls.collect()
+}
+
 /// Checks what a part expects. What is unanswered is the part as it came.
 pub(super) fn check(provider: &str, part: &Value, answer: &str) {
     let turn = read(provider, std::slice::from_ref(part));
     let found = match (turn.calls.len(), &*turn.unanswered) {
-        (1, []) => "call",
+        (1, []) if turn.calls[0].approvals().is_empty() => "call",
+        (1, []) => "approval",
         (0, [asked]) => {
             assert_eq!(asked.kind, kind(part), "{provider}");
             // The call of the form before tools is a member of the message.
@@ -161,17 +181,17 @@ pub(super) fn check(provider: &str, part: &Value, answer: &str) {
 
 #[test]
 fn every_kind_of_part_expects_what_the_table_says() {
-    let mut counts = [0; 3];
+    let mut counts = [0; 4];
     for (provider, rows) in table() {
         for row in rows.as_array().unwrap() {
             let answer = row["answer"].as_str().unwrap();
-            let answers = ["call", "unanswered", "none"];
+            let answers = ["call", "unanswered", "none", "approval"];
             counts[answers.iter().position(|known| *known == answer).unwrap()] += 1;
             check(&provider, &row["part"], answer);
         }
     }
     assert!(
-        counts[0] >= 7 && counts[1] >= 6 && counts[2] > 70,
+        counts[0] >= 7 && counts[1] >= 5 && counts[2] > 70 && counts[3] == 1,
         "{counts:?}"
     );
 }
@@ -206,13 +226,12 @@ fn what_the_provider_answers_is_not_unanswered() {
     let local = json!({"type": "local_shell_call", "id": "l", "call_id": "c"});
     let output = json!({"type": "local_shell_call_output", "id": "c", "output": "{}"});
     assert_eq!(asked(&read(provider, &[local, output])), []);
-    let request = json!({"type": "mcp_approval_request", "id": "m", "name": "close"});
+    let request = json!({"type": "mcp_approval_request", "id": "m", "server_label": "tickets",
+        "name": "close", "arguments": "{}"});
     let response = json!({"type": "mcp_approval_response", "approval_request_id": "m"});
-    assert_eq!(asked(&read(provider, &[request.clone(), response])), []);
-    assert_eq!(
-        asked(&read(provider, &[request])),
-        [("mcp_approval_request", Some("m"))]
-    );
+    let answered = read(provider, &[request.clone(), response]);
+    assert_eq!((asked(&answered), answered.calls.len()), (vec![], 0));
+    assert_eq!(read(provider, &[request]).calls.len(), 1);
 
     let search = |execution: &str| json!({"type": "tool_search_call", "id": "t", "call_id": "c", "execution": execution});
     assert_eq!(asked(&read(provider, &[search("server")])), []);
@@ -246,6 +265,77 @@ fn what_the_provider_answers_is_not_unanswered() {
     ];
     let turn = Mistral::default().read(&json!({"choices": [{"messages": messages}]}));
     assert_eq!(asked(&turn.unwrap()), [("connector", Some("i"))]);
+}
+
+/// A request for an approval is a call that comes with it, after the calls of tools.
+#[test]
+fn a_request_for_an_approval_is_a_call_that_asks() {
+    let provider = "openai-responses";
+    let request = |id: &str| {
+        json!({"type": "mcp_approval_request", "id": id, "server_label": "tickets",
+        "name": "close", "arguments": "{\"id\":7}"})
+    };
+    let function =
+        json!({"type": "function_call", "call_id": "c", "name": "add", "arguments": "{}"});
+    let turn = read(provider, &[request("m"), function, request("n")]);
+    let calls: Vec<_> = turn
+        .calls
+        .iter()
+        .map(|call| (&*call.id, &*call.name))
+        .collect();
+    assert_eq!(
+        calls,
+        [("c", "add"), ("m", "tickets/close"), ("n", "tickets/close")]
+    );
+    let call = &turn.calls[1];
+    assert_eq!(
+        (call.server(), call.approvals().len()),
+        (Some("tickets"), 1)
+    );
+    assert_eq!(call.arguments.text(), r#"{"id":7}"#);
+    assert_eq!(turn.messages.len(), 3);
+
+    // One answer would be for both.
+    let turn = read(provider, &[request("m"), request("m"), request("n")]);
+    assert_eq!(asked(&turn), [("mcp_approval_request", Some("m")); 2]);
+    assert_eq!(turn.calls.len(), 1);
+    // What can't be shown or answered is no question to a person.
+    for key in ["server_label", "name", "arguments", "id"] {
+        for value in [json!(null), json!(7)] {
+            let mut broken = request("m");
+            broken[key] = value;
+            let turn = read(provider, &[broken]);
+            assert_eq!((turn.calls.len(), turn.unanswered.len()), (0, 1), "{key}");
+        }
+    }
+    // A response that was cut off: the last item may be incomplete.
+    let dialect = OpenAiResponses::default();
+    let mut cut = request("n");
+    cut["arguments"] = "{\"id\":".into();
+    let response = json!({"status": "incomplete", "output": [request("m"), cut]});
+    let whole = dialect.read(&response).unwrap();
+    let event = json!({"type": "response.incomplete", "response": response});
+    let streamed = streams::read(&dialect, &[event]).turn;
+    for turn in [whole, streamed] {
+        let truncated: Vec<_> = turn.calls.iter().map(ToolCall::is_truncated).collect();
+        assert_eq!(truncated, [false, true]);
+    }
+}
+
+/// However a stream breaks off, either all of its approvals are asked or the response is an error.
+#[test]
+fn a_stream_with_approvals_may_break_off_anywhere() {
+    let request = |id: &str| {
+        json!({"type": "mcp_approval_request", "id": id, "server_label": "tickets",
+        "name": "close", "arguments": "{}"})
+    };
+    let (dialects, _, events) = response("openai-responses", &[request("m"), request("n")]);
+    for end in 0..=events.len() {
+        let read = streams::read(&*dialects[0], &events[..end]);
+        assert_eq!(read.response.is_ok(), end == events.len());
+        let calls = arrived(&*dialects[0], &events[..end]);
+        assert_eq!(calls.len(), if end == events.len() { 2 } else { 0 });
+    }
 }
 
 fn response_of_anthropic(block: Value) -> Value {

@@ -395,7 +395,7 @@ impl Check {
         match &made {
             Ok(()) => assert!(may && !is_late, "{user} {pending:?}"),
             Err(AgentError::Decide(DecideError::Denied(_))) => assert!(!may, "{user} {pending:?}"),
-            Err(AgentError::Journal(JournalError::Conflict)) => assert!(may && is_late),
+            Err(AgentError::Journal(JournalError::Conflict(_))) => assert!(may && is_late),
             Err(error) => panic!("{error}"),
         }
         if made.is_ok() {
@@ -442,7 +442,7 @@ impl Check {
                     for outcome in [first, second] {
                         match outcome {
                             Ok(_) => {}
-                            Err(AgentError::Journal(JournalError::Conflict)) => {
+                            Err(AgentError::Journal(JournalError::Conflict(_))) => {
                                 self.count("lost a run");
                             }
                             Err(error) => panic!("{error}"),

@@ -302,7 +302,7 @@ fn folders_of_the_earlier_form_are_read_and_continued() {
     let conflict = journal.append(run.head(), increments[2..].to_vec());
     assert!(matches!(
         conflict.now_or_never().unwrap(),
-        Err(JournalError::Conflict)
+        Err(JournalError::Conflict(id)) if id == run.id()
     ));
 
     run.cancel(&dialect()).unwrap();

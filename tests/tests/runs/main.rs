@@ -1,5 +1,6 @@
 //! Runs: steps, holds and decisions, saving, interruptions.
 
+mod approvals;
 mod asking;
 mod authority;
 mod conversations;

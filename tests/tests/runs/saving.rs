@@ -407,7 +407,7 @@ fn pays_at_most_once(journal: Arc<dyn Journal>, index: usize, fault: Fault) -> b
     let outcome = loop {
         match agent.run(&mut run).now_or_never() {
             Some(Ok(outcome)) => break outcome,
-            Some(Err(AgentError::Journal(JournalError::Conflict))) => {
+            Some(Err(AgentError::Journal(JournalError::Conflict(_)))) => {
                 conflicts += 1;
                 run = Run::replay(load(&*journal, "run-1")).unwrap();
             }

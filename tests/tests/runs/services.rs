@@ -5,12 +5,16 @@ use serde_json::{Value, json};
 use std::pin::pin;
 use std::sync::Arc;
 use tool_agent::conversations::{Conversation, ConversationError, Conversations, Status, Update};
-use tool_agent::run::{DecideError, Journal, JournalError, MemoryJournal, Page, Run, RunInfo};
+use tool_agent::run::{
+    DecideError, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunError, RunHead,
+    RunInfo,
+};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::transcript::{Entry, Shown};
 use tool_agent::{Agent, AgentError};
 use tool_core::call::Progress;
 use tool_core::hooks::{Decision, Gate};
+use tool_core::runtime::BoxFuture;
 use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 
 use super::{asking, calling, dialect, saying};
@@ -120,6 +124,156 @@ async fn a_conversation_that_asks_for_more_than_calls_says_so_and_can_be_stopped
 }
 
 #[tokio::test]
+async fn a_conversation_takes_answers_to_what_is_unanswered() {
+    let mut response = saying("Let me look.");
+    asking::add(&mut response, "ask-0");
+    let journal = MemoryJournal::default();
+    let service = service(&journal, [response, saying("It is up.")]);
+    let conversation = create(&service).await;
+    assert_eq!(conversation.unanswered().unwrap(), []);
+    let nothing = conversation.answer([json!({})]).await;
+    assert!(
+        matches!(
+            nothing,
+            Err(ConversationError::Agent(AgentError::Run(
+                RunError::NothingAsked
+            )))
+        ),
+        "{nothing:?}"
+    );
+    conversation.reply("Is it up?").await.unwrap();
+    rest(&conversation).await;
+    // The user comes back, to another process.
+    drop(conversation);
+    let conversation = service.open("run-1").await.unwrap().unwrap();
+    let asked = conversation.unanswered().unwrap();
+    assert_eq!(asked[0].id.as_deref(), Some("ask-0"));
+    let wrong = conversation
+        .answer([json!({"tool_call_id": "ask-1"})])
+        .await;
+    assert!(
+        matches!(&wrong, Err(ConversationError::Agent(AgentError::Run(RunError::Unanswered(left)))) if *left == asked),
+        "{wrong:?}"
+    );
+    conversation
+        .answer([asking::answer(&asked[0])])
+        .await
+        .unwrap();
+    let (entries, status) = rest(&conversation).await;
+    assert_eq!(status, Status::default());
+    assert!(json!(entries).to_string().contains("It is up."));
+    assert_eq!(conversation.unanswered().unwrap(), []);
+    // Saved, with its answer.
+    let loaded = Run::replay(journal.load("run-1").await.unwrap()).unwrap();
+    assert_eq!(
+        asking::without_answer(loaded.messages()),
+        Vec::<String>::new()
+    );
+    assert_eq!(loaded.rounds().len(), 2);
+}
+
+/// A journal that loads a run only when it is let, and counts.
+#[derive(Clone)]
+struct Slow {
+    journal: MemoryJournal,
+    gate: Arc<tokio::sync::Semaphore>,
+    loads: Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl Journal for Slow {
+    fn append(&self, head: RunHead, new: Vec<Increment>) -> BoxFuture<Result<(), JournalError>> {
+        self.journal.append(head, new)
+    }
+
+    fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
+        let own = self.clone();
+        let run = run.to_owned();
+        Box::pin(async move {
+            if run == "slow" {
+                own.loads.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                own.gate.acquire().await.unwrap().forget();
+            }
+            own.journal.load(&run).await
+        })
+    }
+
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.journal.waiting(page)
+    }
+
+    fn runs(
+        &self,
+        owner: Option<&str>,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.journal.runs(owner, page)
+    }
+
+    fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
+        self.journal.remove(run)
+    }
+
+    fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
+        self.journal.remove_before(saved_ms)
+    }
+}
+
+/// A conversation that loads slowly keeps no other waiting. It is loaded once, however many open it.
+#[tokio::test]
+async fn conversations_load_at_the_same_time_and_each_once() {
+    let slow = Slow {
+        journal: MemoryJournal::default(),
+        gate: Arc::new(tokio::sync::Semaphore::new(0)),
+        loads: Arc::default(),
+    };
+    for id in ["slow", "fast"] {
+        let run = Run::new(id);
+        slow.append(run.head(), run.unsaved().to_vec())
+            .await
+            .unwrap();
+    }
+    let agent = Agent::new(Registry::new(), dialect(), ScriptedModel::new([]));
+    let service = Conversations::new(agent.journal(slow.clone()));
+    let open = || {
+        let service = service.clone();
+        tokio::spawn(async move { service.open("slow").await.unwrap().unwrap() })
+    };
+    let opening = [open(), open(), open()];
+    let loads = || slow.loads.load(std::sync::atomic::Ordering::SeqCst);
+    while loads() == 0 {
+        tokio::task::yield_now().await;
+    }
+    // All three are on their way, and others pass.
+    let fast = service.open("fast").await.unwrap().unwrap();
+    assert_eq!(fast.info().id(), "fast");
+    assert!(service.open("none").await.unwrap().is_none());
+    let created = service.create(Run::new("new")).await.unwrap();
+    assert_eq!(created.info().id(), "new");
+    slow.gate.add_permits(3);
+    let mut opened = Vec::new();
+    for opening in opening {
+        opened.push(opening.await.unwrap());
+    }
+    assert_eq!(loads(), 1);
+    // They are the same conversation: one that is stopped is stopped for all.
+    let mut followers = opened.iter().map(Conversation::follow).collect::<Vec<_>>();
+    for follower in &mut followers {
+        follower.next().await.unwrap();
+    }
+    opened[0].stop().await.unwrap();
+    for follower in &mut followers {
+        assert!(matches!(
+            &*follower.next().await.unwrap(),
+            Update::All { .. }
+        ));
+    }
+    // Once nobody has it, it is loaded again.
+    drop((opened, followers));
+    service.open("slow").await.unwrap().unwrap();
+    assert_eq!(loads(), 2);
+}
+
+#[tokio::test]
 async fn a_conversation_goes_on_without_its_user_and_with_the_rights_of_its_owner() {
     let journal = MemoryJournal::default();
     let service = service(&journal, [calling(&[PAYING]), saying("Paid.")]);
@@ -206,8 +360,8 @@ async fn what_another_process_did_is_loaded_after_a_conflict() {
     let is_conflict = matches!(
         conflict,
         Err(ConversationError::Agent(AgentError::Journal(
-            JournalError::Conflict
-        )))
+            JournalError::Conflict(ref run)
+        ))) if run == "run-1"
     );
     assert!(is_conflict, "{conflict:?}");
     assert_eq!(rest(&first).await.0.len(), 4);

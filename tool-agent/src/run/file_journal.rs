@@ -168,7 +168,11 @@ impl Paths {
         let failed = |error: io::Error| failed(&self.file, error);
         // Checked before a file is created, and again under the lock.
         if increments[0].number() != 1 && !self.file.exists() {
-            check_next(earlier_form::last_number(&self.earlier)?, &increments)?;
+            check_next(
+                &head.id,
+                earlier_form::last_number(&self.earlier)?,
+                &increments,
+            )?;
         }
         fs::create_dir_all(folder).map_err(failed)?;
         let mut file = lock::open_exclusive(&self.file).map_err(failed)?;
@@ -177,7 +181,7 @@ impl Paths {
             0 => earlier_form::last_number(&self.earlier)?,
             last => last,
         };
-        check_next(saved, &increments)?;
+        check_next(&head.id, saved, &increments)?;
         let line = Record::line(last, head, increments)?;
         let appended = append_line(&mut file, &tail, &line).and_then(|()| match tail.end {
             // The name of a new file must survive, too.

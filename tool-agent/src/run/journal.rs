@@ -148,8 +148,8 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
 /// ```
 #[non_exhaustive]
 pub enum JournalError {
-    /// Another program continued the run.
-    Conflict,
+    /// Another program continued the run with this id.
+    Conflict(String),
     /// The store failed.
     Failed(Box<dyn Error + Send + Sync>),
 }
@@ -163,7 +163,7 @@ impl JournalError {
     /// Names the run that can't be saved or loaded.
     pub(crate) fn of_run(self, action: &'static str, run: &str) -> JournalError {
         match self {
-            JournalError::Conflict => JournalError::Conflict,
+            conflict @ JournalError::Conflict(_) => conflict,
             JournalError::Failed(error) => JournalError::failed(OfRun {
                 action,
                 run: run.to_owned(),
@@ -204,8 +204,11 @@ impl fmt::Debug for JournalError {
 impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            JournalError::Conflict => {
-                f.write_str("another program continued the run; load it again")
+            JournalError::Conflict(run) => {
+                write!(
+                    f,
+                    "another program continued the run {run:?}; load it again"
+                )
             }
             JournalError::Failed(error) => {
                 let verb = if error.is::<OfRun>() { "" } else { "failed: " };
@@ -219,19 +222,23 @@ impl Error for JournalError {
     /// Returns the source of the wrapped error, because the wrapped error is displayed already.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            JournalError::Conflict => None,
+            JournalError::Conflict(_) => None,
             JournalError::Failed(error) => error.source(),
         }
     }
 }
 
 /// Returns [`JournalError::Conflict`] unless the increments follow the last saved number without a gap.
-pub(super) fn check_next(last: u64, increments: &[Increment]) -> Result<(), JournalError> {
+pub(super) fn check_next(
+    run: &str,
+    last: u64,
+    increments: &[Increment],
+) -> Result<(), JournalError> {
     let mut numbers = (last.saturating_add(1)..).zip(increments);
     if numbers.all(|(number, increment)| increment.number() == number) {
         Ok(())
     } else {
-        Err(JournalError::Conflict)
+        Err(JournalError::Conflict(run.to_owned()))
     }
 }
 
@@ -298,7 +305,7 @@ impl Journal for MemoryJournal {
             let last = saved
                 .and_then(|saved| saved.last())
                 .map_or(0, Increment::number);
-            check_next(last, &increments)?;
+            check_next(&head.id, last, &increments)?;
             if increments.is_empty() {
                 return Ok(());
             }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::Run;
@@ -56,6 +57,12 @@ impl Pending {
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(text);
         }
+        if hold.server().is_some() || hold.approval().is_some() {
+            let request = hold
+                .approval()
+                .map(|request| (request.reason(), request.item()));
+            hash.update(json!([hold.server(), request]).to_string());
+        }
         let bytes = hash.finalize();
         Pending {
             run: run.id().to_owned(),
@@ -87,7 +94,7 @@ impl Pending {
         self.hold.arguments()
     }
 
-    /// Returns the reason that the hook gave.
+    /// Returns the reason that the hook or the provider gave.
     pub fn reason(&self) -> &str {
         self.hold.reason()
     }
@@ -126,6 +133,8 @@ pub enum DecideError {
     NotPending,
     /// The new arguments are invalid.
     Invalid(Box<ToolError>),
+    /// The provider runs this tool, so that its call can only be allowed or denied.
+    Hosted(String),
     /// The run has an owner, so that [`Agent::decide`](crate::Agent::decide) has to ask who may decide.
     Owned,
     /// The user may not decide on this call.
@@ -143,6 +152,12 @@ impl fmt::Display for DecideError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             DecideError::Denied(denied) => return denied.fmt(f),
+            DecideError::Hosted(tool) => {
+                return write!(
+                    f,
+                    "the provider runs {tool:?}, so that the call can only be allowed or denied"
+                );
+            }
             DecideError::Owned => "the run has an owner; decide with `Agent::decide`",
             DecideError::NotPending => {
                 "no such call waits for a decision; it may be decided already, or have changed"
@@ -158,7 +173,10 @@ impl Error for DecideError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             DecideError::Invalid(error) => Some(error),
-            DecideError::NotPending | DecideError::Owned | DecideError::Denied(_) => None,
+            DecideError::NotPending
+            | DecideError::Owned
+            | DecideError::Hosted(_)
+            | DecideError::Denied(_) => None,
         }
     }
 }

@@ -179,7 +179,7 @@ impl Journal for SqliteJournal {
             let mut last = runs.prepare(last)?;
             let last: Option<i64> = last.query_row([&head.id], |row| row.get(0))?;
             let last = last.and_then(|last| u64::try_from(last).ok());
-            check_next(last.unwrap_or(0), &increments)?;
+            check_next(&head.id, last.unwrap_or(0), &increments)?;
             if increments.is_empty() {
                 return Ok(());
             }

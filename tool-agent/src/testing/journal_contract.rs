@@ -103,7 +103,7 @@ fn checked<T>(result: Result<T, JournalError>) -> T {
 
 fn assert_conflict<T: Debug>(result: Result<T, JournalError>) {
     assert!(
-        matches!(result, Err(JournalError::Conflict)),
+        matches!(result, Err(JournalError::Conflict(_))),
         "expected a conflict, got {result:?}"
     );
 }
@@ -183,7 +183,10 @@ fn of_many_appends_at_once_one_succeeds<J: Journal>(open: &(impl Fn() -> J + Syn
             let journal = open();
             match wait(journal.append(run.head(), run.unsaved().to_vec())) {
                 Ok(()) => 1,
-                Err(JournalError::Conflict) => 0,
+                Err(JournalError::Conflict(id)) => {
+                    assert_eq!(id, run.id());
+                    0
+                }
                 Err(error) => panic!("{error}"),
             }
         };

@@ -110,7 +110,8 @@ impl ToolCall {
     }
 
     /// Marks a call of a tool that the provider runs, on this server, once it is [approved](ToolCall::with_approval).
-    /// Dialects do this. The name becomes `server/name`, so that it is never the name of a tool here.
+    /// Dialects do this. The name becomes `server/name`, so that it is never the name of a tool here, and characters in it
+    /// that show nothing are written as escapes.
     ///
     /// A registry runs nothing for it: the result says what was decided. It can only be allowed or denied, and a call that
     /// asks for no approval is denied. Hooks don't see it.
@@ -134,7 +135,7 @@ impl ToolCall {
     /// ```
     pub fn hosted_by(mut self, server: impl Into<String>) -> ToolCall {
         let server = server.into();
-        self.name = format!("{server}/{}", self.name);
+        self.name = visible(&format!("{server}/{}", self.name), usize::MAX);
         self.origin.get_or_insert_default().server = Some(server);
         self
     }
@@ -184,7 +185,7 @@ impl ShownHosted {
         }
         Ok(ShownHosted {
             server: visible(server, MOST_SHOWN),
-            tool: visible(&call.name, MOST_SHOWN),
+            tool: call.name.clone(),
             arguments: visible_json(&text),
         })
     }

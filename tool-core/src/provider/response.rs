@@ -164,7 +164,7 @@ impl ResponseFormat {
     }
 
     /// Returns the turn of a response with these items and this reason to stop. `outline` returns the turn
-    /// without its calls.
+    /// without the calls of these items.
     pub(crate) fn turn(
         &self,
         response: &Value,
@@ -179,10 +179,8 @@ impl ResponseFormat {
                 ids.add(call);
             }
         }
-        Ok(Turn {
-            calls,
-            ..outline(&self.with_ids(Cow::Borrowed(response), &ids))
-        })
+        let turn = outline(&self.with_ids(Cow::Borrowed(response), &ids));
+        Ok(turn.with_calls(calls))
     }
 
     /// Returns the response with the ids that were made for its calls.

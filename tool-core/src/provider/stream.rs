@@ -331,10 +331,7 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
         let response = response.into_owned();
         self.out.calls.sort_by_key(|(index, _)| *index);
         let calls = self.out.calls.into_iter().map(|(_, call)| call).collect();
-        let turn = Turn {
-            calls,
-            ..(self.outline)(&response)
-        };
+        let turn = (self.outline)(&response).with_calls(calls);
         Ok((turn, response))
     }
 }

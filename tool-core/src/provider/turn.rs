@@ -36,6 +36,9 @@ pub struct Turn {
     /// A response may be truncated in the middle of its last call, by a token limit or a filter. The
     /// arguments may look complete then, or absent. The tool is not run: the call gets a result that
     /// says so, as does [`parse_error`](ToolCall::parse_error).
+    ///
+    /// Last come the calls that the provider [runs](ToolCall::hosted_by) once somebody approves them. Their results are the
+    /// decisions.
     pub calls: Vec<ToolCall>,
     /// What expects an answer of the application and is no call, in order. The next request must answer it, or leave out
     /// the turn. `tool-agent` ends a run with the outcome `Unanswered`.
@@ -87,6 +90,13 @@ impl Turn {
         let mut position = 0..;
         self.unanswered
             .retain(|_| position.next().is_none_or(|at| !claimed.contains(&at)));
+        self
+    }
+
+    /// Adds the calls of tools before those that only ask for approvals.
+    pub(crate) fn with_calls(mut self, mut calls: Vec<ToolCall>) -> Turn {
+        calls.append(&mut self.calls);
+        self.calls = calls;
         self
     }
 }

@@ -30,7 +30,8 @@ pub struct DecisionRequest {
     pub user: String,
     /// The id of the user whose call it is; `None` in a program with one user.
     pub owner: Option<String>,
-    /// The tool; `None` if the registry no longer has it. [`Hold::tool`] is its name.
+    /// The tool; `None` if the registry no longer has it, or if the provider [runs](Hold::server) it. [`Hold::tool`] is
+    /// its name.
     pub tool: Option<ToolEntry>,
     /// What the decision is on.
     pub hold: Hold,

@@ -409,7 +409,7 @@ async fn run_with_hooks(
     let token = extensions.and_then(|extensions| extensions.cancellation.clone());
     let policy = &inner.policy;
     let has_hooks =
-        !(policy.before.is_empty() && policy.after.is_empty()) || !call.approvals().is_empty();
+        !(policy.before.is_empty() && policy.after.is_empty() && call.approvals().is_empty());
     let mut hook_call = has_hooks.then(|| HookCall {
         tool: tool.clone(),
         call: call.clone(),

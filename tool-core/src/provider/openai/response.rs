@@ -1,15 +1,20 @@
 //! Responses of OpenAI's Responses API.
 
-use serde_json::Value;
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
 
 use super::trained::PROVIDER;
 use super::trained_calls;
+use crate::call::ToolCall;
+use crate::call::approval::ApprovalRequest;
 use crate::provider::response::{
-    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type,
+    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type, mark_truncated,
 };
 use crate::provider::turn::Turn;
 use crate::provider::unanswered::{Answered, Offered, Unanswered};
 use crate::provider::usage::Counts;
+use crate::schema::messages::shorten;
 
 pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of OpenAI",
@@ -62,10 +67,8 @@ const WITHOUT_ANSWER: [&str; 14] = [
     "web_search_call",
 ];
 
-/// Returns the items that expect an answer and are no calls (rule `openai.responses.answers`), and those of them that a tool
-/// can answer.
-fn unanswered(output: &[Value], is_truncated: bool) -> (Vec<Unanswered>, Vec<Offered>) {
-    let (mut unanswered, mut offered) = (Vec::new(), Vec::new());
+/// Returns the items that expect an answer and are no calls (rule `openai.responses.answers`).
+fn unanswered(output: &[Value]) -> Vec<Unanswered> {
     let answered = Answered::by(output, |item| {
         let kind = item["type"].as_str()?;
         match kind {
@@ -75,7 +78,7 @@ fn unanswered(output: &[Value], is_truncated: bool) -> (Vec<Unanswered>, Vec<Off
             _ => None,
         }
     });
-    for (at, item) in output.iter().enumerate() {
+    let asked = output.iter().filter_map(|item| {
         let kind = item["type"].as_str().unwrap_or_default();
         let call_id = item["call_id"].as_str();
         let id = call_id.or(item["id"].as_str());
@@ -90,40 +93,95 @@ fn unanswered(output: &[Value], is_truncated: bool) -> (Vec<Unanswered>, Vec<Off
             // An unknown type.
             _ => call_id.is_some() || kind.ends_with("_request"),
         };
-        if !is_asked || is_call(item) || answered.has(id) {
-            continue;
-        }
-        if let Some((kind, mut call)) = trained_calls::call(item) {
-            call.is_truncated |= is_truncated && at + 1 == output.len();
-            offered.push(Offered {
-                asked: unanswered.len(),
-                tool: (PROVIDER, kind),
-                call,
-            });
-        }
-        unanswered.push(Unanswered::of(item, id));
-    }
-    (unanswered, offered)
+        (is_asked && !is_call(item) && !answered.has(id)).then(|| Unanswered::of(item, id))
+    });
+    asked.collect()
 }
 
-/// Returns the turn of a response without its calls. The text has a paragraph for each message.
+/// Returns the call of a tool on an MCP server, which OpenAI makes once it is approved (rule
+/// `openai.responses.approvals`).
+fn approval(asked: &Unanswered) -> Option<ToolCall> {
+    if asked.kind != "mcp_approval_request" {
+        return None;
+    }
+    let string = |key: &str| asked.item[key].as_str();
+    let named = |key| string(key).filter(|name| !name.is_empty());
+    let (id, server, name) = (named("id")?, named("server_label")?, named("name")?);
+    let reason = format!(
+        "the provider asks before it calls {:?} of the MCP server {:?}",
+        shorten(name),
+        shorten(server)
+    );
+    let request = ApprovalRequest::new(reason).with_item(json!({ "id": id }));
+    let call = ToolCall::new(id, name, string("arguments")?).hosted_by(server);
+    Some(call.with_approval(request))
+}
+
+/// Takes the calls that OpenAI makes once they are approved out of what is unanswered. Requests with the same id stay: an
+/// answer to one would be an answer to the others.
+fn take_approvals(unanswered: &mut Vec<Unanswered>) -> Vec<ToolCall> {
+    let mut ids = HashMap::<_, usize>::new();
+    for asked in &*unanswered {
+        *ids.entry(asked.id.clone()).or_default() += 1;
+    }
+    let mut approvals = Vec::new();
+    unanswered.retain(|asked| match approval(asked) {
+        Some(call) if ids[&asked.id] == 1 => {
+            approvals.push(call);
+            false
+        }
+        _ => true,
+    });
+    approvals
+}
+
+/// Returns the calls of a response that OpenAI makes once they are approved, and what else expects an answer and is no call.
+pub(super) fn asked(response: &Value, items: &[Value]) -> (Vec<ToolCall>, Vec<Unanswered>) {
+    let mut unanswered = unanswered(items);
+    let mut approvals = take_approvals(&mut unanswered);
+    if FORMAT.is_truncated(&response["status"])
+        && let (Some(item), Some(call)) = (items.last(), approvals.last_mut())
+        && item["id"] == call.id
+    {
+        mark_truncated(call);
+    }
+    (approvals, unanswered)
+}
+
+/// Returns what of the unanswered items can be a call, if a tool provides it.
+fn offered(unanswered: &[Unanswered], incomplete: Option<&Value>) -> Vec<Offered> {
+    let offered = unanswered.iter().enumerate().filter_map(|(asked, of)| {
+        let (kind, mut call) = trained_calls::call(&of.item)?;
+        call.is_truncated |= incomplete == Some(&of.item);
+        Some(Offered {
+            asked,
+            tool: (PROVIDER, kind),
+            call,
+        })
+    });
+    offered.collect()
+}
+
+/// Returns the turn of a response without the calls of functions and custom tools. The text has a paragraph for each
+/// message.
 pub(super) fn outline(response: &Value) -> Turn {
     let output = response["output"].as_array();
-    let messages = output.into_iter().flatten();
+    let items = output.map_or(&[][..], Vec::as_slice);
+    let (approvals, unanswered) = asked(response, items);
+    let is_truncated = FORMAT.is_truncated(&response["status"]);
+    let incomplete = items.last().filter(|_| is_truncated);
+    let messages = items.iter();
     let messages = messages.filter(|item| is_type(item, "message"));
     let texts: Vec<_> = messages
         .map(|item| content_text(&item["content"]))
         .collect();
-    let (unanswered, offered) = unanswered(
-        output.map_or(&[], Vec::as_slice),
-        FORMAT.is_truncated(&response["status"]),
-    );
     Turn {
         text: texts.join("\n\n"),
         usage: USAGE.read(&response["usage"]),
         stop: stop(response).map(str::to_owned),
+        calls: approvals,
+        offered: offered(&unanswered, incomplete),
         unanswered,
-        offered,
         ..Turn::new(output.cloned().unwrap_or_default())
     }
 }

@@ -524,6 +524,9 @@ impl Dialect for OpenAiResponses {
             if let Some(answer) = result.origin().and_then(|origin| origin.answer.as_ref()) {
                 return trained_calls::output(answer, result, &mut after);
             }
+            if result.server().is_some() {
+                return approval_response(result);
+            }
             let output = if result.parts().is_empty() {
                 result.content().into()
             } else {
@@ -565,6 +568,22 @@ impl Dialect for OpenAiResponses {
         let tools = tools.iter().filter(|tool| !tool.is_deferred()).cloned();
         broken(Target::OpenAiStrict, &tools.collect::<Vec<_>>())
     }
+}
+
+/// Returns the answer to a request for an approval (`McpApprovalResponse` of OpenAI's Python SDK). Only a decision
+/// approves.
+#[cold]
+fn approval_response(result: &ToolResult) -> Value {
+    let is_approved = !result.is_error() && !result.approved().is_empty();
+    let mut item = json!({
+        "type": "mcp_approval_response",
+        "approval_request_id": result.call_id(),
+        "approve": is_approved,
+    });
+    if !is_approved {
+        item["reason"] = result.content().into();
+    }
+    item
 }
 
 /// Writes the members of a custom tool of Responses (`CustomToolParam` of OpenAI's Python SDK).

@@ -3,10 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use super::response::{FORMAT, USAGE, is_call, stop};
+use super::response::{FORMAT, USAGE, asked, is_call, stop};
 use crate::call::ToolCall;
 use crate::provider::response::{ResponseError, is_type, mark_truncated};
-use crate::provider::stream::{Output, StreamFormat, broken_off};
+use crate::provider::stream::{Output, StreamEvent, StreamFormat, broken_off};
 
 #[derive(Default)]
 pub(super) struct ResponseStream {
@@ -100,6 +100,10 @@ impl ResponseStream {
                 let index = self.start(place, &call, out);
                 out.call(index, call);
             }
+        }
+        // Only the whole response shows whether they are answered.
+        for call in asked(&whole, items).0 {
+            out.push(StreamEvent::Call(call));
         }
         out.usage(USAGE.read(&whole["usage"]));
         out.stop(stop(&whole).unwrap_or("completed"));
