@@ -30,7 +30,9 @@ function createCall() {
     for (const name of ["change", "deny"]) find(`.${name}`).hidden = mode !== name;
     find(".error").hidden = true;
     find("[data-choice=allow]").textContent = { change: "Allow with these arguments", deny: "Deny" }[mode] ?? "Allow";
-    find("[data-choice=change]").hidden = find("[data-choice=deny]").hidden = mode !== "allow";
+    find("[data-choice=deny]").hidden = mode !== "allow";
+    // What the provider runs has the arguments that it showed.
+    find("[data-choice=change]").hidden = mode !== "allow" || form.dataset.server !== "";
     find("[data-choice=back]").hidden = mode === "allow";
     const input = find("label:not([hidden]) :is(textarea, input)");
     if (!input) return form.contains(document.activeElement) && find(`[data-choice=${before}]`).focus();
@@ -90,7 +92,8 @@ function fillCall(element, call, key) {
   form.hidden = !decides;
   find(".reason").textContent = call.hold ? `Held: ${call.hold.reason}.${decides ? "" : " Somebody else decides."}` : "";
   if (decides && form.dataset.fingerprint !== call.hold.fingerprint) {
-    Object.assign(form.dataset, { fingerprint: call.hold.fingerprint, run: call.hold.run });
+    const { fingerprint, run, server = "" } = call.hold;
+    Object.assign(form.dataset, { fingerprint, run, server });
     find(".change textarea").value = JSON.stringify(parsed(call.arguments), null, 2);
     element.reset();
   }

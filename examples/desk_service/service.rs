@@ -274,7 +274,7 @@ fn refusal(error: ConversationError) -> Refusal {
     let status = match &error {
         ConversationError::Agent(AgentError::Decide(error)) => match error {
             DecideError::Denied(_) => StatusCode::FORBIDDEN,
-            DecideError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            DecideError::Invalid(_) | DecideError::Hosted(_) => StatusCode::UNPROCESSABLE_ENTITY,
             _ => StatusCode::CONFLICT,
         },
         ConversationError::Busy | ConversationError::Waiting | ConversationError::Unanswered => {

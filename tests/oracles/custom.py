@@ -41,7 +41,10 @@ def openai_responses(name, case):
     from openai.types.responses.response_custom_tool_call_output_param import (
         ResponseCustomToolCallOutputParam,
     )
-    from openai.types.responses.response_input_item_param import FunctionCallOutput
+    from openai.types.responses.response_input_item_param import (
+        FunctionCallOutput,
+        McpApprovalResponse,
+    )
     from openai.types.responses.tool_param import ProgrammaticToolCalling
 
     kinds = {
@@ -56,6 +59,7 @@ def openai_responses(name, case):
     outputs = {
         "custom_tool_call_output": ResponseCustomToolCallOutputParam,
         "function_call_output": FunctionCallOutput,
+        "mcp_approval_response": McpApprovalResponse,
     }
     accepts = TypeAdapter(ResponseInputItemParam).validate_python
     for item in case["follow_up"]:
@@ -64,6 +68,12 @@ def openai_responses(name, case):
             check(name, item["type"], lambda: knows(outputs[item["type"]], item))
     found = {item["type"] for item in case["follow_up"]}
     check(name, "results", lambda: set(outputs) - found)
+    asked = [item["id"] for item in case["response"]["output"] if item["type"] == "mcp_approval_request"]
+    answers = [item for item in case["follow_up"] if item["type"] == "mcp_approval_response"]
+    answered = [item["approval_request_id"] for item in answers]
+    check(name, "approvals", lambda: None if asked == answered else f"{asked} and {answered}")
+    approved = [item["approve"] for item in answers]
+    check(name, "approvals", lambda: None if approved == [True, False, False] else str(approved))
 
 
 def openai_chat(name, case):

@@ -20,6 +20,7 @@ use tool_core::dialect::{
     OpenAiResponses, XAi,
 };
 use tool_core::dialect::{HostedTool, ToolChoice};
+use tool_core::hooks::Decision;
 use tool_core::schema::Violation;
 use tool_core::{
     Registry, RegistryBuilder, ToolCall, ToolEntry, ToolError, ToolErrorKind, ToolResult, tool,
@@ -205,6 +206,11 @@ fn provider_packages_accept_custom_tools_and_callers() {
     let mut responses = programmatic::responses();
     let items = responses["output"].as_array_mut().unwrap();
     items.extend(custom["output"].as_array().unwrap().clone());
+    // Approved, denied and left open.
+    items.extend(["mcpr_allow", "mcpr_deny", "mcpr_open"].map(|id| {
+        json!({"type": "mcp_approval_request", "id": id, "server_label": "tickets", "name": "close",
+            "arguments": "{}"})
+    }));
     for item in items {
         // Custom calls have no status in the package.
         if item["type"] == "custom_tool_call" {
@@ -249,7 +255,17 @@ fn provider_packages_accept_custom_tools_and_callers() {
     let cases = cases.map(|(name, dialect, response)| {
         let turn = dialect.read(&response).unwrap();
         let calls = turn.calls.iter().cloned();
-        let results: Vec<_> = calls.map(|call| registry.call_blocking(call)).collect();
+        let results = calls.map(|call| {
+            let result = registry.call_blocking(call.clone());
+            let decision = match &*call.id {
+                "mcpr_allow" => Decision::Allow,
+                "mcpr_deny" => Decision::deny("no"),
+                _ => return result,
+            };
+            let hold = result.error().unwrap().hold().unwrap().clone();
+            registry.call_blocking(call.decided(hold, decision))
+        });
+        let results: Vec<_> = results.collect();
         let tools = json!(registry.render(dialect));
         let follow_up = dialect.follow_up(&turn, &results);
         let case = json!({"tools": tools, "response": response, "follow_up": follow_up});

@@ -3,12 +3,13 @@
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tool_agent::model::{HttpModel, Response};
-use tool_agent::run::{Run, RunOutcome};
+use tool_agent::run::{MemoryJournal, Run, RunOutcome};
 use tool_agent::{Agent, Event};
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
     Anthropic, Bedrock, Dialect, Gemini, OpenAiChat, OpenAiResponses, ToolChoice,
 };
+use tool_core::hooks::Decision;
 
 use crate::recorded::{Case, cases};
 use crate::server::{Received, Server, events, json};
@@ -314,13 +315,84 @@ fn an_agent_shows_a_streamed_conversation() {
     assert_no_secret(&[&agent, &run]);
 }
 
-/// A command and an approval, streamed. The next request has them and their answers.
+/// Requests for approvals, whole and streamed. The process ends, and another one loads the run and sends the decisions.
+#[test]
+fn an_approval_is_decided_in_another_process_and_sent() {
+    let request = |id: &str| {
+        json!({"type": "mcp_approval_request", "id": id, "server_label": "tickets",
+        "name": "close", "arguments": "{\"id\":7}"})
+    };
+    let items = [
+        request("mcpr_1"),
+        json!({"type": "function_call", "call_id": "call_1", "name": "add", "arguments": "{\"a\":2,\"b\":3}"}),
+        request("mcpr_2"),
+    ];
+    let message = json!({"type": "message", "role": "assistant",
+        "content": [{"type": "output_text", "text": "Closed."}]});
+    for is_streamed in [false, true] {
+        let respond = |items: &[Value]| {
+            let whole = json!({"status": "completed", "output": items});
+            if !is_streamed {
+                return json(&whole);
+            }
+            let done = items.iter().enumerate().map(
+                |(index, item)| json!({"type": "response.output_item.done", "output_index": index, "item": item}),
+            );
+            let end = json!({"type": "response.completed", "response": whole});
+            let stream: Vec<_> = done.chain([end]).collect();
+            events(&stream, 50, true)
+        };
+        let server = Server::start([respond(&items), respond(std::slice::from_ref(&message))]);
+        let journal = MemoryJournal::new();
+        let dialect = OpenAiResponses::default();
+        let process = || {
+            let model = HttpModel::new(&dialect, "gpt")
+                .base_url(&server.url)
+                .key(KEY)
+                .streaming(is_streamed);
+            Agent::new(registry(), dialect, model).journal(journal.clone())
+        };
+        let first = process();
+        let mut run = Run::new("run-1");
+        let outcome = block_on(first.reply(&mut run, "Close it.")).unwrap();
+        let RunOutcome::Waiting(pending) = outcome else {
+            panic!("{outcome:?}");
+        };
+        drop((first, run));
+
+        let second = process();
+        let mut run = block_on(second.load("run-1")).unwrap().unwrap();
+        let decisions = [Decision::deny("it is still open"), Decision::Allow];
+        // The later one first.
+        for (pending, decision) in pending.iter().zip(decisions).rev() {
+            assert_eq!(pending.hold().server(), Some("tickets"));
+            let fingerprint = pending.fingerprint();
+            block_on(second.decide(&mut run, fingerprint, decision, "Ada")).unwrap();
+        }
+        let outcome = block_on(second.run(&mut run)).unwrap();
+        assert_eq!(outcome, RunOutcome::Answered("Closed.".into()));
+        assert_eq!(server.received().len(), 2);
+        let input = &server.received()[1].body["input"];
+        let input = input.as_array().unwrap();
+        assert_eq!(input[1..4], items);
+        assert_eq!(input[4]["type"], "function_call_output");
+        let answer = |id: &str, approve: bool| json!({"type": "mcp_approval_response", "approval_request_id": id, "approve": approve});
+        let mut denied = input[5].clone();
+        let reason = denied.as_object_mut().unwrap().remove("reason").unwrap();
+        assert!(
+            reason.as_str().unwrap().ends_with(": it is still open"),
+            "{reason}"
+        );
+        assert_eq!(denied, answer("mcpr_1", false));
+        assert_eq!(input[6..], [answer("mcpr_2", true)]);
+    }
+}
+
+/// A command, streamed. The next request has it and its answer.
 #[test]
 fn what_a_provider_asks_besides_calls_is_answered_in_the_next_request() {
     let shell = json!({"type": "shell_call", "id": "sh_1", "call_id": "call_1", "status": "completed",
         "action": {"commands": ["uptime"]}});
-    let approval = json!({"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "tickets",
-        "name": "close", "arguments": "{}"});
     let streamed = |items: &[Value]| {
         let done = items.iter().enumerate().map(
             |(index, item)| json!({"type": "response.output_item.done", "output_index": index, "item": item}),
@@ -331,7 +403,7 @@ fn what_a_provider_asks_besides_calls_is_answered_in_the_next_request() {
     };
     let message = json!({"type": "message", "role": "assistant",
         "content": [{"type": "output_text", "text": "Up."}]});
-    let asked = [shell, approval];
+    let asked = [shell];
     let server = Server::start([streamed(&asked), streamed(&[message])]);
     let dialect = OpenAiResponses::default();
     let model = HttpModel::new(&dialect, "gpt")
@@ -345,10 +417,7 @@ fn what_a_provider_asks_besides_calls_is_answered_in_the_next_request() {
         panic!("{run:?}");
     };
     assert!(unanswered.iter().map(|asked| &asked.item).eq(&asked));
-    let answers = [
-        json!({"type": "shell_call_output", "call_id": "call_1", "output": []}),
-        json!({"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": false}),
-    ];
+    let answers = [json!({"type": "shell_call_output", "call_id": "call_1", "output": []})];
     run.answer(answers.clone()).unwrap();
     let outcome = block_on(agent.run(&mut run)).unwrap();
     assert_eq!(outcome, RunOutcome::Answered("Up.".into()));
