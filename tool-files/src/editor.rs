@@ -1,0 +1,99 @@
+use crate::commands::Commands;
+use crate::error::FileError;
+use crate::folder::Folder;
+
+/// The body of Anthropic's text editor, `text_editor_20250728`, for the files of a folder.
+///
+/// Paths are relative to the folder, or start with what [`mounted_at`](Editor::mounted_at) says. The folder's limits and
+/// [writable](Folder::writable) paths apply.
+///
+/// ```
+/// use tool_files::{Editor, Folder};
+///
+/// # let parent = std::env::temp_dir().join(format!("tool-files-editor-{}", std::process::id()));
+/// # std::fs::create_dir_all(&parent)?;
+/// let editor = Editor::new(Folder::open(&parent)?.writable("src/**")?).mounted_at("/repo");
+/// editor.create("/repo/src/main.rs", "fn main() {}\n")?;
+/// assert_eq!(
+///     editor.str_replace("/repo/src/main.rs", "{}", Some("{ todo!() }"))?,
+///     "The file /repo/src/main.rs has been edited. Here is the snippet showing the change (with line numbers):\n     \
+///      1\tfn main() { todo!() }\n     2\t"
+/// );
+/// assert!(editor.create("/repo/Cargo.toml", "").is_err());
+/// # std::fs::remove_dir_all(&parent)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Editor(Commands);
+
+impl Editor {
+    /// Creates an editor for the files of a folder, with relative paths.
+    pub fn new(folder: Folder) -> Editor {
+        Editor(Commands::new(folder, ""))
+    }
+
+    /// Sets what paths start with, such as `/repo`: models are used to absolute paths. Nothing is read there.
+    pub fn mounted_at(mut self, root: &str) -> Editor {
+        root.trim_end_matches('/').clone_into(&mut self.0.root);
+        self
+    }
+
+    /// Sets the maximum number of characters of a view. The default is 50,000.
+    pub fn max_characters(mut self, most: usize) -> Editor {
+        self.0.most = most;
+        self
+    }
+
+    /// Returns the lines of a file with their numbers, or what is in a folder, two levels deep.
+    ///
+    /// A range has the first and the last line, from 1; -1 is the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// If the path is not valid or missing, the file is not text or too large, or the range is not in it.
+    pub fn view(&self, path: &str, range: Option<(i64, i64)>) -> Result<String, FileError> {
+        self.0.view(path, range)
+    }
+
+    /// Creates a file. It replaces none.
+    ///
+    /// # Errors
+    ///
+    /// If it exists, or [`Folder::create`] fails.
+    pub fn create(&self, path: &str, file_text: &str) -> Result<String, FileError> {
+        self.0.create(path, file_text)
+    }
+
+    /// Replaces a string that is in a file once, or removes it.
+    ///
+    /// # Errors
+    ///
+    /// If the string is not there or several times, or the file can't be read or written.
+    pub fn str_replace(
+        &self,
+        path: &str,
+        old_str: &str,
+        new_str: Option<&str>,
+    ) -> Result<String, FileError> {
+        let snippet = self
+            .0
+            .str_replace(path, old_str, new_str.unwrap_or_default())?;
+        Ok(format!(
+            "The file {path} has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
+        ))
+    }
+
+    /// Inserts lines after a line; 0 is the start of the file.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such line, or the file can't be read or written.
+    pub fn insert(
+        &self,
+        path: &str,
+        insert_line: i64,
+        insert_text: &str,
+    ) -> Result<String, FileError> {
+        self.0.insert(path, insert_line, insert_text)
+    }
+}
