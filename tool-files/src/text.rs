@@ -104,7 +104,7 @@ fn lines(normal: &str, first: usize, last: usize, most: usize) -> String {
         }
         write!(shown, "{number:>6}\t").expect("a string");
         let length = line.chars().count();
-        if length > room {
+        if length > room || room == 0 && number > first {
             shown.extend(line.chars().take(room));
             write!(
                 shown,
