@@ -1,8 +1,14 @@
+use tool_core::dialect::anthropic::{self, EditorCommand};
+use tool_core::toolset;
+
 use crate::commands::Commands;
 use crate::error::FileError;
 use crate::folder::Folder;
 
 /// The body of Anthropic's text editor, `text_editor_20250728`, for the files of a folder.
+///
+/// [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset) adds one tool, `str_replace_based_edit_tool`. For
+/// other providers than Anthropic it is an ordinary tool with a schema.
 ///
 /// Paths are relative to the folder, or start with what [`mounted_at`](Editor::mounted_at) says. The folder's limits and
 /// [writable](Folder::writable) paths apply.
@@ -15,7 +21,7 @@ use crate::folder::Folder;
 /// let editor = Editor::new(Folder::open(&parent)?.writable("src/**")?).mounted_at("/repo");
 /// editor.create("/repo/src/main.rs", "fn main() {}\n")?;
 /// assert_eq!(
-///     editor.str_replace("/repo/src/main.rs", "{}", Some("{ todo!() }"))?,
+///     editor.str_replace("/repo/src/main.rs", "{}", "{ todo!() }")?,
 ///     "The file /repo/src/main.rs has been edited. Here is the snippet showing the change (with line numbers):\n     \
 ///      1\tfn main() { todo!() }\n     2\t"
 /// );
@@ -64,7 +70,7 @@ impl Editor {
         self.0.create(path, file_text)
     }
 
-    /// Replaces a string that is in a file once, or removes it.
+    /// Replaces a string that is in a file once. An empty one in its place removes it.
     ///
     /// # Errors
     ///
@@ -73,11 +79,9 @@ impl Editor {
         &self,
         path: &str,
         old_str: &str,
-        new_str: Option<&str>,
+        new_str: &str,
     ) -> Result<String, FileError> {
-        let snippet = self
-            .0
-            .str_replace(path, old_str, new_str.unwrap_or_default())?;
+        let snippet = self.0.str_replace(path, old_str, new_str)?;
         Ok(format!(
             "The file {path} has been edited. Here is the snippet showing the change (with line numbers):\n{snippet}"
         ))
@@ -95,5 +99,29 @@ impl Editor {
         insert_text: &str,
     ) -> Result<String, FileError> {
         self.0.insert(path, insert_line, insert_text)
+    }
+}
+
+#[toolset]
+impl Editor {
+    /// Views and edits text files.
+    #[tool(name = "str_replace_based_edit_tool", provides = anthropic::TextEditor20250728)]
+    pub fn run(&self, command: EditorCommand) -> Result<String, FileError> {
+        match command {
+            EditorCommand::View { path, view_range } => {
+                self.view(&path, view_range.map(Into::into))
+            }
+            EditorCommand::Create { path, file_text } => self.create(&path, &file_text),
+            EditorCommand::StrReplace {
+                path,
+                old_str,
+                new_str,
+            } => self.str_replace(&path, &old_str, &new_str),
+            EditorCommand::Insert {
+                path,
+                insert_line,
+                insert_text,
+            } => self.insert(&path, insert_line.into(), &insert_text),
+        }
     }
 }

@@ -12,6 +12,7 @@ pub mod guide;
 mod memory;
 mod patcher;
 mod path;
+pub mod shell;
 mod text;
 
 pub use editor::Editor;

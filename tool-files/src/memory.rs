@@ -1,3 +1,6 @@
+use tool_core::dialect::anthropic::{self, MemoryCommand};
+use tool_core::toolset;
+
 use crate::commands::Commands;
 use crate::error::FileError;
 use crate::folder::Folder;
@@ -7,14 +10,31 @@ const ROOT: &str = "/memories";
 
 /// The body of Anthropic's memory tool, `memory_20250818`: files below `/memories`, which are those of a folder.
 ///
+/// [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset) adds one tool, `memory`. For other providers than
+/// Anthropic it is an ordinary tool with a schema.
+///
 /// The folder's limits and [writable](Folder::writable) paths apply. `**` lets the model write everything.
 ///
 /// ```
+/// use tool_core::dialect::Anthropic;
+/// use tool_core::{Registry, ToolCall};
 /// use tool_files::{Folder, Memory};
 ///
 /// # let parent = std::env::temp_dir().join(format!("tool-files-memory-{}", std::process::id()));
 /// # std::fs::create_dir_all(&parent)?;
 /// let memory = Memory::new(Folder::open(&parent)?.writable("**")?);
+/// let tools = Registry::builder().toolset("", memory.clone()).build()?;
+/// assert_eq!(
+///     tools.render(&Anthropic::default()).as_str(),
+///     r#"[{"type":"memory_20250818","name":"memory"}]"#
+/// );
+/// let call = ToolCall::new("1", "memory", r#"{"command":"view","path":"/memories/likes.md"}"#);
+/// assert_eq!(
+///     tools.call_blocking(call).content(),
+///     "The path /memories/likes.md does not exist. Please provide a valid path."
+/// );
+///
+/// // The commands are methods, too.
 /// memory.create("/memories/likes.md", "coffee\n")?;
 /// memory.str_replace("/memories/likes.md", "coffee", "tea")?;
 /// assert_eq!(
@@ -108,5 +128,31 @@ impl Memory {
     /// If the new path exists, the old one is `/memories`, or [`Folder::rename`] fails.
     pub fn rename(&self, old_path: &str, new_path: &str) -> Result<String, FileError> {
         self.0.rename(old_path, new_path)
+    }
+}
+
+#[toolset]
+impl Memory {
+    /// Keeps notes in files below `/memories`, which outlive the conversation.
+    #[tool(name = "memory", provides = anthropic::Memory20250818)]
+    pub fn run(&self, command: MemoryCommand) -> Result<String, FileError> {
+        match command {
+            MemoryCommand::View { path, view_range } => {
+                self.view(&path, view_range.map(Into::into))
+            }
+            MemoryCommand::Create { path, file_text } => self.create(&path, &file_text),
+            MemoryCommand::StrReplace {
+                path,
+                old_str,
+                new_str,
+            } => self.str_replace(&path, &old_str, &new_str),
+            MemoryCommand::Insert {
+                path,
+                insert_line,
+                insert_text,
+            } => self.insert(&path, insert_line.into(), &insert_text),
+            MemoryCommand::Delete { path } => self.delete(&path),
+            MemoryCommand::Rename { old_path, new_path } => self.rename(&old_path, &new_path),
+        }
     }
 }

@@ -1,8 +1,14 @@
+use tool_core::dialect::openai::{self, PatchOperation};
+use tool_core::toolset;
+
 use crate::diff;
 use crate::error::{FileError, Reason};
 use crate::folder::Folder;
 
 /// The body of OpenAI's `apply_patch`, for the files of a folder.
+///
+/// [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset) adds one tool, `apply_patch`. For other providers than
+/// OpenAI it is an ordinary tool with a schema.
 ///
 /// Paths are relative to the folder. The folder's limits and [writable](Folder::writable) paths apply.
 ///
@@ -62,6 +68,19 @@ impl Patcher {
     pub fn delete(&self, path: &str) -> Result<String, FileError> {
         self.0.remove_file(path)?;
         Ok(format!("Deleted {path}"))
+    }
+}
+
+#[toolset]
+impl Patcher {
+    /// Creates, changes or deletes a file by a diff.
+    #[tool(name = "apply_patch", provides = openai::ApplyPatch)]
+    pub fn run(&self, operation: PatchOperation) -> Result<String, FileError> {
+        match operation {
+            PatchOperation::CreateFile { path, diff } => self.create(&path, &diff),
+            PatchOperation::UpdateFile { path, diff } => self.update(&path, &diff),
+            PatchOperation::DeleteFile { path } => self.delete(&path),
+        }
     }
 }
 
