@@ -97,8 +97,7 @@ async fn run(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
         Some(folder) => PathBuf::from(folder),
         None => default_desk(temporary.path())?,
     };
-    let desk = Desk::open(&folder)
-        .map_err(|error| format!("can't work in {}: {error}", folder.display()))?;
+    let desk = Desk::open(&folder)?;
     let operator = Operator {
         approval: match text("approve") {
             _ if flags.get_flag("unattended") => Approval::Unattended,

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tool_core::{ToolType, tool};
+use tool_files::FileError;
 
-use crate::desk::{Desk, DeskError, Lines};
+use crate::desk::{Desk, Lines};
 use crate::stub::stub;
 
 /// Maximum number of characters in one read.
@@ -27,7 +28,7 @@ pub(crate) fn read_file(
     #[param(default = 200, range = 1..=400)]
     lines: u32,
     #[param(context)] desk: &Desk,
-) -> Result<String, DeskError> {
+) -> Result<String, FileError> {
     let lines = Lines {
         first: first_line as usize,
         most: lines as usize,
@@ -46,8 +47,8 @@ pub(crate) fn write_file(
     path: &str,
     #[param(length = ..=20000)] text: &str,
     #[param(context)] desk: &Desk,
-) -> Result<(), DeskError> {
-    desk.write(path, text)
+) -> Result<(), FileError> {
+    desk.files.write(path, text)
 }
 
 /// Appends text to a text file on the desk, and creates it if it is missing.
@@ -62,8 +63,8 @@ pub(crate) fn append_file(
     #[param(length = 1..=20000)]
     text: &str,
     #[param(context)] desk: &Desk,
-) -> Result<(), DeskError> {
-    desk.append(path, text)
+) -> Result<(), FileError> {
+    desk.files.append(path, text)
 }
 
 /// The system prompt. Clones share it.
@@ -166,18 +167,11 @@ pub(crate) fn propose_function_tool(
     /// JSON Schema of the arguments.
     parameters: Map<String, Value>,
     #[param(context)] desk: &Desk,
-) -> Result<String, DeskError> {
+) -> Result<String, FileError> {
     let spec = json!({ "name": name.0, "description": description, "parameters": parameters });
     let spec = format!("{spec:#}\n");
     let stub = stub(&name.0, description, &parameters);
     let code = format!("{name}.rs");
-    for number in 1..=PROPOSALS {
-        let folder = ["tool_proposals", &name.0, &number.to_string()];
-        match desk.create(&folder, &[("tool.json", &spec), (&code, &stub)]) {
-            Ok(()) => return Ok(folder.join("/")),
-            Err(DeskError::Exists) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(DeskError::Exists)
+    let names = (1..=PROPOSALS).map(|number| format!("tool_proposals/{name}/{number}"));
+    desk.propose(names, &[("tool.json", &spec), (&code, &stub)])
 }

@@ -39,13 +39,17 @@ impl Commands {
                 None => None,
             }
         };
-        // Models write folders with a `/` at the end.
-        let path_in_folder = path_in_folder.map(|path| path.strip_suffix('/').unwrap_or(path));
         path_in_folder.ok_or_else(|| FileError::new(path, Reason::Outside(self.root.clone())))
     }
 
-    pub(crate) fn view(&self, path: &str, range: Option<(i64, i64)>) -> Result<String, FileError> {
+    /// Returns the path of what may be a folder: models write it with a `/` at the end.
+    fn any_path<'p>(&self, path: &'p str) -> Result<&'p str, FileError> {
         let inner = self.path(path)?;
+        Ok(inner.strip_suffix('/').unwrap_or(inner))
+    }
+
+    pub(crate) fn view(&self, path: &str, range: Option<(i64, i64)>) -> Result<String, FileError> {
+        let inner = self.any_path(path)?;
         let view = || match self.folder.read(inner) {
             Ok(text) => {
                 let lines = text::numbered(&text, range, self.most)
@@ -140,14 +144,14 @@ impl Commands {
     }
 
     pub(crate) fn delete(&self, path: &str) -> Result<String, FileError> {
-        let inner = self.path(path)?;
+        let inner = self.any_path(path)?;
         self.check_not_root(path, inner, "delete")?;
         self.folder.remove(inner).map_err(|error| error.at(path))?;
         Ok(format!("Successfully deleted {path}"))
     }
 
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<String, FileError> {
-        let (old, new) = (self.path(from)?, self.path(to)?);
+        let (old, new) = (self.any_path(from)?, self.any_path(to)?);
         self.check_not_root(from, old, "rename")?;
         self.folder.rename(old, new).map_err(|error| {
             let path = if error.path() == old { from } else { to };

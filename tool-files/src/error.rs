@@ -212,12 +212,12 @@ impl fmt::Display for FileError {
             ),
             Reason::Root(verb) => write!(f, "Cannot {verb} the {path} directory itself"),
             Reason::NotWritable(writable) if writable.is_empty() => {
-                write!(f, "The path {path} is not writable: nothing is.")
+                write!(f, "The path {path} is not writable. Nothing is.")
             }
             Reason::NotWritable(writable) => {
                 write!(
                     f,
-                    "The path {path} is not writable. Writable: {}",
+                    "The path {path} is not writable. You can write: {}",
                     writable.join(", ")
                 )
             }

@@ -109,14 +109,13 @@ impl Folder {
     /// # Errors
     ///
     /// If there is no such folder, or it can't be opened.
-    pub fn open(path: impl AsRef<Path>) -> Result<Folder, FileError> {
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Folder> {
         let path = path.as_ref();
         let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
-            let reason = match error.kind() {
-                io::ErrorKind::NotFound => Reason::Missing,
-                kind => Reason::Io(kind),
-            };
-            FileError::new(&path.to_string_lossy(), reason)
+            io::Error::new(
+                error.kind(),
+                format!("can't open the folder {}: {error}", path.display()),
+            )
         })?;
         Ok(Folder {
             dir: Arc::new(dir),
@@ -145,7 +144,7 @@ impl Folder {
     /// # let parent = std::env::temp_dir();
     /// let folder = Folder::open(parent)?.writable("memory.md")?.writable("history/*")?;
     /// assert!(folder.writable("/etc/*").is_err());
-    /// # Ok::<(), tool_files::FileError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

@@ -263,7 +263,7 @@ fn bad_input_exits_with_2() {
     rejected(&["--url", "x"], "", "must start with http:// or https://");
     let no_model = ["--url", "http://127.0.0.1:9", "--model", ""];
     rejected(&no_model, "", "the name of the model is empty");
-    rejected(&["--desk", "no/such"], "", "can't work in no/such");
+    rejected(&["--desk", "no/such"], "", "can't open the folder no/such");
     rejected(&["--script", "-"], "{}", "the script is not a JSON array");
     // The script ends too early, or answers with an error.
     rejected(&["--script", "-"], "[]", "the script has ended");

@@ -166,7 +166,7 @@ fn without_python_it_says_so_first_and_does_the_rest() {
             "No Python here, so no new tools and no analyses: `/no/such/python` can't be started",
             "user: ",
             "write_file failed",
-            "not writable; you can write: memory.md",
+            "is not writable. You can write: memory.md, history/*",
             "model: Proofs are due on Friday",
             "unknown tool create_and_register_python_tool",
             "tool_proposals/celsius_to_fahrenheit/1",
