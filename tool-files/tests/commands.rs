@@ -318,10 +318,8 @@ fn a_shell_gets_the_limits_of_the_program() {
         flood.starts_with(&format!("{}\n[truncated]", "a".repeat(100))) && flood.len() < 600,
         "{flood}"
     );
-    assert_eq!(
-        bash("fail"),
-        ("The shell is not available.".to_owned(), true)
-    );
+    let failed = error(&registry, "bash", json!({"command": "fail"}));
+    assert_eq!(failed, "The shell is not available.");
     assert_eq!(
         ok(&registry, "bash", json!({"restart": true})),
         "The shell has been restarted."
