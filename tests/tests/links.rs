@@ -13,10 +13,11 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 const SKIPPED: [&str; 3] = ["target", "node_modules", ".git"];
 
 /// The packages that docs.rs has pages of, and their crates.
-const PACKAGES: [(&str, &str); 5] = [
+const PACKAGES: [(&str, &str); 6] = [
     ("tool-core", "tool_core"),
     ("tool-core-macros", "tool_core_macros"),
     ("tool-agent", "tool_agent"),
+    ("tool-files", "tool_files"),
     ("tool-mcp", "tool_mcp"),
     ("tool-python", "tool_python"),
 ];
@@ -175,7 +176,13 @@ fn links_between_documents_lead_somewhere() {
 #[test]
 fn front_pages_of_packages_have_absolute_links_only() {
     // The package `tool-core` has the README of the repository, whose address crates.io completes.
-    for package in ["tool-macros", "tool-agent", "tool-mcp", "tool-python"] {
+    for package in [
+        "tool-macros",
+        "tool-agent",
+        "tool-files",
+        "tool-mcp",
+        "tool-python",
+    ] {
         let text = fs::read_to_string(root().join(package).join("README.md")).unwrap();
         let relative: Vec<_> = links(&text)
             .into_iter()

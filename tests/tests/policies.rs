@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 const POLICIES: &str = include_str!("../../POLICIES.md");
 const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
 const MANIFEST: &str = include_str!("../../Cargo.toml");
-const PUBLISHED: [&str; 5] = [
+const PUBLISHED: [&str; 6] = [
     "tool-core",
     "tool-macros",
     "tool-agent",
+    "tool-files",
     "tool-mcp",
     "tool-python",
 ];
