@@ -1,5 +1,6 @@
 //! [`ToolSpec`]: the description of a tool, without the code that runs it.
 
+mod from_text;
 mod trained;
 
 use std::borrow::Cow;
@@ -551,6 +552,61 @@ impl ToolSpec {
             Parts::Static { json, .. } => json().parameters,
             Parts::Dynamic(parts) => &parts.parameters,
         }
+    }
+
+    /// Converts named strings to the JSON text of arguments, by the schema: variables of a URI, arguments of a
+    /// prompt, flags of a command line.
+    ///
+    /// This only converts. A call with the result is validated like that of a model, and its violations name the strings.
+    ///
+    /// | the schema accepts | the string becomes |
+    /// |---|---|
+    /// | numbers, `true` and `false` | that value, if it is spelled as in JSON |
+    /// | strings, enum values | a string |
+    /// | arrays | an item; a name that occurs several times has several items. A single string with a JSON array is the whole array |
+    /// | objects | an object, if it is one in JSON. `departure.city` is the property `city` of `departure` |
+    /// | `null`, and no strings | `null`, if it is `null` |
+    /// | any value | the value, if it is JSON |
+    ///
+    /// Everything else stays a string, so that the violation says what was expected. Where a union accepts strings and
+    /// other types, an enum value comes first, then the other types, then strings. Names that the schema does not know are
+    /// kept, and so are properties that are missing: validation reports both.
+    ///
+    /// The cost is bounded by the length of the strings and of the schema. Dotted names have at most 32 levels.
+    ///
+    /// ```
+    /// use tool_core::{Registry, Tool, ToolCall, ToolType, tool, tools};
+    ///
+    /// #[derive(ToolType)]
+    /// struct Window {
+    ///     not_before: u8,
+    /// }
+    ///
+    /// /// Finds trains.
+    /// #[tool(unlinked)]
+    /// fn find_trains(to: &str, departure: Window, classes: Vec<u8>) -> String {
+    ///     format!("{to} from {} in {classes:?}", departure.not_before)
+    /// }
+    ///
+    /// let flags = [("to", "007"), ("departure.not_before", "8"), ("classes", "1"), ("classes", "2")];
+    /// let arguments = find_trains::SPEC.arguments_from_text(flags);
+    /// assert_eq!(arguments, r#"{"to":"007","departure":{"not_before":8},"classes":[1,2]}"#);
+    ///
+    /// let registry = Registry::builder().tools(tools![find_trains]).build()?;
+    /// let result = registry.call_blocking(ToolCall::new("", "find_trains", arguments));
+    /// assert_eq!(result.content(), "007 from 8 in [1, 2]");
+    ///
+    /// let arguments = find_trains::SPEC.arguments_from_text([("to", "Faro"), ("departure.not_before", "noon")]);
+    /// let result = registry.call_blocking(ToolCall::new("", "find_trains", arguments));
+    /// assert!(result.content().contains("departure.not_before: expected an integer"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn arguments_from_text<N: AsRef<str>, V: AsRef<str>>(
+        &self,
+        pairs: impl IntoIterator<Item = (N, V)>,
+    ) -> String {
+        let pairs: Vec<(N, V)> = pairs.into_iter().collect();
+        from_text::convert(self.parameters_json(), &pairs)
     }
 
     /// Returns `true` if arguments may contain a [secret](macro@crate::tool#secrets).
