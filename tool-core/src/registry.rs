@@ -561,6 +561,39 @@ impl Registry {
         self.selection(is_selected, self.hosted())
     }
 
+    /// Creates a registry of other tools, with the same context values, hooks and limits. Its tools change
+    /// independently, and those of the two are unknown to each other.
+    ///
+    /// ```
+    /// use tool_core::hooks::Gate;
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool(unlinked)]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().before(async |_| Gate::deny("the shop is closed")).build()?;
+    /// let games = registry.with_other_tools(tools![roll_die])?;
+    /// assert!(games.call_blocking(ToolCall::new("call_1", "roll_die", "")).is_error());
+    /// assert!(registry.is_empty());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tools are not valid together, or need a context value that is missing.
+    pub fn with_other_tools<Kind>(
+        &self,
+        tools: impl IntoTools<Kind>,
+    ) -> Result<Registry, RegistryError> {
+        let policy = self.0.policy.clone();
+        let tools = tools.into_tools().collect();
+        let snapshot = Snapshot::new(tools, Vec::new(), Some(&policy))?;
+        Ok(Registry::from_parts(snapshot, policy))
+    }
+
     /// Returns a registry of the tools that have at least one of these [tags](crate::ToolSpec::tags);
     /// see [`select`](Registry::select). Hosted tools have no tags and are not included.
     ///
