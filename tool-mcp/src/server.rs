@@ -5,6 +5,9 @@
 //! | `handler` | the methods of the protocol, as `rmcp` calls them |
 //! | `lines` | messages as lines, read fast |
 //! | `list` | the list of tools, kept until the registry changes |
+//! | `offers` | the functions behind resources and prompts |
+//! | `resources`, `prompts`, `completion` | their methods |
+//! | `template` | templates of URIs |
 //! | `call` | one call: context, progress, cancellation, result |
 //! | `ask` | questions to the user, in each lifecycle |
 //! | `state` | `requestState`: what a call must know when it is made again |
@@ -19,15 +22,20 @@ mod admission;
 pub mod approvals;
 mod ask;
 mod call;
+mod completion;
 mod handler;
 #[cfg(feature = "server-http")]
 pub mod http;
 mod lines;
 mod list;
+mod offers;
+mod prompts;
 mod rate;
 mod request;
+mod resources;
 mod state;
 mod tasks;
+mod template;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -40,17 +48,20 @@ use rmcp::{Peer, ServerHandler};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tool_core::registry::ChangeListener;
-use tool_core::{Registry, ToolCall, ToolEntry};
+use tool_core::runtime::BoxFuture;
+use tool_core::{IntoTools, Registry, ToolCall, ToolEntry};
 
 use self::admission::Scopes;
 use self::approvals::Approvals;
 use self::lines::LineTransport;
 use self::list::ListCache;
+use self::offers::Offers;
 use self::state::{StateCodec, random};
 use self::tasks::TaskStore;
 use crate::lock;
 
 pub use self::call::ProtocolError;
+pub use self::completion::Completion;
 pub use self::handler::{Handler, NoHandler};
 pub use self::rate::{Rate, Rates};
 pub use self::request::{Refusal, Request, Token, UserId};
@@ -117,6 +128,7 @@ struct Options {
     policies: Option<Box<Policies>>,
     scopes: Option<Box<Scopes>>,
     rates: Option<Rates>,
+    offers: Offers,
     approvals: Option<Approvals>,
     task_limits: TaskLimits,
     page_size: usize,
@@ -138,6 +150,7 @@ impl Server {
                 policies: None,
                 scopes: None,
                 rates: None,
+                offers: Offers::default(),
                 approvals: None,
                 task_limits: TaskLimits::default(),
                 page_size: 1000,
@@ -187,6 +200,117 @@ impl<H: ServerHandler> Server<H> {
         identity: impl Fn(&Request<'_>, ToolCall) -> Result<ToolCall, Refusal> + Send + Sync + 'static,
     ) -> Server<H> {
         self.options.identity = Some(Box::new(identity));
+        self
+    }
+
+    /// Adds a resource, or all resources whose URIs match a template (RFC 6570, level 1). Reading one calls a function.
+    ///
+    /// The variables of the URI are the arguments of the function, converted by its schema as
+    /// [`arguments_from_text`](tool_core::ToolSpec::arguments_from_text) does. Its result is the content of the resource:
+    /// JSON, text, or [parts](tool_core::content::Content) with their MIME types. Its doc comment is the description.
+    ///
+    /// A read is a call: [`identity`](Server::identity), [`visible`](Server::visible), [`scopes`](Server::scopes),
+    /// [`rate`](Server::rate), the hooks of the registry and [`on_hold`](Server::on_hold) apply, and the function has the
+    /// context values of the registry. It is no tool of the registry, so mark it `#[tool(unlinked)]`, and calls that it
+    /// makes through its [`CallContext`](tool_core::CallContext) find the functions of resources and prompts only. A value
+    /// that does not fit its parameter is an error that names the variable. Return a [`ProtocolError`] with the code -32002
+    /// for what does not exist; other errors are internal errors with their text.
+    ///
+    /// The value of a variable is one segment. A URI where it is empty, `.` or `..`, or has a slash, a backslash or a
+    /// control character, also percent-encoded, is unknown. So a value is never a path to elsewhere.
+    ///
+    /// Without variables, the resource is in `resources/list`, and with some in `resources/templates/list`. Both stay the
+    /// same while the server runs, so clients can't subscribe to changes.
+    ///
+    /// ```
+    /// use tool_core::content::{Content, Image};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// The picture of a product.
+    /// #[tool(unlinked)]
+    /// fn picture(id: u64) -> Result<Content, std::io::Error> {
+    ///     let png = std::fs::read(format!("pictures/{id}.png"))?;
+    ///     Ok(Image::png(png).into())
+    /// }
+    ///
+    /// let server = tool_mcp::Server::new(Registry::new()).resource("shop://pictures/{id}", tools![picture]);
+    /// # let _ = server;
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Panics if the template is invalid, or a URI may match it and that of another resource, if there is not exactly one
+    /// function, if a variable is no parameter or a required parameter is no variable, if the name of the function is
+    /// that of another resource or a prompt, or if the registry lacks a context value.
+    #[track_caller]
+    pub fn resource<Kind>(mut self, template: &str, function: impl IntoTools<Kind>) -> Server<H> {
+        let functions = into_functions(function);
+        let added = self
+            .options
+            .offers
+            .add_resource(&self.registry, template, functions);
+        added.unwrap_or_else(|problem| panic!("{problem}"));
+        self
+    }
+
+    /// Adds prompts, which the user of a client chooses. Each calls a function, as [`resource`](Server::resource) does.
+    ///
+    /// The parameters of the function are the arguments of the prompt. Clients send strings, which are converted by the
+    /// schema; a list is a JSON array in a string. Each part of the result is a message of the user.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Reviews a change.
+    /// #[tool(unlinked)]
+    /// fn review(
+    ///     /// The number of the change.
+    ///     change: u64,
+    ///     /// What to look for.
+    ///     focus: Option<String>,
+    /// ) -> String {
+    ///     let focus = focus.unwrap_or("mistakes".into());
+    ///     format!("Read change {change} and look for {focus}.")
+    /// }
+    ///
+    /// let server = tool_mcp::Server::new(Registry::new()).prompt(tools![review]);
+    /// # let _ = server;
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Panics if the name of a function is that of another prompt or a resource, or if the registry lacks a context value.
+    #[track_caller]
+    pub fn prompt<Kind>(mut self, functions: impl IntoTools<Kind>) -> Server<H> {
+        let functions = into_functions(functions);
+        let added = self.options.offers.add_prompts(&self.registry, functions);
+        added.unwrap_or_else(|problem| panic!("{problem}"));
+        self
+    }
+
+    /// Calls this function to complete an argument of a prompt or a variable of a resource while a person types it. The
+    /// values of enums and booleans are completed without it. Clients get the first 100 values.
+    ///
+    /// A completion needs the scopes of its function, and counts as a call of it.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    ///
+    /// let server = tool_mcp::Server::new(Registry::new()).complete(async |typed| {
+    ///     let cities = ["Lisbon", "London"].map(String::from);
+    ///     cities.into_iter().filter(|city| city.starts_with(&typed.value)).collect()
+    /// });
+    /// # let _ = server;
+    /// ```
+    pub fn complete<F>(
+        mut self,
+        complete: impl Fn(Completion) -> F + Send + Sync + 'static,
+    ) -> Server<H>
+    where
+        F: Future<Output = Vec<String>> + Send + 'static,
+    {
+        let complete = move |typed| -> BoxFuture<Vec<String>> { Box::pin(complete(typed)) };
+        self.options.offers.complete = Some(Box::new(complete));
         self
     }
 
@@ -384,8 +508,8 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
-    /// Joins a handler of your own, which has resources, prompts and everything else of the protocol but
-    /// tools. Its name, version and instructions are used unless the server has them.
+    /// Joins a handler of your own, which has everything else of the protocol but tools. Its resources and prompts follow
+    /// those of the server in lists, and are found where the server has none of that URI or name. Its name, version and instructions are used unless the server has them.
     pub fn with_handler<J: ServerHandler>(self, handler: J) -> Server<J> {
         Server {
             registry: self.registry,
@@ -480,12 +604,26 @@ impl Options {
             own.build()
         };
         info.capabilities.tools = own.tools;
+        let capabilities = &mut info.capabilities;
+        if !self.offers.resources.is_empty() {
+            capabilities.resources.get_or_insert_default();
+        }
+        if !self.offers.prompts.is_empty() {
+            capabilities.prompts.get_or_insert_default();
+        }
+        if self.offers.completes() {
+            capabilities.completions.get_or_insert_default();
+        }
         if let Some(extensions) = own.extensions {
             let all = info.capabilities.extensions.get_or_insert_default();
             all.extend(extensions);
         }
         info
     }
+}
+
+fn into_functions<Kind>(functions: impl IntoTools<Kind>) -> Vec<ToolEntry> {
+    functions.into_tools().collect()
 }
 
 /// The name of the user on the other end of a stream, where the application does not name one.
@@ -542,10 +680,18 @@ impl Core {
 
     /// Returns the tools that a request can see, if it can't see all.
     fn selection(&self, context: &RequestContext<RoleServer>) -> Option<Registry> {
+        self.selection_of(&self.registry, context)
+    }
+
+    fn selection_of(
+        &self,
+        registry: &Registry,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<Registry> {
         let visible = self.options.visible.clone()?;
         let context = context.clone();
         let is_visible = move |tool: &ToolEntry| visible(&Request::new(&context), tool);
-        Some(self.registry.select(is_visible))
+        Some(registry.select(is_visible))
     }
 
     /// Returns the tools that a request can see.

@@ -1,5 +1,6 @@
 //! One call: context, progress, cancellation, result.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
@@ -20,7 +21,7 @@ use tool_core::dialect::{Dialect, Mcp};
 use tool_core::hooks::Hold;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
-use super::admission::Admission;
+use super::admission::{Admission, Refused};
 use super::approvals::{Found, HeldCall, InboxError, log};
 use super::ask::{Asker, ToolElicitor};
 use super::lines::RawArguments;
@@ -79,13 +80,44 @@ impl Error for ProtocolError {}
 /// The result of a call, or an error of the protocol.
 pub(super) type Finished = Result<Box<CallToolResult>, ErrorData>;
 
+/// What a function is called for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Tool,
+    Resource,
+    Prompt,
+}
+
+impl Purpose {
+    /// Returns what signed states and approvals know the function by. Those of a tool are not those of a resource with
+    /// the same name, since no name has a space.
+    fn bound_name(self, name: &str) -> Cow<'_, str> {
+        match self {
+            Purpose::Tool => name.into(),
+            Purpose::Resource => format!("resource {name}").into(),
+            Purpose::Prompt => format!("prompt {name}").into(),
+        }
+    }
+}
+
 impl Core {
     pub(super) async fn call(
         self: &Arc<Self>,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let registry = self.registry_of(&context);
+        self.run(Purpose::Tool, registry, request, context).await
+    }
+
+    /// Calls a function of a registry.
+    pub(super) async fn run(
+        self: &Arc<Self>,
+        purpose: Purpose,
+        registry: Registry,
         mut request: CallToolRequestParams,
         mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let registry = self.registry_of(&context);
         let Some(tool) = registry.get(&request.name) else {
             return Err(unknown_tool(&registry, &request.name));
         };
@@ -118,12 +150,7 @@ impl Core {
         let who = named(&call).map(UserId::as_str);
         let admission = Admission::new(self, who, call.get::<Token>());
         if let Some(admission) = &admission {
-            let admitted = admission.admit(&tool);
-            #[cfg(feature = "server-http")]
-            if let Some(ruling) = seen.extension::<super::http::Ruling>() {
-                ruling.set(admitted.clone());
-            }
-            if let Err(refused) = admitted {
+            if let Err(refused) = self.ruled(&seen, admission.admit(&tool)) {
                 let text = ContentBlock::text(refused.message(&tool.name));
                 return Ok(CallToolResponse::Complete(CallToolResult::error(vec![
                     text,
@@ -143,10 +170,12 @@ impl Core {
         };
         let binding = |user: Option<&UserId>| {
             let user = user.map(UserId::as_str);
-            Binding::new(&tool.name, bound.as_ref(), user)
+            Binding::new(&purpose.bound_name(&tool.name), bound.as_ref(), user)
         };
+        // A policy decides by the tool of a name, and must not take another function for it.
+        let is_distinct = purpose == Purpose::Tool || self.registry.get(&tool.name).is_none();
         let held = match (&self.options.approvals, named(&call)) {
-            (Some(approvals), Some(user)) if asks => {
+            (Some(approvals), Some(user)) if asks && is_distinct => {
                 let binding = binding(Some(user));
                 Some(HeldCall::new(
                     approvals, &registry, user, &tool.name, &binding, &self.key,
@@ -154,7 +183,7 @@ impl Core {
             }
             _ => None,
         };
-        if self.is_task(&tool, &context)? {
+        if purpose == Purpose::Tool && self.is_task(&tool, &context)? {
             let capabilities = context.client_capabilities();
             return self.tasks.start(registry, call, user, capabilities, held);
         }
@@ -172,7 +201,7 @@ impl Core {
         if !asks {
             let running = async {
                 let result = registry.call(call).await;
-                finished(result, None)
+                finished(result, None, purpose)
             };
             let result = until_end(running, progress, &context).await??;
             return Ok(CallToolResponse::Complete(*result));
@@ -186,7 +215,7 @@ impl Core {
         let running = async {
             tokio::select! {
                 biased;
-                finished = run_call(&registry, call, &asker, held.as_ref()) => Some(finished),
+                finished = run_call(purpose, &registry, call, &asker, held.as_ref()) => Some(finished),
                 () = asker.suspended() => None,
             }
         };
@@ -204,8 +233,26 @@ impl Core {
         }
     }
 
+    /// Tells the HTTP response of a request whether its call is admitted.
+    pub(super) fn ruled(
+        &self,
+        request: &Request<'_>,
+        admitted: Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        #[cfg(feature = "server-http")]
+        if let Some(ruling) = request.extension::<super::http::Ruling>() {
+            ruling.set(admitted.clone());
+        }
+        let _ = request;
+        admitted
+    }
+
     /// Attaches to a call what the application has for its request.
-    fn identify(&self, request: &Request<'_>, call: ToolCall) -> Result<ToolCall, ErrorData> {
+    pub(super) fn identify(
+        &self,
+        request: &Request<'_>,
+        call: ToolCall,
+    ) -> Result<ToolCall, ErrorData> {
         // The user of the token.
         #[cfg(feature = "server-http")]
         let call = match request.extension::<UserId>() {
@@ -316,7 +363,7 @@ fn trace_context(meta: &RequestMetaObject) -> Option<TraceContext> {
 }
 
 /// Returns the user of a call. An empty name is none.
-fn named(call: &ToolCall) -> Option<&UserId> {
+pub(super) fn named(call: &ToolCall) -> Option<&UserId> {
     let user = call.get::<UserId>();
     user.filter(|user| !user.as_str().trim().is_empty())
 }
@@ -325,6 +372,7 @@ fn named(call: &ToolCall) -> Option<&UserId> {
 /// somebody else if a hook holds it. Whoever makes a call never decides on a hold, and nobody without a name decides on
 /// anything.
 pub(super) async fn run_call(
+    purpose: Purpose,
     registry: &Registry,
     call: ToolCall,
     asker: &Arc<Asker>,
@@ -343,20 +391,20 @@ pub(super) async fn run_call(
             if let Some(waiting) = waiting {
                 waiting.end().await;
             }
-            return finished(result, Some(asker));
+            return finished(result, Some(asker), purpose);
         };
         call = if hold.is_confirmation() {
             let Some(user) = named(&again).cloned() else {
-                return finished(result, Some(asker));
+                return finished(result, Some(asker), purpose);
             };
             match asker.decide(&hold).await {
                 Ok(decision) => again.decided_by(hold, decision, user.as_str()),
                 // The result says that the call waits for approval.
-                Err(_) => return finished(result, Some(asker)),
+                Err(_) => return finished(result, Some(asker), purpose),
             }
         } else {
             let Some(waiting) = waiting else {
-                return finished(result, Some(asker));
+                return finished(result, Some(asker), purpose);
             };
             match find_decision(again, &hold, waiting, asker).await {
                 Ok(call) => call,
@@ -423,7 +471,7 @@ fn not_asked(hold: &Hold, error: &InboxError) -> Box<CallToolResult> {
 }
 
 /// Runs a call until it ends or is cancelled, and sends its progress. All reports are sent before this returns.
-async fn until_end<T>(
+pub(super) async fn until_end<T>(
     running: impl Future<Output = T>,
     progress: Option<(Arc<Reports>, ProgressToken)>,
     context: &RequestContext<RoleServer>,
@@ -455,7 +503,7 @@ const WAITING: usize = 1024;
 
 /// The progress reports of a call that are not sent yet.
 #[derive(Default)]
-struct Reports {
+pub(super) struct Reports {
     queue: Mutex<Queue>,
     changed: Notify,
 }
@@ -513,7 +561,7 @@ impl Reports {
 }
 
 /// Converts a result.
-fn finished(result: ToolResult, asker: Option<&Arc<Asker>>) -> Finished {
+fn finished(result: ToolResult, asker: Option<&Arc<Asker>>, purpose: Purpose) -> Finished {
     if let Some(error) = result.error() {
         if let Some(error) = protocol_error(error) {
             return Err(error);
@@ -521,6 +569,13 @@ fn finished(result: ToolResult, asker: Option<&Arc<Asker>>) -> Finished {
         if asker.is_some_and(|asker| asker.lacks_capability()) {
             return Err(ErrorData::missing_required_client_capability(
                 ClientCapabilities::builder().enable_elicitation().build(),
+            ));
+        }
+        if purpose != Purpose::Tool {
+            return Err(ErrorData::new(
+                code_of(error.kind()),
+                error.message().to_owned(),
+                None,
             ));
         }
         let text = ContentBlock::text(error.message());
@@ -535,6 +590,15 @@ fn finished(result: ToolResult, asker: Option<&Arc<Asker>>) -> Finished {
     } else {
         with_parts(&result)
     }))
+}
+
+/// Returns the code for an error of a function that is no tool.
+fn code_of(kind: ToolErrorKind) -> ErrorCode {
+    match kind {
+        ToolErrorKind::MalformedJson | ToolErrorKind::InvalidArguments => ErrorCode::INVALID_PARAMS,
+        ToolErrorKind::Denied | ToolErrorKind::Held => ErrorCode::INVALID_REQUEST,
+        _ => ErrorCode::INTERNAL_ERROR,
+    }
 }
 
 /// Converts a result with images and the like, in the form of the dialect.

@@ -17,8 +17,8 @@ use rmcp::model::{
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListSkillsResult, ListToolsResult, NumberOrString, PaginatedRequestParams,
     ProgressNotificationParam, ProtocolVersion, ReadResourceDirectoryRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{
     NotificationContext, RequestContext, RoleServer, SubscriptionContext, SubscriptionSink,
@@ -27,10 +27,10 @@ use rmcp::{ErrorData, ServerHandler};
 use tokio::sync::watch;
 
 use super::Core;
-use super::list::{List, cached};
-#[cfg(feature = "server-http")]
-use super::request::Request;
-use super::request::is_modern;
+use super::list::{List, cached, millis, page_of};
+use super::offers::{INNER, inner_cursor};
+use super::request::{Request, is_modern};
+use super::resources::unknown;
 
 /// A handler without resources, prompts and the like.
 ///
@@ -101,6 +101,19 @@ impl<H> Handler<H> {
     }
 }
 
+impl<H: ServerHandler> Handler<H> {
+    /// Returns `true` if only the server itself has something, and not the handler that it joined.
+    fn is_own(&self, has: impl Fn(&ServerCapabilities) -> bool) -> bool {
+        has(&self.info.capabilities) && !has(&self.inner.get_info().capabilities)
+    }
+
+    /// Lets the response of a request begin that the inner handler answers: nothing limits it.
+    fn pass(&self, context: &Context) {
+        // There is nothing to refuse.
+        let _ = self.core.ruled(&Request::new(context), Ok(()));
+    }
+}
+
 type Context = RequestContext<RoleServer>;
 type Reply<T> = Result<T, ErrorData>;
 
@@ -110,6 +123,43 @@ macro_rules! pass_on {
         async fn $method(&self, params: $params, context: Context) -> Reply<$reply> {
             self.core.user(&context)?;
             self.inner.$method(params, context).await
+        }
+    )*};
+}
+
+/// Writes methods that list what the server has, and then what the handler of the application has.
+macro_rules! list {
+    ($($method:ident -> $result:ident by $key:ident, $own:ident, $capability:ident;)*) => {$(
+        async fn $method(
+            &self,
+            params: Option<PaginatedRequestParams>,
+            context: Context,
+        ) -> Reply<$result> {
+            let core = &self.core;
+            core.user(&context)?;
+            let Some(own) = core.$own(&context) else {
+                return self.inner.$method(params, context).await;
+            };
+            let cursor = params.as_ref().and_then(|params| params.cursor.as_deref());
+            if let Some(cursor) = inner_cursor(cursor) {
+                let mut params = params.unwrap_or_default();
+                params.cursor = cursor;
+                let mut page = self.inner.$method(Some(params), context).await?;
+                page.next_cursor = page.next_cursor.map(|cursor| format!("{INNER}{cursor}"));
+                return Ok(page);
+            }
+            let (items, next) = page_of(&own, |item| &item.$key, cursor, core.options.page_size)?;
+            let mut page = $result::with_all_items(items);
+            page.next_cursor = next.or_else(|| {
+                let has_more = self.inner.get_info().capabilities.$capability.is_some();
+                has_more.then(|| INNER.to_owned())
+            });
+            if is_modern(&context) {
+                let is_public = core.options.visible.is_none();
+                page.ttl_ms = Some(millis(core.options.cache_for));
+                page.cache_scope = Some(if is_public { CacheScope::Public } else { CacheScope::Private });
+            }
+            Ok(page)
         }
     )*};
 }
@@ -274,6 +324,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         context: Context,
     ) -> Reply<CustomResult> {
         // `rmcp` takes a request with wrong parameters for one of an unknown method.
+        const OFFERED: [&str; 3] = ["resources/read", "prompts/get", "completion/complete"];
         const KNOWN: [&str; 5] = [
             "tools/call",
             "tools/list",
@@ -281,21 +332,72 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
             "tasks/update",
             "tasks/cancel",
         ];
-        if KNOWN.contains(&&*request.method) {
+        let method = &*request.method;
+        let has_offers = self.core.offered(&context).is_some();
+        if KNOWN.contains(&method) || has_offers && OFFERED.contains(&method) {
             let message = format!("the parameters of {} are invalid", request.method);
             return Err(ErrorData::invalid_params(message, None));
         }
         self.inner.on_custom_request(request, context).await
     }
 
+    async fn read_resource(
+        &self,
+        params: ReadResourceRequestParams,
+        context: Context,
+    ) -> Reply<ReadResourceResponse> {
+        self.core.user(&context)?;
+        if let Some(response) = self.core.read(&params, context.clone()).await {
+            return response;
+        }
+        if self.is_own(|capabilities| capabilities.resources.is_some()) {
+            return Err(unknown(&params.uri));
+        }
+        self.pass(&context);
+        self.inner.read_resource(params, context).await
+    }
+
+    async fn get_prompt(
+        &self,
+        params: GetPromptRequestParams,
+        context: Context,
+    ) -> Reply<GetPromptResponse> {
+        self.core.user(&context)?;
+        if let Some(response) = self.core.prompt(&params, context.clone()).await {
+            return response;
+        }
+        if self.is_own(|capabilities| capabilities.prompts.is_some()) {
+            return Err(ErrorData::invalid_params("unknown prompt", None));
+        }
+        self.pass(&context);
+        self.inner.get_prompt(params, context).await
+    }
+
+    async fn complete(
+        &self,
+        params: CompleteRequestParams,
+        context: Context,
+    ) -> Reply<CompleteResult> {
+        self.core.user(&context)?;
+        if let Some(response) = self.core.complete(&params, &context).await {
+            return response;
+        }
+        if self.is_own(|capabilities| capabilities.completions.is_some()) {
+            let problem = "there is no such prompt or resource to complete";
+            return Err(ErrorData::invalid_params(problem, None));
+        }
+        self.pass(&context);
+        self.inner.complete(params, context).await
+    }
+
+    list! {
+        list_resources -> ListResourcesResult by uri, own_resources, resources;
+        list_resource_templates -> ListResourceTemplatesResult by uri_template, own_templates, resources;
+        list_prompts -> ListPromptsResult by name, own_prompts, prompts;
+    }
+
     pass_on! {
-        complete(CompleteRequestParams) -> CompleteResult;
         set_level(SetLevelRequestParams) -> ();
-        get_prompt(GetPromptRequestParams) -> GetPromptResponse;
-        list_prompts(Option<PaginatedRequestParams>) -> ListPromptsResult;
-        list_resources(Option<PaginatedRequestParams>) -> ListResourcesResult;
-        list_resource_templates(Option<PaginatedRequestParams>) -> ListResourceTemplatesResult;
-        read_resource(ReadResourceRequestParams) -> ReadResourceResponse;
         subscribe(SubscribeRequestParams) -> ();
         unsubscribe(UnsubscribeRequestParams) -> ();
         list_skills(Option<PaginatedRequestParams>) -> ListSkillsResult;

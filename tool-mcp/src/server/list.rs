@@ -8,7 +8,7 @@ use rmcp::model::{CacheScope, ListToolsResult, Tool};
 use tool_core::Registry;
 use tool_core::dialect::Mcp;
 
-/// Before the name of the last tool of a page.
+/// Before the key of the last item of a page.
 const CURSOR: &str = "after:";
 
 /// The annotation of a parameter that is sent as an HTTP header too.
@@ -68,22 +68,9 @@ impl List {
         cursor: Option<&str>,
         size: usize,
     ) -> Result<ListToolsResult, ErrorData> {
-        let start = match cursor {
-            None => 0,
-            Some(cursor) => {
-                let name = cursor
-                    .strip_prefix(CURSOR)
-                    .ok_or_else(|| ErrorData::invalid_params("unknown cursor", None))?;
-                // The tool may be gone by now.
-                self.tools.partition_point(|tool| &*tool.name <= name)
-            }
-        };
-        let end = self.tools.len().min(start + size);
-        let page = &self.tools[start..end];
-        let mut result = ListToolsResult::with_all_items(page.to_vec());
-        if end < self.tools.len() {
-            result.next_cursor = page.last().map(|last| format!("{CURSOR}{}", last.name));
-        }
+        let (tools, next) = page_of(&self.tools, |tool| &tool.name, cursor, size)?;
+        let mut result = ListToolsResult::with_all_items(tools);
+        result.next_cursor = next;
         Ok(result)
     }
 
@@ -93,14 +80,42 @@ impl List {
     }
 }
 
+/// Returns a page of what is sorted by its keys, and the cursor of the next.
+pub(super) fn page_of<T: Clone>(
+    items: &[T],
+    key: impl Fn(&T) -> &str,
+    cursor: Option<&str>,
+    size: usize,
+) -> Result<(Vec<T>, Option<String>), ErrorData> {
+    let start = match cursor {
+        None => 0,
+        Some(cursor) => {
+            let last = cursor
+                .strip_prefix(CURSOR)
+                .ok_or_else(|| ErrorData::invalid_params("unknown cursor", None))?;
+            // The item may be gone by now.
+            items.partition_point(|item| key(item) <= last)
+        }
+    };
+    let end = items.len().min(start + size);
+    let page = &items[start..end];
+    let last = page.last().filter(|_| end < items.len());
+    let next = last.map(|last| format!("{CURSOR}{}", key(last)));
+    Ok((page.to_vec(), next))
+}
+
+/// Returns a time in milliseconds.
+pub(super) fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Adds how long clients may keep a result, and whether other users may see it.
 pub(super) fn cached(
     result: ListToolsResult,
     time: std::time::Duration,
     scope: CacheScope,
 ) -> ListToolsResult {
-    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    result.with_ttl_ms(millis).with_cache_scope(scope)
+    result.with_ttl_ms(millis(time)).with_cache_scope(scope)
 }
 
 fn has_header(schema: &serde_json::Map<String, serde_json::Value>) -> bool {

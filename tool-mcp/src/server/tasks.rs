@@ -20,7 +20,7 @@ use tool_core::{Registry, ToolCall};
 
 use super::approvals::HeldCall;
 use super::ask::Asker;
-use super::call::run_call;
+use super::call::{Purpose, run_call};
 use super::request::UserId;
 use super::state::random;
 use crate::{hex, lock};
@@ -496,7 +496,10 @@ async fn run_task(
             status.set_message(Some(message));
         }
     });
-    let running = tokio::time::timeout(task.limit, run_call(registry, call, &asker, held.as_ref()));
+    let running = tokio::time::timeout(
+        task.limit,
+        run_call(Purpose::Tool, registry, call, &asker, held.as_ref()),
+    );
     let finished: Result<Box<CallToolResult>, ErrorData> = tokio::select! {
         finished = running => finished.unwrap_or_else(|_| {
             Err(ErrorData::internal_error("the task took too long", None))

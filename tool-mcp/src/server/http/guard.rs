@@ -296,7 +296,7 @@ enum End {
 }
 
 impl Reading {
-    /// Returns `true` if the message calls a tool.
+    /// Returns `true` if the message calls a function.
     fn is_call(&self) -> bool {
         is_call(&[&*self.first, &*self.rest].concat())
     }

@@ -44,11 +44,18 @@ impl Ruling {
     }
 }
 
-/// Returns `true` for a message that calls a tool.
+/// Returns `true` for a message that calls a function.
 pub(super) fn is_call(message: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Message {
         method: String,
     }
-    serde_json::from_slice::<Message>(message).is_ok_and(|message| message.method == "tools/call")
+    const CALLS: [&str; 4] = [
+        "tools/call",
+        "resources/read",
+        "prompts/get",
+        "completion/complete",
+    ];
+    serde_json::from_slice::<Message>(message)
+        .is_ok_and(|message| CALLS.contains(&&*message.method))
 }

@@ -1,0 +1,178 @@
+//! The resources and prompts of a server: the functions behind them, in a registry of their own.
+
+use std::fmt::Display;
+
+use rmcp::ErrorData;
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Map, Value};
+use tool_core::{Registry, ToolEntry};
+
+use super::Core;
+use super::completion::Complete;
+use super::template::Template;
+
+#[derive(Default)]
+pub(super) struct Offers {
+    /// The functions, with the settings of the registry of the tools.
+    registry: Option<Registry>,
+    /// Sorted by template.
+    pub(super) resources: Vec<Resource>,
+    /// The names of the prompts, sorted.
+    pub(super) prompts: Vec<String>,
+    pub(super) complete: Option<Box<Complete>>,
+}
+
+/// A resource, or those that a template describes.
+pub(super) struct Resource {
+    pub(super) template: Template,
+    /// The name of the function.
+    pub(super) name: String,
+}
+
+impl Offers {
+    pub(super) fn add_resource(
+        &mut self,
+        tools: &Registry,
+        template: &str,
+        functions: Vec<ToolEntry>,
+    ) -> Result<(), String> {
+        let template = Template::parse(template)?;
+        let source = template.source();
+        let [function] = &*functions else {
+            let count = functions.len();
+            return Err(format!(
+                "the resource `{source}` has {count} functions; it needs one"
+            ));
+        };
+        for other in &self.resources {
+            if other.template.overlaps(&template) {
+                let (other, name) = (other.template.source(), &other.name);
+                return Err(format!(
+                    "the resources `{source}` and `{other}` ({name}) overlap: a URI may match both"
+                ));
+            }
+        }
+        check_variables(&template, function)?;
+        let name = function.name.to_string();
+        self.add(tools, functions, |name| format!("the resource {name}"))?;
+        self.resources.push(Resource { template, name });
+        self.resources
+            .sort_by(|one, other| one.template.source().cmp(other.template.source()));
+        Ok(())
+    }
+
+    pub(super) fn add_prompts(
+        &mut self,
+        tools: &Registry,
+        functions: Vec<ToolEntry>,
+    ) -> Result<(), String> {
+        let names: Vec<_> = functions
+            .iter()
+            .map(|function| function.name.to_string())
+            .collect();
+        self.add(tools, functions, |name| format!("the prompt {name}"))?;
+        self.prompts.extend(names);
+        self.prompts.sort();
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        tools: &Registry,
+        functions: Vec<ToolEntry>,
+        what: impl Fn(&str) -> String,
+    ) -> Result<(), String> {
+        let names: Vec<_> = functions
+            .iter()
+            .map(|function| function.name.to_string())
+            .collect();
+        let text = |error: &dyn Display| format!("{}: {error}", what(&names.join(", ")));
+        match &self.registry {
+            Some(registry) => registry.add(functions).map_err(|error| text(&error)),
+            None => {
+                let registry = tools.with_other_tools(functions);
+                self.registry = Some(registry.map_err(|error| text(&error))?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns the functions.
+    pub(super) fn functions(&self) -> impl Iterator<Item = ToolEntry> {
+        self.registry.iter().flat_map(Registry::specs)
+    }
+}
+
+/// Checks that a function gets what it needs from a URI.
+fn check_variables(template: &Template, function: &ToolEntry) -> Result<(), String> {
+    let Some((properties, required)) = parameters(function) else {
+        return Ok(());
+    };
+    let (source, name) = (template.source(), &function.name);
+    let first = |variable: &str| variable.split('.').next().unwrap_or_default().to_owned();
+    for variable in template.variables() {
+        if !properties.contains_key(variable) && !properties.contains_key(&first(variable)) {
+            return Err(format!(
+                "the resource `{source}` has the variable `{variable}`, which is no parameter of {name}"
+            ));
+        }
+    }
+    for parameter in &required {
+        let is_given = |variable| variable == parameter || first(variable) == *parameter;
+        if !template.variables().any(is_given) {
+            return Err(format!(
+                "{name} requires `{parameter}`, which is no variable of the resource `{source}`"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the properties of a function and the names of those that it requires; `None` if it has alternatives.
+pub(super) fn parameters(function: &ToolEntry) -> Option<(Map<String, Value>, Vec<String>)> {
+    let mut schema: Map<String, Value> = serde_json::from_str(function.parameters_json()).ok()?;
+    if ["anyOf", "oneOf", "allOf", "$ref"]
+        .iter()
+        .any(|key| schema.contains_key(*key))
+    {
+        return None;
+    }
+    let properties = match schema.remove("properties") {
+        Some(Value::Object(properties)) => properties,
+        _ => Map::new(),
+    };
+    let required = schema.get("required").and_then(Value::as_array);
+    let required = required.into_iter().flatten().filter_map(Value::as_str);
+    Some((properties, required.map(ToOwned::to_owned).collect()))
+}
+
+impl Core {
+    /// Returns the functions of resources and prompts that a request can see; `None` if there are none at all.
+    pub(super) fn offered(&self, context: &RequestContext<RoleServer>) -> Option<Registry> {
+        let all = self.options.offers.registry.as_ref()?;
+        Some(
+            self.selection_of(all, context)
+                .unwrap_or_else(|| all.clone()),
+        )
+    }
+}
+
+/// Begins the cursor of a page that the handler of the application lists.
+pub(super) const INNER: &str = "inner:";
+
+/// Returns the cursor for the handler of the application, if it lists this page. The outer `None` is a page of the
+/// server.
+pub(super) fn inner_cursor(cursor: Option<&str>) -> Option<Option<String>> {
+    let cursor = cursor?.strip_prefix(INNER)?;
+    Some((!cursor.is_empty()).then(|| cursor.to_owned()))
+}
+
+/// Returns the error of a result that is one.
+pub(super) fn refused(result: rmcp::model::CallToolResult) -> ErrorData {
+    let text = result
+        .content
+        .into_iter()
+        .filter_map(|block| Some(block.as_text()?.text.clone()));
+    let data = result.meta.and_then(|meta| serde_json::to_value(meta).ok());
+    ErrorData::invalid_request(text.collect::<Vec<_>>().join("\n"), data)
+}

@@ -1,0 +1,91 @@
+//! Prompts: functions that return messages.
+
+use std::sync::Arc;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, Prompt, PromptArgument, PromptMessage, Role,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+use tool_core::ToolEntry;
+
+use super::Core;
+use super::call::Purpose;
+use super::lines::RawArguments;
+use super::offers::{parameters, refused};
+
+impl Core {
+    /// Returns the prompts that a request can see; `None` if the server has none of its own.
+    pub(super) fn own_prompts(&self, context: &RequestContext<RoleServer>) -> Option<Vec<Prompt>> {
+        let names = &self.options.offers.prompts;
+        if names.is_empty() {
+            return None;
+        }
+        let offered = self.offered(context)?;
+        let functions = names.iter().filter_map(|name| offered.get(name));
+        Some(functions.map(|function| listed(&function)).collect())
+    }
+
+    /// Runs a prompt. Returns `None` if the server has none with this name.
+    pub(super) async fn prompt(
+        self: &Arc<Self>,
+        params: &GetPromptRequestParams,
+        mut context: RequestContext<RoleServer>,
+    ) -> Option<Result<GetPromptResponse, ErrorData>> {
+        if !self.options.offers.prompts.contains(&params.name) {
+            return None;
+        }
+        let offered = self.offered(&context)?;
+        let function = offered.get(&params.name)?;
+        // Strings, by the protocol. Some clients send JSON.
+        let values = params
+            .arguments
+            .iter()
+            .flatten()
+            .map(|(name, value)| match value {
+                Value::String(text) => (name, text.clone()),
+                value => (name, value.to_string()),
+            });
+        let arguments = function.arguments_from_text(values);
+        context.extensions.insert(RawArguments(arguments));
+        let mut call = CallToolRequestParams::new(function.name.to_string());
+        call.input_responses.clone_from(&params.input_responses);
+        call.request_state.clone_from(&params.request_state);
+        let response = self.run(Purpose::Prompt, offered, call, context).await;
+        Some(response.and_then(|response| match response {
+            CallToolResponse::Complete(result) if result.is_error == Some(true) => {
+                Err(refused(result))
+            }
+            CallToolResponse::Complete(result) => {
+                let blocks = result.content.into_iter();
+                let messages = blocks.map(|block| PromptMessage::new(Role::User, block));
+                let mut result = GetPromptResult::new(messages.collect());
+                result.description = Some(function.description.to_string());
+                Ok(GetPromptResponse::Complete(result))
+            }
+            CallToolResponse::InputRequired(questions) => {
+                Ok(GetPromptResponse::InputRequired(questions))
+            }
+            _ => Err(ErrorData::internal_error("a prompt is no task", None)),
+        }))
+    }
+}
+
+fn listed(function: &ToolEntry) -> Prompt {
+    let (properties, required) = parameters(function).unwrap_or_default();
+    let arguments = properties.iter().map(|(name, schema)| {
+        let mut argument = PromptArgument::new(name).with_required(required.contains(name));
+        argument.description = schema
+            .get("description")
+            .and_then(Value::as_str)
+            .map(Into::into);
+        argument
+    });
+    let arguments: Vec<_> = arguments.collect();
+    let arguments = (!arguments.is_empty()).then_some(arguments);
+    let mut prompt = Prompt::new(&*function.name, Some(function.prompt()), arguments);
+    prompt.title = function.title().map(ToOwned::to_owned);
+    prompt
+}
