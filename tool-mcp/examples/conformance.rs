@@ -1,5 +1,4 @@
-//! The server that the official conformance suite of the Model Context Protocol asks for, as far as it is about
-//! tools: `conformance/run` starts it. It prints its URL.
+//! The server that the official conformance suite of the Model Context Protocol asks for: `conformance/run` starts it. It prints its URL.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -392,6 +391,90 @@ fn cancelled_calls() -> u32 {
     CANCELLED.load(Ordering::SeqCst)
 }
 
+/// A text.
+#[tool(unlinked)]
+fn static_text() -> &'static str {
+    "This is the content of the static text resource."
+}
+
+/// A picture.
+#[tool(unlinked)]
+fn static_binary() -> Image {
+    Image::png(PIXEL)
+}
+
+#[derive(Serialize, ToolType)]
+#[serde(rename_all = "camelCase")]
+struct Data {
+    id: String,
+    template_test: bool,
+    data: String,
+}
+
+/// The data of an id.
+#[tool(unlinked)]
+fn template_data(id: String) -> Data {
+    let data = format!("Data for ID: {id}");
+    Data {
+        id,
+        template_test: true,
+        data,
+    }
+}
+
+/// A prompt without arguments.
+#[tool(unlinked)]
+fn test_simple_prompt() -> &'static str {
+    "This is a simple prompt for testing."
+}
+
+/// A prompt with arguments.
+#[tool(unlinked)]
+fn test_prompt_with_arguments(
+    /// The first argument.
+    arg1: &str,
+    /// The second argument.
+    arg2: &str,
+) -> String {
+    format!("Prompt with arguments: arg1='{arg1}', arg2='{arg2}'")
+}
+
+/// A prompt with a file.
+#[tool(unlinked)]
+fn test_prompt_with_embedded_resource(
+    /// The URI of a resource.
+    #[param(rename = "resourceUri")]
+    resource_uri: &str,
+) -> Vec<Content> {
+    vec![
+        File::text("embedded.txt", "Embedded resource content for testing.").into(),
+        Content::text(format!("Please process the resource {resource_uri}.")),
+    ]
+}
+
+/// A prompt with a picture.
+#[tool(unlinked)]
+fn test_prompt_with_image() -> Vec<Content> {
+    vec![
+        Image::png(PIXEL).into(),
+        Content::text("Please analyze the image above."),
+    ]
+}
+
+#[derive(ToolType)]
+struct Context {
+    context: String,
+}
+
+/// A prompt that asks the user.
+#[tool(unlinked)]
+async fn test_input_required_result_prompt(call: &CallContext) -> Result<String, ElicitError> {
+    let question = Elicit::<Context>::form("What context should the prompt use?");
+    let answer = call.elicit("user_context", question).await?.accepted();
+    let context = answer.map_or("nothing".into(), |answer| answer.context);
+    Ok(format!("Use {context}."))
+}
+
 /// Tools whose schemas have keywords that functions do not have.
 fn foreign() -> Result<[ToolEntry; 2], DynamicToolError> {
     let rich = r##"{
@@ -456,7 +539,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let _ = shared.set(registry.clone());
     let server = Server::new(registry)
         .name("tool-mcp-conformance", env!("CARGO_PKG_VERSION"))
-        .tasks(policy);
+        .tasks(policy)
+        .resource("test://static-text", tools![static_text])
+        .resource("test://static-binary", tools![static_binary])
+        .resource("test://template/{id}/data", tools![template_data])
+        .prompt(tools![
+            test_simple_prompt,
+            test_prompt_with_arguments,
+            test_prompt_with_embedded_resource,
+            test_prompt_with_image,
+            test_input_required_result_prompt,
+        ])
+        .complete(async |_| Vec::new());
     if std::env::args().any(|argument| argument == "--stdio") {
         Box::pin(server.stdio()).await?;
         return Ok(());

@@ -10,6 +10,7 @@ mod environment;
 #[cfg(feature = "client-http")]
 mod http;
 mod listing;
+mod offers;
 mod pins;
 mod process;
 mod report;
@@ -158,6 +159,7 @@ struct Settings {
     grace: Duration,
     max_tools: usize,
     max_message: usize,
+    offers: bool,
 }
 
 /// Returns the trace of the current call. Without a closure, that is what the caller attached to it.
@@ -197,6 +199,7 @@ impl Settings {
             grace: Duration::from_secs(2),
             max_tools: 1000,
             max_message: 16 << 20,
+            offers: false,
         }
     }
 }
@@ -413,6 +416,27 @@ impl ImportBuilder {
             settings: Settings::new(name),
             secrets,
         }
+    }
+
+    /// Adds two tools to the registry, `read_resource` and `get_prompt` after the [prefix](ImportBuilder::prefix). With them a
+    /// model reads every resource of the server and gets every prompt. Without this, only the application does, by
+    /// [`Import::read_resource`] and [`Import::get_prompt`].
+    ///
+    /// ```no_run
+    /// use tool_core::Registry;
+    /// use tool_mcp::Import;
+    ///
+    /// # async fn import() -> Result<(), tool_mcp::ImportError> {
+    /// let registry = Registry::new();
+    /// let import = Import::http("https://notes.example.com/mcp").prefix("notes_").resource_tools().connect(&registry).await?;
+    /// assert!(registry.get("notes_read_resource").is_some());
+    /// # let _ = import;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn resource_tools(mut self) -> Self {
+        self.settings.offers = true;
+        self
     }
 
     /// Sets the name of the server in errors, logs and questions. The default is the program or the host.
@@ -677,6 +701,7 @@ impl ImportBuilder {
             link: watch::Sender::new(away),
             report: Mutex::default(),
             owned: Mutex::new(Some(HashMap::new())),
+            offers: Mutex::default(),
             shutdown: CancellationToken::new(),
         });
         let (commands, receiver) = mpsc::channel(16);
@@ -690,9 +715,13 @@ impl ImportBuilder {
             commands,
             supervisor: None,
         };
-        let mut supervisor = Supervisor::new(shared, opener, receiver);
+        let mut supervisor = Supervisor::new(shared.clone(), opener, receiver);
         let connected = supervisor.connect().await;
         let connection = connected.map_err(|error| error.of(&import.shared.place))?;
+        if shared.settings.offers {
+            let added = shared.add_offers();
+            added.map_err(|error| error.of(&import.shared.place))?;
+        }
         import.supervisor = Some(tokio::spawn(supervisor.run(connection)));
         Ok(import)
     }
@@ -719,6 +748,8 @@ struct Shared {
     report: Mutex<Arc<Report>>,
     /// The tools in the registry, by the name at the server. `None` once the import is closed.
     owned: Mutex<Option<HashMap<String, ToolEntry>>>,
+    /// The tools that read resources and get prompts.
+    offers: Mutex<Vec<ToolEntry>>,
     shutdown: CancellationToken,
 }
 
@@ -875,6 +906,8 @@ pub enum ImportErrorKind {
     Pins,
     /// The server is away, or the import is closed.
     Away,
+    /// The server rejects a request, or its result can't be used.
+    Rejected,
 }
 
 impl ImportError {

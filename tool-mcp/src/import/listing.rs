@@ -20,7 +20,7 @@ use super::{RejectedTool, Settings};
 use crate::hex;
 
 /// More pages than this are not read, even if they are empty.
-const MAX_PAGES: usize = 1000;
+pub(super) const MAX_PAGES: usize = 1000;
 
 /// A longer name is not accepted.
 const MAX_NAME: usize = 256;

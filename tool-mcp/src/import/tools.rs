@@ -241,6 +241,8 @@ impl Shared {
 
     /// Removes the tools of the import from the registry, for good.
     pub(super) fn remove_tools(&self) {
+        let offers = std::mem::take(&mut *lock(&self.offers));
+        let _ = self.registry.exchange(&offers, []);
         let owned = lock(&self.owned).take();
         if let Some(owned) = owned {
             let tools: Vec<_> = owned.into_values().collect();

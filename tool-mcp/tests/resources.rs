@@ -1,0 +1,627 @@
+//! Resources, prompts and completion.
+
+#[path = "support/raw.rs"]
+mod raw;
+mod support;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use raw::{config, post, start, stateless};
+use rmcp::model::{
+    ArgumentInfo, CompleteRequestParams, GetPromptRequestParams, ListResourcesResult,
+    PaginatedRequestParams, ReadResourceRequestParams, Reference, Resource, ServerCapabilities,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::{ClientServiceExt, ErrorData, ServerHandler, ServiceError};
+use serde::Serialize;
+use serde_json::{Value, json};
+use support::{Answer, BOTH, Lifecycle, Running, TestClient, connect, in_time};
+use tool_core::call::elicit::{Elicit, ElicitError};
+use tool_core::content::{Content, File, Image};
+use tool_core::hooks::Gate;
+use tool_core::{CallContext, Registry, ToolCall, ToolType, tool, tools};
+use tool_mcp::import::ImportErrorKind;
+use tool_mcp::server::http::{Auth, AuthError};
+use tool_mcp::server::{ProtocolError, Rate, Token, UserId};
+use tool_mcp::{Import, Protocol, Server};
+
+/// The prefix of each note.
+struct Prefix(&'static str);
+
+/// A note.
+#[tool(unlinked, title = "Note")]
+fn note(id: u64, #[param(context)] prefix: &Prefix) -> Result<String, ProtocolError> {
+    match id {
+        404 => Err(ProtocolError::new(-32002, "there is no such note")),
+        _ => Ok(format!("{} {id}", prefix.0)),
+    }
+}
+
+#[derive(Serialize, ToolType)]
+struct Limits {
+    notes: u32,
+}
+
+/// What a user may have.
+#[tool(unlinked)]
+fn limits() -> Limits {
+    Limits { notes: 9 }
+}
+
+/// A file, as it is.
+#[tool(unlinked)]
+fn file(name: String) -> Vec<Content> {
+    vec![
+        Content::text(name),
+        Image::png(*b"\x89PNG").into(),
+        File::new("a.pdf", "application/pdf", *b"%PDF").into(),
+    ]
+}
+
+/// A language of the library.
+#[derive(Debug, ToolType)]
+enum Language {
+    English,
+    Esperanto,
+    Portuguese,
+}
+
+/// Reviews a text.
+#[tool(unlinked)]
+fn review(
+    /// The language of the review.
+    language: Language,
+    /// The lines to read.
+    lines: Option<Vec<u32>>,
+    topic: Option<String>,
+) -> String {
+    format!("Review {lines:?} in {language:?} about {topic:?}.")
+}
+
+/// Asks before it reads.
+#[tool(unlinked)]
+async fn secret(call: &CallContext) -> Result<String, ElicitError> {
+    let answer = call.elicit("sure", Elicit::confirm("Read it?")).await?;
+    Ok(format!("{answer:?}"))
+}
+
+fn registry() -> Registry {
+    Registry::builder().context(Prefix("note")).build().unwrap()
+}
+
+fn server_of(registry: Registry) -> Server {
+    Server::new(registry)
+        .resource("notes://{id}", tools![note])
+        .resource("notes:limits", tools![limits])
+        .resource("files://{name}.raw", tools![file])
+        .resource("notes:secret", tools![secret])
+        .prompt(tools![review])
+}
+
+/// Returns what the client gets as JSON: the result, or the error.
+fn json<T: Serialize>(result: Result<T, ServiceError>) -> Value {
+    match result {
+        Ok(result) => serde_json::to_value(result).unwrap(),
+        Err(ServiceError::McpError(error)) => {
+            json!({ "error": serde_json::to_value(error).unwrap() })
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+async fn read(client: &Running, uri: &str) -> Value {
+    json(in_time(client.read_resource(ReadResourceRequestParams::new(uri))).await)
+}
+
+async fn prompt(client: &Running, name: &str, arguments: Value) -> Value {
+    let mut params = GetPromptRequestParams::new(name);
+    params.arguments = arguments.as_object().cloned();
+    json(in_time(client.get_prompt(params)).await)
+}
+
+async fn complete(client: &Running, of: Reference, argument: &str, value: &str) -> Value {
+    let typed = ArgumentInfo::new(argument, value);
+    json(in_time(client.complete(CompleteRequestParams::new(of, typed))).await)
+}
+
+/// Returns a client of each version, over a stream, in sessions and without them.
+async fn clients(server: impl Fn() -> Server) -> Vec<(Lifecycle, Running)> {
+    let mut clients = Vec::new();
+    for lifecycle in BOTH {
+        let handler = || TestClient::answering([Answer::Decline]);
+        clients.push((lifecycle, connect(server(), lifecycle, handler()).await));
+        let address = start(server(), config(|_| {})).await;
+        let transport = StreamableHttpClientTransport::from_uri(format!("http://{address}/mcp"));
+        let client = handler().serve_with_lifecycle(transport, lifecycle.mode());
+        clients.push((lifecycle, client.await.expect("the client connects")));
+    }
+    clients
+}
+
+#[tokio::test]
+async fn resources_are_listed_and_read() {
+    for (lifecycle, client) in clients(|| server_of(registry())).await {
+        let listed = client.list_all_resources().await.unwrap();
+        let listed: Vec<_> = listed.iter().map(|resource| &*resource.uri).collect();
+        assert_eq!(listed, ["notes:limits", "notes:secret"]);
+        let templates = client.list_all_resource_templates().await.unwrap();
+        assert_eq!(templates.len(), 2);
+        assert_eq!(
+            serde_json::to_value(&templates[1]).unwrap(),
+            json!({"uriTemplate": "notes://{id}", "name": "note", "title": "Note", "description": "A note."})
+        );
+        assert!(client.list_all_tools().await.unwrap().is_empty());
+
+        let contents = read(&client, "notes://7").await["contents"].clone();
+        assert_eq!(
+            contents,
+            json!([{"uri": "notes://7", "mimeType": "text/plain", "text": "note 7"}])
+        );
+        let contents = read(&client, "notes:limits").await["contents"].clone();
+        assert_eq!(
+            contents,
+            json!([{"uri": "notes:limits", "mimeType": "application/json", "text": "{\"notes\":9}"}])
+        );
+        let contents = read(&client, "files://a%20b.raw").await["contents"].clone();
+        let uri = "files://a%20b.raw";
+        assert_eq!(
+            contents,
+            json!([
+                {"uri": uri, "mimeType": "text/plain", "text": "a b"},
+                {"uri": uri, "mimeType": "image/png", "blob": "iVBORw=="},
+                {"uri": uri, "mimeType": "application/pdf", "blob": "JVBERg=="},
+            ])
+        );
+        // It asks the user, in either way.
+        let answered = read(&client, "notes:secret").await;
+        assert_eq!(
+            answered["contents"][0]["text"], "Declined",
+            "{lifecycle:?} {answered}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn bad_uris_get_an_error() {
+    for (lifecycle, client) in clients(|| server_of(registry())).await {
+        let not_found = match lifecycle {
+            Lifecycle::Legacy => -32002,
+            Lifecycle::Modern => -32602,
+        };
+        let reply = read(&client, "notes://seven").await;
+        assert_eq!(reply["error"]["code"], -32602);
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert!(message.contains("id: expected an integer"), "{message}");
+        let reply = read(&client, "notes://404").await;
+        assert_eq!(reply["error"]["code"], not_found, "{reply}");
+        for uri in [
+            "notes://",
+            "notes://.",
+            "notes://..",
+            "notes://%2e%2e",
+            "notes://..%2f7",
+            "notes://../7",
+            "notes://7/",
+            "notes://%00",
+            "notes://%ff",
+            "notes://7?a=b",
+            "Notes://7",
+            "note",
+            "files://..%5Cx.raw",
+            "files://%2e..raw",
+        ] {
+            let reply = read(&client, uri).await;
+            assert_eq!(reply["error"]["code"], not_found, "{uri}: {reply}");
+            assert_eq!(reply["error"]["data"]["uri"], uri);
+        }
+        // Decoded once: no path, but a name with a percent sign.
+        let reply = read(&client, "files://%252e%252e.raw").await;
+        assert_eq!(reply["contents"][0]["text"], "%2e%2e");
+        let reply = read(&client, &format!("notes://{}", "7".repeat(1 << 20))).await;
+        assert_eq!(reply["error"]["code"], -32602);
+        assert!(reply.to_string().len() < 1000, "the error repeats the URI");
+    }
+}
+
+#[tokio::test]
+async fn prompts_are_listed_and_return_messages() {
+    for (_, client) in clients(|| server_of(registry())).await {
+        let listed = client.list_all_prompts().await.unwrap();
+        assert_eq!(
+            serde_json::to_value(&listed).unwrap(),
+            json!([{
+                "name": "review",
+                "description": "Reviews a text.",
+                "arguments": [
+                    {"name": "language", "description": "The language of the review.", "required": true},
+                    {"name": "lines", "description": "The lines to read.", "required": false},
+                    {"name": "topic", "required": false},
+                ],
+            }])
+        );
+        let arguments = json!({"language": "English", "lines": "[1,2]", "topic": "12"});
+        let reply = prompt(&client, "review", arguments).await;
+        let text = "Review Some([1, 2]) in English about Some(\"12\").";
+        assert_eq!(
+            reply["messages"],
+            json!([{"role": "user", "content": {"type": "text", "text": text}}])
+        );
+        for (arguments, problem) in [
+            (json!({}), "language"),
+            (json!({"language": "Latin"}), "language: "),
+            (json!({"language": "English", "lines": "x"}), "lines"),
+            (json!({"language": "English", "tone": "x"}), "tone"),
+        ] {
+            let reply = prompt(&client, "review", arguments).await;
+            assert_eq!(reply["error"]["code"], -32602, "{reply}");
+            let message = reply["error"]["message"].as_str().unwrap();
+            assert!(message.contains(problem), "{message}");
+        }
+        assert_eq!(
+            prompt(&client, "note", json!({})).await["error"]["code"],
+            -32602
+        );
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_completed() {
+    let server = || {
+        server_of(registry()).complete(async |typed| {
+            assert_ne!(typed.value, "panic");
+            (0..120)
+                .map(|at| format!("{} {} {at}", typed.name, typed.argument))
+                .collect()
+        })
+    };
+    for (_, client) in clients(server).await {
+        let reply = complete(&client, Reference::for_prompt("review"), "language", "e").await;
+        assert_eq!(
+            reply["completion"]["values"],
+            json!(["English", "Esperanto"])
+        );
+        let note = || Reference::for_resource("notes://{id}");
+        let reply = complete(&client, note(), "id", "4").await;
+        let values = reply["completion"]["values"].as_array().unwrap();
+        assert_eq!((values.len(), &values[0]), (100, &json!("note id 0")));
+        assert_eq!(reply["completion"]["hasMore"], true);
+        let reply = complete(&client, note(), "id", "panic").await;
+        assert_eq!(reply["error"]["code"], -32603);
+        for unknown in [
+            Reference::for_prompt("note"),
+            Reference::for_resource("notes://7"),
+        ] {
+            assert_eq!(
+                complete(&client, unknown, "id", "").await["error"]["code"],
+                -32602
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn capabilities_are_those_that_the_server_has() {
+    let capabilities = |server: Server| {
+        let capabilities = server.into_handler().get_info().capabilities;
+        [
+            capabilities.resources.is_some(),
+            capabilities.prompts.is_some(),
+            capabilities.completions.is_some(),
+        ]
+    };
+    let server = || Server::new(registry());
+    assert_eq!(capabilities(server()), [false; 3]);
+    assert_eq!(
+        capabilities(server().resource("notes://{id}", tools![note])),
+        [true, false, false]
+    );
+    assert_eq!(
+        capabilities(server().prompt(tools![review])),
+        [false, true, true]
+    );
+    assert_eq!(
+        capabilities(server().complete(async |_| Vec::new())),
+        [false; 3]
+    );
+}
+
+#[test]
+fn mistakes_end_the_program_at_its_start() {
+    let problem = |build: &dyn Fn(Server) -> Server| {
+        let built = catch_unwind(AssertUnwindSafe(|| build(Server::new(registry()))));
+        let problem = built.err().expect("it panics");
+        problem.downcast_ref::<String>().expect("a message").clone()
+    };
+    /// A note of a day.
+    #[tool(unlinked)]
+    fn daily(day: &str) -> String {
+        day.into()
+    }
+    for (build, expected) in [
+        (
+            &(|server: Server| {
+                server
+                    .resource("notes://{id}", tools![note])
+                    .resource("notes://{day}", tools![daily])
+            }) as &dyn Fn(Server) -> Server,
+            "`notes://{day}` and `notes://{id}` (note) overlap",
+        ),
+        (
+            &|server| server.resource("notes://{id}", tools![daily]),
+            "the variable `id`, which is no parameter of daily",
+        ),
+        (
+            &|server| server.resource("notes://today", tools![daily]),
+            "daily requires `day`",
+        ),
+        (
+            &|server| server.resource("notes://{day}", tools![daily, note]),
+            "2 functions; it needs one",
+        ),
+        (
+            &|server| server.resource("notes://{+day}", tools![daily]),
+            "without an operator",
+        ),
+        (&|server| server.prompt(tools![daily, daily]), "daily"),
+        (
+            &|server| {
+                server
+                    .prompt(tools![daily])
+                    .resource("notes://{day}", tools![daily])
+            },
+            "daily",
+        ),
+    ] {
+        let problem = problem(build);
+        assert!(problem.contains(expected), "{problem}");
+    }
+    let without_context = Server::new(Registry::new());
+    let build = AssertUnwindSafe(|| without_context.resource("notes://{id}", tools![note]));
+    assert!(catch_unwind(build).is_err());
+}
+
+#[tokio::test]
+async fn hooks_of_the_registry_decide_on_reads_and_prompts() {
+    let registry = || {
+        Registry::builder()
+            .context(Prefix("note"))
+            .before(async |hook| match &*hook.call.name {
+                "note" | "review" => Gate::deny("the library is closed"),
+                "limits" => Gate::hold("somebody must look"),
+                _ => Gate::Allow,
+            })
+            .build()
+            .unwrap()
+    };
+    for (_, client) in clients(|| server_of(registry())).await {
+        let closed = [
+            read(&client, "notes://7").await,
+            prompt(&client, "review", json!({"language": "English"})).await,
+        ];
+        for reply in closed {
+            assert_eq!(reply["error"]["code"], -32600);
+            let message = reply["error"]["message"].as_str().unwrap();
+            assert!(message.contains("the library is closed"), "{message}");
+        }
+        assert_eq!(read(&client, "notes:limits").await["error"]["code"], -32600);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_visible_is_unknown() {
+    let server = || {
+        server_of(registry())
+            .visible(|_, tool| !matches!(&*tool.name, "note" | "limits" | "review"))
+            .page_size(1)
+    };
+    for (lifecycle, client) in clients(server).await {
+        let unknown = read(&client, "nowhere://7").await;
+        let hidden = read(&client, "notes://7").await;
+        assert_eq!(hidden["error"]["code"], unknown["error"]["code"]);
+        assert_eq!(hidden["error"]["message"], unknown["error"]["message"]);
+        assert!(read(&client, "notes:limits").await["error"].is_object());
+        let listed = client.list_all_resources().await.unwrap();
+        assert_eq!(listed.len(), 1, "{lifecycle:?}");
+        assert_eq!(client.list_all_resource_templates().await.unwrap().len(), 1);
+        assert!(client.list_all_prompts().await.unwrap().is_empty());
+        let reply = prompt(&client, "review", json!({"language": "English"})).await;
+        assert_eq!(reply["error"]["code"], -32602);
+        assert_eq!(reply, prompt(&client, "nothing", json!({})).await);
+        let reply = complete(&client, Reference::for_prompt("review"), "language", "").await;
+        assert_eq!(reply["error"]["code"], -32602);
+    }
+}
+
+#[tokio::test]
+async fn a_user_without_the_scope_reads_and_completes_nothing() {
+    let server = || {
+        server_of(registry()).scopes(|tool| match &*tool.name {
+            "note" | "review" => vec!["notes:read"],
+            "limits" => panic!("the scopes can't be said"),
+            _ => Vec::new(),
+        })
+    };
+    let auth = || {
+        Auth::bearer(|token| async move {
+            let token = match &*token {
+                "reader" => Token::new(UserId::new("ada")).scopes(["notes:read"]),
+                "guest" => Token::new(UserId::new("bob")),
+                _ => return Err(AuthError::InvalidToken),
+            };
+            Ok(token)
+        })
+    };
+    let head = |method: &str, name: &str| {
+        let version = "2026-07-28";
+        format!("MCP-Protocol-Version: {version}\r\nMcp-Method: {method}\r\nMcp-Name: {name}\r\n")
+    };
+    let body = |method: &str, mut params: Value| {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
+    };
+    let address = start(server(), stateless().auth(auth())).await;
+    let of_review = json!({
+        "ref": {"type": "ref/prompt", "name": "review"},
+        "argument": {"name": "language", "value": ""},
+    });
+    for (method, name, params) in [
+        ("resources/read", "notes://7", json!({"uri": "notes://7"})),
+        (
+            "prompts/get",
+            "review",
+            json!({"name": "review", "arguments": {"language": "English"}}),
+        ),
+        ("completion/complete", "review", of_review),
+    ] {
+        for (token, status) in [("reader", 200), ("guest", 403)] {
+            let headers = format!("{}Authorization: Bearer {token}\r\n", head(method, name));
+            let reply = post(address, &headers, &body(method, params.clone())).await;
+            assert_eq!(reply.status, status, "{method} {token}: {reply:?}");
+            assert_eq!(
+                reply.body.contains("\"result\""),
+                status == 200,
+                "{reply:?}"
+            );
+        }
+    }
+    // Over a stream there is no token. A check that can't be made counts as failed.
+    for lifecycle in BOTH {
+        let client = connect(server(), lifecycle, TestClient::default()).await;
+        for uri in ["notes://7", "notes:limits"] {
+            assert_eq!(read(&client, uri).await["error"]["code"], -32600);
+        }
+        let reply = prompt(&client, "review", json!({"language": "English"})).await;
+        assert_eq!(reply["error"]["code"], -32600);
+        let reply = complete(&client, Reference::for_prompt("review"), "language", "").await;
+        assert_eq!(reply["error"]["code"], -32600);
+        assert!(read(&client, "files://a.raw").await["contents"].is_array());
+    }
+}
+
+#[tokio::test]
+async fn reads_count_for_the_rate_of_the_user() {
+    let server = || server_of(registry()).rate(Rate::new(2, Duration::from_secs(3600)));
+    for lifecycle in BOTH {
+        let client = connect(server(), lifecycle, TestClient::default()).await;
+        for _ in 0..2 {
+            assert!(read(&client, "notes://7").await["contents"].is_array());
+        }
+        assert_eq!(read(&client, "notes://8").await["error"]["code"], -32600);
+    }
+}
+
+/// A handler with a resource of its own.
+struct Old;
+
+impl ServerHandler for Old {
+    fn get_info(&self) -> rmcp::model::InitializeResult {
+        let capabilities = ServerCapabilities::builder().enable_resources().build();
+        rmcp::model::InitializeResult::new(capabilities)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let old = Resource::new("old://1", "old");
+        Ok(ListResourcesResult::with_all_items(vec![old]))
+    }
+
+    async fn read_resource(
+        &self,
+        params: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<rmcp::model::ReadResourceResponse, ErrorData> {
+        let contents = vec![rmcp::model::ResourceContents::text("old", params.uri)];
+        Ok(rmcp::model::ReadResourceResult::new(contents).into())
+    }
+}
+
+#[tokio::test]
+async fn the_resources_of_a_handler_follow_those_of_the_server() {
+    for lifecycle in BOTH {
+        let server = server_of(registry()).with_handler(Old);
+        let client = connect(server, lifecycle, TestClient::default()).await;
+        let listed = client.list_all_resources().await.unwrap();
+        let listed: Vec<_> = listed.iter().map(|resource| &*resource.uri).collect();
+        assert_eq!(listed, ["notes:limits", "notes:secret", "old://1"]);
+        assert_eq!(read(&client, "old://1").await["contents"][0]["text"], "old");
+        assert_eq!(
+            read(&client, "notes://7").await["contents"][0]["text"],
+            "note 7"
+        );
+    }
+}
+
+#[tokio::test]
+async fn imported_resources_and_prompts_are_read_by_the_application_and_by_two_tools() {
+    for protocol in [Protocol::V2025_11_25, Protocol::V2026_07_28] {
+        let open = || async {
+            let (near, far) = tokio::io::duplex(64 * 1024);
+            let (input, output) = tokio::io::split(far);
+            tokio::spawn(
+                server_of(registry())
+                    .page_size(1)
+                    .serve_stream(input, output),
+            );
+            Ok::<_, std::io::Error>(near)
+        };
+        let own = Registry::new();
+        let import = Import::stream(open)
+            .protocol(protocol)
+            .prefix("lib_")
+            .resource_tools();
+        let import = import.connect(&own).await.unwrap();
+        let listed = import.list_resources().await.unwrap();
+        assert_eq!(listed.len(), 2, "{listed:?}");
+        assert_eq!(import.list_resource_templates().await.unwrap().len(), 2);
+        assert_eq!(import.list_prompts().await.unwrap()[0]["name"], "review");
+        let contents = import.read_resource("notes://7").await.unwrap();
+        assert_eq!(contents[0]["text"], "note 7");
+        let error = import.read_resource("notes://seven").await.unwrap_err();
+        assert_eq!(error.kind(), ImportErrorKind::Rejected);
+        assert!(
+            error.to_string().contains("id: expected an integer"),
+            "{error}"
+        );
+        let arguments = [("language", "English")];
+        let messages = import.get_prompt("review", arguments).await.unwrap();
+        assert_eq!(messages[0]["role"], "user");
+
+        let call = |name, arguments: Value| own.call(ToolCall::new("1", name, arguments));
+        let result = call("lib_read_resource", json!({"uri": "notes://7"})).await;
+        assert!(result.content().contains("note 7"), "{}", result.content());
+        let result = call("lib_read_resource", json!({"uri": "notes://.."})).await;
+        assert!(result.is_error());
+        let arguments = json!({"name": "review", "arguments": {"language": "English"}});
+        let result = call("lib_get_prompt", arguments).await;
+        assert!(
+            result.content().contains("in English"),
+            "{}",
+            result.content()
+        );
+        import.close().await;
+        assert!(own.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn without_request_a_model_reads_no_resources() {
+    let open = || async {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let (input, output) = tokio::io::split(far);
+        tokio::spawn(server_of(registry()).serve_stream(input, output));
+        Ok::<_, std::io::Error>(near)
+    };
+    let own = Registry::new();
+    let import = Import::stream(open).connect(&own).await.unwrap();
+    assert!(own.is_empty());
+    drop(import);
+}
