@@ -6,6 +6,7 @@
 //! cargo run --example dice -- --seed 7 --calls calls.json
 //! echo '[{"specs":[{"name":"luck","dice":"1d20"}]}]' | cargo run --example dice -- --calls -
 //! cargo run --example dice --features tokens
+//! cargo run --example dice -- tools call roll --help
 //! ```
 //!
 //! The calls are a JSON array of arguments. With the feature `tokens`, the program also counts the
@@ -23,6 +24,7 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use examples::input;
 use examples::terminal::{NAME, Terminal, indented};
 use serde_json::Value;
+use tool_cli::Cli;
 use tool_core::{Registry, Tool, ToolCall};
 
 use crate::dice::Rng;
@@ -72,6 +74,9 @@ fn size(schema: &str) -> String {
 }
 
 fn main() -> ExitCode {
+    let cli = Cli::linked()
+        .name("dice tools")
+        .context(|| Mutex::new(Rng::seeded(20)));
     let flags = Command::new("dice")
         .about("Runs the dice rolls that a model asks for")
         .arg(
@@ -94,7 +99,11 @@ fn main() -> ExitCode {
                 .action(ArgAction::SetTrue)
                 .help("Print the schema of the tool and exit"),
         )
+        .subcommand(cli.command().name("tools"))
         .get_matches();
+    if let Some(("tools", flags)) = flags.subcommand() {
+        return cli.execute(flags);
+    }
     let seed = flags.get_one("seed").copied().unwrap_or_default();
     let source = flags.get_one::<String>("calls").map(String::as_str);
     input::end("dice", run(seed, source, flags.get_flag("schema")))

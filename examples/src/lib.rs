@@ -17,4 +17,40 @@ pub mod folder;
 pub mod input;
 pub mod program;
 pub mod provider;
-pub mod terminal;
+
+pub use tool_cli::terminal;
+
+#[cfg(test)]
+mod tests {
+    /// Reads the sources of all programs, except for the programs of the cookbook, which do not depend on this package.
+    #[test]
+    fn every_program_prints_through_the_terminal() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut folders = vec![root.to_owned()];
+        let mut programs = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                let is_ours = !["cookbook", "src", "tests"]
+                    .iter()
+                    .any(|name| path == root.join(name));
+                if path.is_dir() && is_ours {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|name| name == "rs") && is_ours {
+                    let code = std::fs::read_to_string(&path).expect("text");
+                    // The size of the terminal is only read.
+                    let code = code.replace("tcgetwinsize(rustix::stdio::stdout())", "");
+                    programs += usize::from(path.ends_with("main.rs"));
+                    for unsafe_way in ["io::stdout", "io::stderr", "print!(", "println!("] {
+                        assert!(
+                            !code.contains(unsafe_way),
+                            "{}: {unsafe_way}",
+                            path.display()
+                        );
+                    }
+                }
+            }
+        }
+        assert_eq!(programs, 7);
+    }
+}

@@ -200,3 +200,12 @@ fn lock_and_catalogue_are_up_to_date() {
 fn output_that_is_closed_early_ends_it_quietly() {
     assert_closed_early("dice");
 }
+
+#[test]
+fn the_tools_have_a_command_line() {
+    let ran = run("dice", &["tools", "list"], "");
+    assert!(ran.out.contains(r#""name":"roll""#), "{ran:?}");
+    let ran = run("dice", &["tools", "call", "roll"], "");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.log.contains("--specs: "), "{ran:?}");
+}

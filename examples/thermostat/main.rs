@@ -26,6 +26,7 @@ use genai::chat::ChatMessage;
 use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::run::{Run, RunOutcome, RunSettings};
+use tool_cli::Cli;
 use tool_core::Registry;
 
 use crate::chat::{Genai, Provider};
@@ -96,6 +97,8 @@ fn run(
 }
 
 fn main() -> ExitCode {
+    let cli = Cli::new(|| Registry::builder().toolset("", Thermostat::new(19.5, 0)));
+    let cli = cli.name("thermostat tools");
     let flag = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help)
     };
@@ -125,8 +128,12 @@ fn main() -> ExitCode {
             .default_value("1"),
         )
         .arg(input::log_flag())
+        .subcommand(cli.command().name("tools"))
         .get_matches();
     input::log(&flags);
+    if let Some(("tools", flags)) = flags.subcommand() {
+        return cli.execute(flags);
+    }
     let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
     let failures = flags.get_one("failures").copied().unwrap_or_default();
     let ended = run(text("turns"), text("script"), text("model"), failures);

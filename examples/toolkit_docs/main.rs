@@ -24,6 +24,7 @@ use examples::input;
 use examples::terminal::{NAME, Terminal, indented};
 use serde::Deserialize;
 use serde_json::Value;
+use tool_cli::Cli;
 use tool_core::{Registry, ToolCall};
 
 use crate::database::Database;
@@ -82,6 +83,11 @@ fn run(
 }
 
 fn main() -> ExitCode {
+    let cli = Cli::new(|| {
+        let database = Database::open(None).expect("the library is in memory");
+        Registry::builder().toolset("", Toolkit { database })
+    });
+    let cli = cli.name("toolkit_docs tools");
     let flag = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help)
     };
@@ -106,8 +112,12 @@ fn main() -> ExitCode {
             .conflicts_with("calls"),
         )
         .arg(input::log_flag())
+        .subcommand(cli.command().name("tools"))
         .get_matches();
     input::log(&flags);
+    if let Some(("tools", flags)) = flags.subcommand() {
+        return cli.execute(flags);
+    }
     let text = |name: &str| flags.get_one::<String>(name).map(String::as_str);
     let ended = run(text("calls"), text("database"), text("catalogue"));
     input::end("toolkit_docs", ended)

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --example voice_home
 //! cargo run --example voice_home -- --turns turns.json
+//! cargo run --example voice_home -- tools list
 //! cat turns.json | cargo run --example voice_home -- --provider anthropic --turns -
 //! ```
 //!
@@ -20,6 +21,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use examples::input;
 use examples::terminal::{BAD, GOOD, NAME, Terminal, indented};
+use tool_cli::Cli;
 use tool_core::Registry;
 use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses};
 use tool_core::schema::Property;
@@ -81,6 +83,7 @@ fn run(provider: &str, source: Option<&str>) -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> ExitCode {
+    let cli = Cli::linked().name("voice_home tools");
     let flags = Command::new("voice_home")
         .about("Scores how well a model turns spoken commands into calls")
         .arg(
@@ -102,7 +105,11 @@ fn main() -> ExitCode {
                 .value_name("FILE")
                 .help("The turns, - for standard input [default: recorded turns]"),
         )
+        .subcommand(cli.command().name("tools"))
         .get_matches();
+    if let Some(("tools", flags)) = flags.subcommand() {
+        return cli.execute(flags);
+    }
     let provider = flags.get_one::<String>("provider").map_or("", |name| name);
     let source = flags.get_one::<String>("turns").map(String::as_str);
     input::end("voice_home", run(provider, source))

@@ -13,13 +13,14 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 const SKIPPED: [&str; 3] = ["target", "node_modules", ".git"];
 
 /// The packages that docs.rs has pages of, and their crates.
-const PACKAGES: [(&str, &str); 6] = [
+const PACKAGES: [(&str, &str); 7] = [
     ("tool-core", "tool_core"),
     ("tool-core-macros", "tool_core_macros"),
     ("tool-agent", "tool_agent"),
     ("tool-files", "tool_files"),
     ("tool-mcp", "tool_mcp"),
     ("tool-python", "tool_python"),
+    ("tool-cli", "tool_cli"),
 ];
 
 /// Hidden items of public traits. rustdoc links to them where a type of another crate implements the trait.
@@ -182,6 +183,7 @@ fn front_pages_of_packages_have_absolute_links_only() {
         "tool-files",
         "tool-mcp",
         "tool-python",
+        "tool-cli",
     ] {
         let text = fs::read_to_string(root().join(package).join("README.md")).unwrap();
         let relative: Vec<_> = links(&text)

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 const POLICIES: &str = include_str!("../../POLICIES.md");
 const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
 const MANIFEST: &str = include_str!("../../Cargo.toml");
-const PUBLISHED: [&str; 6] = [
+const PUBLISHED: [&str; 7] = [
     "tool-core",
     "tool-macros",
     "tool-agent",
     "tool-files",
     "tool-mcp",
     "tool-python",
+    "tool-cli",
 ];
 
 fn root() -> PathBuf {

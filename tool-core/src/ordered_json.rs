@@ -219,11 +219,11 @@ impl Json {
     }
 }
 
-/// Writes the compact text.
+/// Writes the compact text; with `{:#}`, an indented one.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
-        self.write(&mut out, None, &quote);
+        self.write(&mut out, f.alternate().then_some(0), &quote);
         f.write_str(&out)
     }
 }

@@ -132,13 +132,6 @@ impl Registry {
         Registry::builder().linked().build()
     }
 
-    /// Creates a registry of every linked tool for inspection only: it ignores missing context values
-    /// and runtimes.
-    pub(crate) fn linked_specs() -> Result<Registry, RegistryError> {
-        let snapshot = Snapshot::new(linked::tools().collect(), Vec::new(), None)?;
-        Ok(Registry::from_parts(snapshot, Policy::default()))
-    }
-
     /// Creates a builder, to choose the tools and settings of a registry.
     pub fn builder() -> RegistryBuilder {
         RegistryBuilder::default()

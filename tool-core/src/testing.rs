@@ -97,7 +97,8 @@ pub fn assert_linked_only<'n>(names: impl IntoIterator<Item = &'n str>) {
 
 #[track_caller]
 fn expect_linked<'n>(names: impl IntoIterator<Item = &'n str>) -> Registry {
-    let registry = Registry::linked_specs().unwrap_or_else(|error| panic!("{error}"));
+    let registry = Registry::builder().linked().build_without_context();
+    let registry = registry.unwrap_or_else(|error| panic!("{error}"));
     registry
         .expect(names)
         .unwrap_or_else(|missing| panic!("{missing}"))

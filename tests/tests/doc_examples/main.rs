@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The crates, as rustdoc names their folders.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "tool_core",
     "tool_core_macros",
     "tool_agent",
     "tool_files",
     "tool_mcp",
     "tool_python",
+    "tool_cli",
 ];
 
 /// The start of the name of an item's page.

@@ -285,8 +285,39 @@ impl RegistryBuilder {
     pub fn build(self) -> Result<Registry, RegistryError> {
         let mut policy = self.policy;
         policy.runtime = policy.runtime.or_else(Policy::default_runtime);
-        let snapshot = Snapshot::new(self.tools, self.hosted, Some(&policy))?;
+        let snapshot = Snapshot::new(self.tools, self.hosted, &policy)?;
         Ok(Registry::from_parts(snapshot, policy))
+    }
+
+    /// Builds a registry of tools whose context values or runtime may be missing, to list, document and check them.
+    /// A call of such a tool fails with [`Unavailable`](crate::ToolErrorKind::Unavailable).
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
+    ///
+    /// struct Prices(u32);
+    ///
+    /// /// The price of some articles.
+    /// #[tool]
+    /// fn get_price(articles: u32, #[param(context)] prices: &Prices) -> u32 {
+    ///     articles * prices.0
+    /// }
+    ///
+    /// let builder = Registry::builder().tools(tools![get_price]);
+    /// assert!(builder.clone().build().is_err());
+    /// let registry = builder.build_without_context()?;
+    /// assert_eq!(registry.specs()[0].name, "get_price");
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "get_price", r#"{"articles":3}"#));
+    /// assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Unavailable);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`build`](RegistryBuilder::build), except for missing context values and runtimes.
+    pub fn build_without_context(mut self) -> Result<Registry, RegistryError> {
+        self.policy.is_incomplete = true;
+        self.build()
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) type DeferRule = Arc<dyn Fn(&ToolEntry) -> bool + Send + Sync>;
 #[derive(Clone, Default)]
 pub(super) struct Policy {
     pub(super) is_lenient: bool,
+    /// Set if context values and the runtime may be missing.
+    pub(super) is_incomplete: bool,
     pub(super) context: TypeMap,
     /// The types of the context values attached to every call.
     pub(super) per_call: Vec<Need>,

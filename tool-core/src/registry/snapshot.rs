@@ -30,21 +30,18 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Creates a snapshot. The error lists all problems. Without a policy, missing context values and
-    /// runtimes are ignored.
+    /// Creates a snapshot. The error lists all problems.
     pub(super) fn new(
         tools: Vec<ToolEntry>,
         hosted: Vec<HostedTool>,
-        policy: Option<&Policy>,
+        policy: &Policy,
     ) -> Result<Snapshot, RegistryError> {
         let mut error = RegistryError::default();
         for tool in &tools {
             check_tool(tool, policy, &mut error);
         }
-        let mut tools = with_distinct_names(tools);
-        if let Some(policy) = policy {
-            tools = tools.into_iter().map(|tool| defer(tool, policy)).collect();
-        }
+        let tools = with_distinct_names(tools).into_iter();
+        let tools: Vec<_> = tools.map(|tool| defer(tool, policy)).collect();
         if tools.iter().any(ToolEntry::is_deferred) {
             check_reserved_names(&tools, &mut error);
         }
@@ -97,7 +94,7 @@ impl Snapshot {
             .iter()
             .filter(|tool| !removed.contains(&*tool.name));
         let tools = kept.chain(added).cloned().collect();
-        Snapshot::new(tools, self.hosted.clone(), Some(policy))
+        Snapshot::new(tools, self.hosted.clone(), policy)
     }
 
     /// Creates the same snapshot as [`new`](Self::new) at the cost of the changed tools alone, if they are few and
@@ -122,7 +119,7 @@ impl Snapshot {
         }
         let mut error = RegistryError::default();
         for tool in added {
-            check_tool(tool, Some(policy), &mut error);
+            check_tool(tool, policy, &mut error);
             let tool = defer(tool.clone(), policy);
             deferred += usize::from(tool.is_deferred());
             table.insert(tool).ok()?;
@@ -306,13 +303,15 @@ fn with_distinct_names(mut tools: Vec<ToolEntry>) -> Vec<ToolEntry> {
 }
 
 /// Adds the problems of one tool.
-fn check_tool(tool: &ToolEntry, policy: Option<&Policy>, error: &mut RegistryError) {
+fn check_tool(tool: &ToolEntry, policy: &Policy, error: &mut RegistryError) {
     let mut add = |kind, detail: &str| error.add(kind, tool, detail);
     // The macro has checked the names of static tools, and dialects leave out dynamic ones.
     if tool.is_live() && !tool.is_dynamic() && !is_tool_name(&tool.name) {
         add(ProblemKind::Name, "");
     }
-    let Some(policy) = policy else { return };
+    if policy.is_incomplete {
+        return;
+    }
     let is_available = |id: TypeId| {
         id == TypeId::of::<CallContext>()
             || policy.context.contains(id)

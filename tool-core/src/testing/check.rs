@@ -64,7 +64,7 @@ fn wrong_example(tool: &str, example: &str, error: &ToolError) -> String {
 ///         .run();
 /// }
 /// ```
-#[must_use = "call `run` to report the failures"]
+#[must_use = "call `run` or `failures` to learn the results"]
 pub struct Check<'r> {
     registry: &'r Registry,
     failures: Vec<String>,
@@ -239,6 +239,18 @@ impl Check<'_> {
         self
     }
 
+    /// Returns the failures, for a program that reports them itself.
+    ///
+    /// ```
+    /// use tool_core::{Registry, testing};
+    ///
+    /// let failures = testing::check(&Registry::new()).expect_tools(["get_forecast"]).failures();
+    /// assert!(failures[0].contains("get_forecast"));
+    /// ```
+    pub fn failures(self) -> Vec<String> {
+        self.failures
+    }
+
     /// Reports the results.
     ///
     /// # Panics
@@ -246,7 +258,7 @@ impl Check<'_> {
     /// Panics if a check failed, with all failures.
     #[track_caller]
     pub fn run(self) {
-        let Check { failures, .. } = self;
+        let failures = self.failures();
         assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     }
 }

@@ -94,6 +94,11 @@ impl<W: Write> Terminal<W> {
         }
     }
 
+    /// Returns the columns of the terminal; `None` if the output is not one.
+    pub fn width(&self) -> Option<usize> {
+        self.width
+    }
+
     /// Returns the number of rows that are complete.
     pub fn rows(&self) -> usize {
         self.rows
@@ -230,7 +235,7 @@ impl<W: Write> Drop for Terminal<W> {
 /// change the direction of text: `\u001b`, as JSON does. Keeps line breaks and tabs.
 ///
 /// ```
-/// use examples::terminal::safe;
+/// use tool_cli::terminal::safe;
 ///
 /// assert_eq!(safe("two\nlines"), "two\nlines");
 /// assert_eq!(safe("\u{1b}]0;title\u{7}\u{202e}"), r"\u001b]0;title\u0007\u202e");
@@ -261,7 +266,7 @@ fn is_unsafe(character: char) -> bool {
 /// Indents every line but the first, so that no line of a text looks like one of the program.
 ///
 /// ```
-/// use examples::terminal::indented;
+/// use tool_cli::terminal::indented;
 ///
 /// assert_eq!(indented("one\ntwo", 4), "one\n    two");
 /// ```
@@ -448,37 +453,5 @@ mod tests {
                 .into_iter()
                 .any(answer)
         );
-    }
-
-    /// Reads the sources of all programs, except for the programs of the cookbook, which do not depend on this package.
-    #[test]
-    fn every_program_prints_through_this_module() {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut folders = vec![root.to_owned()];
-        let mut programs = 0;
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-                let path = entry.path();
-                let is_ours = !["cookbook", "src", "tests"]
-                    .iter()
-                    .any(|name| path == root.join(name));
-                if path.is_dir() && is_ours {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|name| name == "rs") && is_ours {
-                    let code = std::fs::read_to_string(&path).expect("text");
-                    // The size of the terminal is only read.
-                    let code = code.replace("tcgetwinsize(rustix::stdio::stdout())", "");
-                    programs += usize::from(path.ends_with("main.rs"));
-                    for unsafe_way in ["io::stdout", "io::stderr", "print!(", "println!("] {
-                        assert!(
-                            !code.contains(unsafe_way),
-                            "{}: {unsafe_way}",
-                            path.display()
-                        );
-                    }
-                }
-            }
-        }
-        assert_eq!(programs, 7);
     }
 }

@@ -1,0 +1,66 @@
+//! Examples of calls, as command lines.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+use tool_core::ToolSpec;
+
+use crate::flags;
+
+/// Returns the examples of a tool as command lines, for the end of its help; empty if it has none.
+pub(crate) fn after_help(tool: &ToolSpec, program: &str) -> String {
+    let lines: Vec<_> = tool.examples().map(|example| line(tool, example)).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let lines = lines.iter().map(|line| format!("\n  {program} {line}"));
+    format!("Examples:{}", lines.collect::<String>())
+}
+
+/// Returns the command line of a call: flags where all values have one, else the whole.
+pub(crate) fn line(tool: &ToolSpec, arguments: &str) -> String {
+    let flags = flags::of(tool);
+    let values: Option<Value> = serde_json::from_str(arguments).ok();
+    let members = values
+        .as_ref()
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
+    let mut line = tool.name.to_string();
+    for (key, value) in members {
+        let flag = flags.iter().find(|flag| flag.path == *key);
+        let (Some(flag), Some(value)) = (flag, plain(value)) else {
+            return format!("{} --arguments {}", tool.name, quoted(arguments));
+        };
+        // After a space, a value of this form would be read from a file, or as a flag.
+        let space = match flag.kind {
+            flags::Kind::Boolean => "=",
+            _ if value.starts_with('-') && value.parse::<f64>().is_err() => "=",
+            _ => " ",
+        };
+        let value = if value.starts_with('@') {
+            format!("@{value}")
+        } else {
+            value
+        };
+        let _ = write!(line, " --{}{space}{}", flag.long, quoted(&value));
+    }
+    line
+}
+
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if text != "-" => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// Quotes a word for a POSIX shell, if it has to be.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

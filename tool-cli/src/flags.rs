@@ -1,0 +1,289 @@
+//! The flags of a tool: from its schema to flags, and from flags to strings with names.
+
+use std::fmt::Write;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use tool_core::ToolSpec;
+use tool_core::schema::{Json, Violation};
+
+use crate::cli::Failure;
+use crate::input;
+use crate::terminal::safe;
+
+/// Objects in objects have flags down to this level; what is deeper is given as JSON.
+const DEEPEST: usize = 4;
+
+/// A recursive schema has no more flags than this.
+const MOST: usize = 200;
+
+/// Flags that every tool has.
+const TAKEN: [&str; 5] = ["help", "arguments", "arg", "out", "version"];
+
+/// A flag for one value of the arguments.
+pub(crate) struct Flag {
+    /// The keys that lead to the value, joined by dots: `departure.not_before`.
+    pub(crate) path: String,
+    /// The name on the command line: `departure.not-before`.
+    pub(crate) long: String,
+    pub(crate) required: bool,
+    pub(crate) kind: Kind,
+    pub(crate) is_list: bool,
+    description: String,
+    default: Option<String>,
+    /// The strings that are possible; empty if there are others.
+    values: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    Boolean,
+    Number,
+    Integer,
+    String,
+    /// Anything else, written as JSON.
+    Json,
+}
+
+impl Kind {
+    fn placeholder(self) -> &'static str {
+        match self {
+            Kind::Boolean => "true|false",
+            Kind::Number => "NUMBER",
+            Kind::Integer => "INTEGER",
+            Kind::String => "STRING",
+            Kind::Json => "JSON",
+        }
+    }
+}
+
+/// Returns the flags of a tool, in the order of its parameters.
+pub(crate) fn of(tool: &ToolSpec) -> Vec<Flag> {
+    let Ok(schema) = Json::parse(tool.parameters_json()) else {
+        return Vec::new();
+    };
+    let mut flags = Vec::new();
+    collect(&schema, &schema, "", true, 0, &mut flags);
+    flags.retain(|flag| !TAKEN.contains(&flag.long.as_str()) && !flag.long.contains(['=', ' ']));
+    flags
+}
+
+fn collect(
+    schema: &Json,
+    root: &Json,
+    prefix: &str,
+    required: bool,
+    depth: usize,
+    flags: &mut Vec<Flag>,
+) {
+    let names = schema.get_items("required");
+    for (key, property) in schema.get_members("properties") {
+        if flags.len() >= MOST {
+            return;
+        }
+        let path = format!("{prefix}{key}");
+        let required = required && names.iter().any(|name| name.as_str() == Some(key));
+        let value = resolved(property, root);
+        let is_list = type_of(value) == "array";
+        let item = match value.get("items") {
+            Some(item) if is_list => resolved(item, root),
+            _ => value,
+        };
+        let values = item.get_items("enum").iter().filter_map(Json::as_str);
+        let described = [property, value]
+            .into_iter()
+            .find_map(|s| s.get_str("description"));
+        let has_members = !is_list && !value.get_members("properties").is_empty();
+        flags.push(Flag {
+            long: path.replace('_', "-"),
+            // A key with a dot would be read as a path.
+            path: path.clone(),
+            required: required && !has_members,
+            kind: kind(item),
+            is_list,
+            description: described.unwrap_or_default().to_owned(),
+            default: property.get("default").map(Json::to_string),
+            values: values.map(str::to_owned).collect(),
+        });
+        if has_members && depth < DEEPEST {
+            collect(value, root, &format!("{path}."), required, depth + 1, flags);
+        }
+    }
+}
+
+/// Follows a reference, and leaves `null` out of two alternatives.
+fn resolved<'s>(schema: &'s Json, root: &'s Json) -> &'s Json {
+    let mut schema = schema;
+    for _ in 0..8 {
+        let alternatives = schema.get_items("anyOf");
+        let mut others = alternatives
+            .iter()
+            .filter(|other| other.get_str("type") != Some("null"));
+        schema = if let Some(reference) = schema.get_str("$ref") {
+            match root.pointer(reference.trim_start_matches('#')) {
+                Some(target) => target,
+                None => return schema,
+            }
+        } else if let (Some(only), None) = (others.next(), others.next()) {
+            only
+        } else {
+            return schema;
+        };
+    }
+    schema
+}
+
+/// Returns the type other than `null`; empty if there are several.
+fn type_of(schema: &Json) -> &str {
+    if let Some(one) = schema.get_str("type") {
+        return one;
+    }
+    let types = schema.get_items("type").iter().filter_map(Json::as_str);
+    let mut types = types.filter(|name| *name != "null");
+    match (types.next(), types.next()) {
+        (Some(one), None) => one,
+        _ => "",
+    }
+}
+
+fn kind(schema: &Json) -> Kind {
+    match type_of(schema) {
+        "boolean" => Kind::Boolean,
+        "integer" => Kind::Integer,
+        "number" => Kind::Number,
+        "string" => Kind::String,
+        _ if schema
+            .get_items("enum")
+            .iter()
+            .any(|value| value.as_str().is_some()) =>
+        {
+            Kind::String
+        }
+        _ => Kind::Json,
+    }
+}
+
+/// Returns the command of a tool, with its flags.
+pub(crate) fn command(tool: &ToolSpec) -> Command {
+    with_flags(tool, &of(tool), false)
+}
+
+/// Returns the command of a tool for a script that completes it: possible values are completed, too.
+pub(crate) fn completed(tool: &ToolSpec) -> Command {
+    with_flags(tool, &of(tool), true)
+}
+
+fn with_flags(tool: &ToolSpec, flags: &[Flag], is_completed: bool) -> Command {
+    let whole = Arg::new("arguments")
+        .long("arguments")
+        .value_name("JSON")
+        .allow_hyphen_values(true)
+        .help_heading("All arguments")
+        .help("The arguments as a JSON object, @FILE, or - for standard input");
+    let named = Arg::new("arg")
+        .long("arg")
+        .value_name("NAME=VALUE")
+        .action(ArgAction::Append)
+        .help_heading("All arguments")
+        .help("One argument, whose value is taken as it is");
+    let names: Vec<_> = flags.iter().map(|flag| flag.path.clone()).collect();
+    Command::new(tool.name.to_string())
+        .about(safe(&tool.description).into_owned())
+        .long_about(safe(&tool.prompt()).into_owned())
+        .disable_version_flag(true)
+        .args(flags.iter().map(|flag| arg(flag, is_completed)))
+        .arg(whole.conflicts_with_all(names).conflicts_with("arg"))
+        .arg(named)
+}
+
+fn arg(flag: &Flag, is_completed: bool) -> Arg {
+    let mut arg = Arg::new(flag.path.clone())
+        .long(flag.long.clone())
+        .value_name(flag.kind.placeholder())
+        .help(help(flag));
+    arg = arg.action(match flag.is_list {
+        true => ArgAction::Append,
+        false => ArgAction::Set,
+    });
+    arg = match flag.kind {
+        Kind::Boolean => arg
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true"),
+        Kind::Number | Kind::Integer => arg.allow_negative_numbers(true),
+        Kind::String | Kind::Json => arg,
+    };
+    if is_completed && !flag.values.is_empty() {
+        arg = arg.value_parser(PossibleValuesParser::new(flag.values.clone()));
+    }
+    arg
+}
+
+/// Returns the help of a flag: its description, whether it must be given, and its values.
+fn help(flag: &Flag) -> String {
+    let mut help = flag.description.clone();
+    let mut note = |text: String| {
+        let space = if help.is_empty() { "" } else { " " };
+        let _ = write!(help, "{space}[{text}]");
+    };
+    if flag.required {
+        note("required".into());
+    }
+    if flag.is_list {
+        note("may be repeated".into());
+    }
+    if !flag.values.is_empty() {
+        note(format!("one of: {}", flag.values.join(", ")));
+    }
+    if let Some(default) = &flag.default {
+        note(format!("default: {default}"));
+    }
+    safe(&help).into_owned()
+}
+
+/// Returns the arguments of a call as JSON text.
+pub(crate) fn arguments(tool: &ToolSpec, matches: &ArgMatches) -> Result<String, Failure> {
+    let mut input = input::Input::default();
+    if let Some(whole) = matches.get_one::<String>("arguments") {
+        return match whole.starts_with(['@', '-']) {
+            true => input.read("--arguments", whole),
+            false => Ok(whole.clone()),
+        };
+    }
+    let mut pairs = Vec::new();
+    for flag in of(tool) {
+        for value in matches.get_many::<String>(&flag.path).into_iter().flatten() {
+            let value = input.read(&format!("--{}", flag.long), value)?;
+            pairs.push((flag.path.clone(), value));
+        }
+    }
+    for given in matches.get_many::<String>("arg").into_iter().flatten() {
+        let Some((name, value)) = given.split_once('=') else {
+            let message = format!("--arg {given}: expected NAME=VALUE, such as --arg city=Lisbon");
+            return Err(Failure::Wrong(message));
+        };
+        pairs.push((name.to_owned(), value.to_owned()));
+    }
+    Ok(tool.arguments_from_text(pairs))
+}
+
+/// Returns what is wrong with the arguments, with the names of the flags.
+pub(crate) fn violation(flags: &[Flag], violation: &Violation) -> String {
+    let path = violation.path();
+    let flag = flags
+        .iter()
+        .filter(|flag| {
+            path.strip_prefix(&*flag.path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        })
+        .max_by_key(|flag| flag.path.len());
+    let message = violation.message();
+    match flag {
+        Some(flag) if flag.path.len() == path.len() => format!("--{}: {message}", flag.long),
+        Some(flag) => {
+            let rest = path[flag.path.len()..].trim_start_matches('.');
+            format!("--{} at {rest}: {message}", flag.long)
+        }
+        None => violation.to_string(),
+    }
+}

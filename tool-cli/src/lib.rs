@@ -1,0 +1,69 @@
+//! A command line for the tools of a program, so that people can try them before a model does.
+//!
+//! ```no_run
+//! use tool_core::tool;
+//!
+//! /// Rolls dice.
+//! #[tool]
+//! fn roll(#[param(range = 1..=20)] dice: u8) -> Vec<u8> {
+//!     (0..dice).map(|die| die % 6 + 1).collect()
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     tool_cli::Cli::linked().run()
+//! }
+//! ```
+//!
+//! ```text
+//! $ app list
+//! roll  Rolls dice.
+//! $ app call roll --dice 3
+//! [1,2,3]
+//! $ app call roll --dice 300
+//! error: the call of roll has invalid arguments
+//!   --dice: must be at most 20, got 300
+//! ```
+//!
+//! | command | what it does |
+//! |---|---|
+//! | `list`, `show NAME` | shows the tools, and all that is known about one |
+//! | `call NAME --flag …` | calls a tool; its parameters are flags |
+//! | `call --jsonl` | makes the calls that come as lines of JSON on standard input |
+//! | `render PROVIDER` | writes what a provider is sent, and what it rejects |
+//! | `docs` | writes the catalogue, as Markdown or HTML |
+//! | `check` | checks examples, lock files, catalogues and budgets, for CI |
+//! | `completions SHELL` | writes a script that completes names and flags |
+//! | `skill` | writes a page that tells a coding agent how to use this program |
+//! | `mcp`, `install CLIENT` | serves the tools to MCP clients, and writes their entry (feature `mcp`) |
+//!
+//! Only `call` and `mcp` build the [context values](Cli::context) of the tools, so the others run where there is no
+//! database.
+//!
+//! # Output
+//!
+//! At a terminal, `list`, `show` and `call` write for people: in colour (unless `NO_COLOR` is set), wrapped at words, and
+//! without characters that control a terminal. In a pipe or a file they write JSON alone. Files and pictures of results are saved
+//! to the folder of `--out`.
+//!
+//! The exit code is 0 if all is well, 1 if the tool or a check failed, 2 if the command line or the arguments are
+//! wrong, and 130 if Ctrl-C cancelled the call.
+
+mod call;
+mod check;
+mod cli;
+mod example;
+mod flags;
+mod input;
+#[cfg(feature = "mcp")]
+mod install;
+mod listing;
+mod output;
+mod progress;
+mod providers;
+#[cfg(feature = "mcp")]
+mod serve;
+mod skill;
+pub mod terminal;
+
+pub use clap;
+pub use cli::Cli;

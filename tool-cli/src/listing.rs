@@ -1,0 +1,141 @@
+//! `list` and `show`.
+
+use std::io::{IsTerminal, Write};
+
+use clap::ArgMatches;
+use serde_json::{Map, Value, json};
+use tool_core::schema::Json;
+use tool_core::{Registry, ToolCall, ToolEntry, ToolSpec};
+
+use crate::cli::Failure;
+use crate::terminal::{NAME, Terminal, columns};
+use crate::{example, flags};
+
+pub(crate) fn list(registry: &Registry, matches: &ArgMatches) -> Result<(), Failure> {
+    let tags: Vec<_> = matches
+        .get_many::<String>("tag")
+        .into_iter()
+        .flatten()
+        .collect();
+    let is_listed =
+        |tool: &ToolEntry| tags.is_empty() || tool.tags().any(|tag| tags.iter().any(|t| *t == tag));
+    let tools: Vec<_> = registry.specs().into_iter().filter(is_listed).collect();
+    if !std::io::stdout().is_terminal() {
+        let tools: Vec<_> = tools.iter().map(|tool| summary(tool)).collect();
+        writeln!(std::io::stdout(), "{}", Value::Array(tools))?;
+        return Ok(());
+    }
+    let widest = tools
+        .iter()
+        .map(|tool| columns(&tool.name))
+        .max()
+        .unwrap_or_default()
+        .min(30);
+    let mut out = Terminal::stdout();
+    for tool in &tools {
+        out.styled(NAME, &tool.name)?;
+        let pad = (widest + 2).saturating_sub(columns(&tool.name)).max(2);
+        writeln!(
+            out,
+            "{:pad$}{}{}",
+            "",
+            first_sentence(&tool.description),
+            marks(tool)
+        )?;
+    }
+    Ok(())
+}
+
+pub(crate) fn show(
+    registry: &Registry,
+    matches: &ArgMatches,
+    program: &str,
+) -> Result<(), Failure> {
+    let name = matches.get_one::<String>("name").map_or("", |name| name);
+    let tool = registry
+        .get(name)
+        .or_else(|| registry.get(&name.replace('-', "_")));
+    let Some(tool) = tool else {
+        let error = registry.validate(&ToolCall::new("show", name, "{}")).err();
+        return Err(Failure::Wrong(
+            error.map_or_else(String::new, |error| error.message().to_owned()),
+        ));
+    };
+    if !std::io::stdout().is_terminal() {
+        writeln!(std::io::stdout(), "{}", whole(&tool))?;
+        return Ok(());
+    }
+    let mut out = Terminal::stdout();
+    out.styled(NAME, tool.title().unwrap_or(&tool.name))?;
+    writeln!(out, "{}\n", marks(&tool))?;
+    let command = flags::command(&tool).bin_name(format!("{program} call {}", tool.name));
+    let help = command
+        .after_help(example::after_help(&tool, &format!("{program} call")))
+        .render_long_help();
+    write!(out, "{help}")?;
+    if let Some(Ok(result)) = tool.output_json().map(Json::parse) {
+        writeln!(out, "\nResult:\n{result:#}")?;
+    }
+    Ok(())
+}
+
+/// Returns what a list has of a tool.
+fn summary(tool: &ToolSpec) -> Value {
+    json!({"name": tool.name, "description": tool.description})
+}
+
+/// Returns what is known about a tool. What is not known is left out.
+fn whole(tool: &ToolSpec) -> Value {
+    let schema = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let mut fields = Map::new();
+    let mut add = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            fields.insert(key.to_owned(), value);
+        }
+    };
+    let annotations = tool.annotations;
+    let list = |items: Vec<&str>| (!items.is_empty()).then(|| json!(items));
+    add("name", Some(json!(tool.name)));
+    add("title", tool.title().map(Value::from));
+    add("description", Some(json!(tool.description)));
+    add("when_to_use", tool.when_to_use().map(Value::from));
+    add("returns", tool.returns().map(Value::from));
+    add("parameters", Some(schema(tool.parameters_json())));
+    add("output", tool.output_json().map(schema));
+    add("tags", list(tool.tags().collect()));
+    let examples: Vec<_> = tool.examples().map(schema).collect();
+    add(
+        "examples",
+        (!examples.is_empty()).then_some(Value::Array(examples)),
+    );
+    add("read_only", annotations.read_only.map(Value::from));
+    add("destructive", annotations.destructive.map(Value::from));
+    add("idempotent", annotations.idempotent.map(Value::from));
+    add("open_world", annotations.open_world.map(Value::from));
+    let location = tool.location;
+    add(
+        "location",
+        (!location.file.is_empty()).then(|| json!(format!("{}:{}", location.file, location.line))),
+    );
+    Value::Object(fields)
+}
+
+/// Returns what a reader should know before a call.
+fn marks(tool: &ToolSpec) -> String {
+    let annotations = tool.annotations;
+    let marks = [
+        (annotations.destructive == Some(true), "destructive"),
+        (annotations.read_only == Some(true), "read-only"),
+    ];
+    let marks = marks.iter().filter(|(is_set, _)| *is_set);
+    marks.map(|(_, name)| format!(" [{name}]")).collect()
+}
+
+/// Returns the first sentence of a description.
+pub(crate) fn first_sentence(description: &str) -> &str {
+    let paragraph = description.split("\n\n").next().unwrap_or_default();
+    match paragraph.find(". ") {
+        Some(end) => &paragraph[..=end],
+        None => paragraph.trim_end(),
+    }
+}

@@ -1,0 +1,41 @@
+//! `skill`: a page that tells a coding agent how to use the program.
+
+use std::fmt::Write;
+
+use tool_core::Registry;
+
+use crate::{example, listing};
+
+/// Returns the page, with the front matter that coding agents read.
+pub(crate) fn page(registry: &Registry, program: &str) -> String {
+    let tools = registry.specs();
+    let names: Vec<_> = tools.iter().take(12).map(|tool| &*tool.name).collect();
+    let more = match tools.len().saturating_sub(names.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let mut page = format!(
+        "---\nname: {program}\ndescription: Calls the tools of `{program}`: {}{more}.\n---\n\n# {program}\n\n\
+         Each tool is a command. The arguments are checked before the tool runs, and a message names each wrong flag.\n\n\
+         ```sh\n{program} list                 # the tools, as JSON in a pipe\n\
+         {program} show NAME            # the parameters and the result of one\n\
+         {program} call NAME --help     # its flags\n\
+         {program} call NAME --arguments '{{…}}'\n```\n\n\
+         `call` writes the result to standard output, as JSON in a pipe. Exit codes: 0 done, 1 the tool failed, 2 the arguments \
+         are wrong, 130 cancelled. A value `@FILE` is read from a file, and `-` from standard input.\n\n## Tools\n",
+        names.join(", "),
+    );
+    for tool in &tools {
+        let description = listing::first_sentence(&tool.description).replace('\n', " ");
+        let _ = write!(page, "\n- `{}`: {description}", tool.name);
+        if tool.annotations.destructive == Some(true) {
+            page.push_str(" Destructive: ask first.");
+        }
+        if let Some(example) = tool.examples().next() {
+            let line = example::line(tool, example);
+            let _ = write!(page, " `{program} call {line}`");
+        }
+    }
+    page.push('\n');
+    page
+}

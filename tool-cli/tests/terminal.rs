@@ -1,0 +1,86 @@
+//! The commands at a terminal, at the width of a desk and of a phone.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use support::screen;
+
+/// Compares a screen with its file.
+#[track_caller]
+fn check(name: &str, columns: usize, flags: &[&str], answer: &str) {
+    let Some(shown) = screen(columns, flags, answer) else {
+        eprintln!("skipped: `script` is missing");
+        return;
+    };
+    // The reference of an error differs in each run.
+    let shown = match shown.split_once(" [ref ") {
+        Some((before, after)) => format!(
+            "{before} [ref …{}",
+            &after[after.find(']').unwrap_or_default()..]
+        ),
+        None => shown,
+    };
+    let trimmed: Vec<_> = shown.lines().map(str::trim_end).collect();
+    let shown = format!("{}\n", trimmed.join("\n"));
+    let path = format!("{}/tests/screens/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("TOOL_CORE_UPDATE").is_some() {
+        std::fs::write(&path, &shown).expect("a file");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        shown, expected,
+        "{path} differs; TOOL_CORE_UPDATE=1 rewrites it"
+    );
+}
+
+#[test]
+fn lists() {
+    check("list-80", 80, &["list"], "");
+    check("list-40", 40, &["list"], "");
+}
+
+#[test]
+fn help_of_a_tool() {
+    check("show-80", 80, &["show", "find_trains"], "");
+    check("help-40", 40, &["call", "get_forecast", "--help"], "");
+    check("help-80", 80, &["--help"], "");
+}
+
+#[test]
+fn results() {
+    let trains = [
+        "call",
+        "find_trains",
+        "--to",
+        "Porto",
+        "--departure.not-before",
+        "08:00",
+        "--departure.not-after",
+        "9:00",
+    ];
+    check("table-80", 80, &trains, "");
+    check("table-20", 20, &trains, "");
+    check(
+        "wrong-40",
+        40,
+        &["call", "get_forecast", "--days", "300"],
+        "",
+    );
+}
+
+#[test]
+fn a_hold_is_a_question() {
+    check(
+        "allowed-80",
+        80,
+        &["call", "delete_note", "--id", "7"],
+        "y\n",
+    );
+    check(
+        "denied-80",
+        80,
+        &["call", "delete_note", "--id", "7"],
+        "n\n",
+    );
+}
