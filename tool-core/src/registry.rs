@@ -583,7 +583,7 @@ impl Registry {
     ) -> Result<Registry, RegistryError> {
         let policy = self.0.policy.clone();
         let tools = tools.into_tools().collect();
-        let snapshot = Snapshot::new(tools, Vec::new(), Some(&policy))?;
+        let snapshot = Snapshot::new(tools, Vec::new(), &policy)?;
         Ok(Registry::from_parts(snapshot, policy))
     }
 
