@@ -588,15 +588,18 @@ impl Folder {
         let metadata = parent
             .symlink_metadata(name)
             .map_err(|error| reason(parent, name, &error))?;
-        match () {
-            () if metadata.is_symlink() => Err(Reason::Link),
-            () if metadata.is_file() => Ok(Kind::File),
-            () if metadata.is_dir() => Ok(Kind::Folder),
-            () => Err(Reason::NotAFile),
+        if metadata.is_symlink() {
+            Err(Reason::Link)
+        } else if metadata.is_dir() {
+            Ok(Kind::Folder)
+        } else if metadata.is_file() {
+            Ok(Kind::File)
+        } else {
+            Err(Reason::NotAFile)
         }
     }
 
-    /// Reads the entries of a folder: name, metadata without following links.
+    /// Reads the entries of a folder, without following links. Also returns `false` if there are more.
     fn entries(&self, folder: &Dir, left: &mut usize) -> Result<(Vec<Found>, bool), Reason> {
         let io = |error: io::Error| Reason::Io(error.kind());
         let mut found = Vec::new();
@@ -611,9 +614,11 @@ impl Folder {
                 None => Found::Unusable,
                 Some(name) if is_hidden(&name) && !self.rules.hidden => Found::Hidden,
                 Some(name) => match folder.symlink_metadata(&name) {
-                    Ok(metadata) if metadata.is_file() || metadata.is_dir() => {
-                        Found::Usable(name, metadata)
-                    }
+                    Ok(found) if found.is_file() || found.is_dir() => Found::Usable(Entry {
+                        path: name,
+                        bytes: found.len(),
+                        is_folder: found.is_dir(),
+                    }),
                     Ok(_) => Found::Unusable,
                     // It is gone.
                     Err(_) => continue,
@@ -636,21 +641,18 @@ impl Folder {
         let mut usable = Vec::new();
         for found in found {
             match found {
-                Found::Usable(name, metadata) => usable.push((name, metadata)),
+                Found::Usable(entry) => usable.push(entry),
                 Found::Unusable => listing.unusable += 1,
                 Found::Hidden => {}
             }
         }
-        usable.sort_by(|(a, _), (b, _)| a.cmp(b));
-        for (name, metadata) in usable {
+        usable.sort_by(|a, b| a.path.cmp(&b.path));
+        for entry in usable {
+            let name = entry.path;
             let path = format!("{prefix}{name}");
             let below = format!("{path}/");
-            listing.entries.push(Entry {
-                path,
-                bytes: metadata.len(),
-                is_folder: metadata.is_dir(),
-            });
-            if metadata.is_dir() && depth > 1 {
+            listing.entries.push(Entry { path, ..entry });
+            if entry.is_folder && depth > 1 {
                 match enter(folder, &name) {
                     Ok(folder) => self.collect(&folder, &below, depth - 1, left, listing)?,
                     // It was swapped, or may not be read.
@@ -674,8 +676,8 @@ impl Folder {
         }
         for found in found {
             match found {
-                Found::Usable(name, metadata) if metadata.is_dir() => {
-                    self.check_below(&enter(folder, &name)?, left)?;
+                Found::Usable(entry) if entry.is_folder => {
+                    self.check_below(&enter(folder, &entry.path)?, left)?;
                 }
                 Found::Usable(..) => {}
                 Found::Unusable => {
@@ -692,10 +694,15 @@ impl Folder {
         let mut left = self.rules.entries;
         let (found, _) = self.entries(folder, &mut left)?;
         for found in found {
-            let Found::Usable(name, metadata) = found else {
+            let Found::Usable(Entry {
+                path: name,
+                is_folder,
+                ..
+            }) = found
+            else {
                 return Err(Reason::Contains("what was created meanwhile"));
             };
-            let removed = if metadata.is_dir() {
+            let removed = if is_folder {
                 self.remove_contents(&enter(folder, &name)?)?;
                 folder.remove_dir(&name)
             } else {
@@ -723,9 +730,9 @@ enum Kind {
     Folder,
 }
 
-/// An entry of a folder.
+/// What is in a folder; the path of an entry is its name.
 enum Found {
-    Usable(String, Metadata),
+    Usable(Entry),
     Unusable,
     Hidden,
 }

@@ -1,6 +1,4 @@
 #![doc = include_str!("../README.md")]
-// Items show their feature on docs.rs.
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod commands;
 pub mod diff;

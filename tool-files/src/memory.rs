@@ -29,10 +29,8 @@ const ROOT: &str = "/memories";
 ///     r#"[{"type":"memory_20250818","name":"memory"}]"#
 /// );
 /// let call = ToolCall::new("1", "memory", r#"{"command":"view","path":"/memories/likes.md"}"#);
-/// assert_eq!(
-///     tools.call_blocking(call).content(),
-///     "The path /memories/likes.md does not exist. Please provide a valid path."
-/// );
+/// let text = tools.call_blocking(call).content().to_owned();
+/// assert!(text.ends_with("The path /memories/likes.md does not exist. Please provide a valid path."));
 ///
 /// // The commands are methods, too.
 /// memory.create("/memories/likes.md", "coffee\n")?;

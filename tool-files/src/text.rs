@@ -142,7 +142,7 @@ pub(crate) fn replace(
         // Occurrences that overlap are several, too.
         from = start + text[start..].chars().next().map_or(1, char::len_utf8);
     }
-    let line = |start: usize| 1 + text[..start].bytes().filter(|byte| *byte == b'\n').count();
+    let line = |start: usize| 1 + text[..start].matches('\n').count();
     let start = match starts[..] {
         [] => return Err(Reason::NoMatch(shown(&old, 300))),
         [start] => start,

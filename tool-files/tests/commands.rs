@@ -282,15 +282,12 @@ impl Shell for Spy {
             "flood" => Ok(Output::exited(0, vec![b'a'; 1000], vec![0xFF; 1000])),
             _ => {
                 let out = format!("{command} {} {:?}", limits.output_bytes, limits.variables);
-                Ok(Output::exited(
-                    3,
-                    out,
-                    if limits.time > Duration::from_secs(9) {
-                        "long"
-                    } else {
-                        "short"
-                    },
-                ))
+                let time = match limits.time.as_secs() {
+                    0..=8 => "short",
+                    9..=10 => "long",
+                    _ => "too long",
+                };
+                Ok(Output::exited(3, out, time))
             }
         }
     }
@@ -342,6 +339,7 @@ fn a_shell_gets_the_limits_of_the_program() {
         json!({"commands": ["x"], "timeout_ms": 1_000_000_000, "max_output_length": 1_000_000}),
     );
     assert_eq!(outputs[0]["stdout"], "x 100 [(\"A\", \"b\")]");
+    assert_eq!(outputs[0]["stderr"], "long");
     let outputs = shell(json!({"commands": ["x"], "timeout_ms": 0}));
     assert_eq!(outputs[0]["outcome"]["type"], "timeout");
     let many = error(&registry, "shell", json!({"commands": vec!["x"; 33]}));
