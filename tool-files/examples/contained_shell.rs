@@ -97,7 +97,7 @@ async fn read(
         if count == 0 {
             return Ok(());
         }
-        let room = (most + 1).saturating_sub(to.len());
+        let room = most.saturating_add(1).saturating_sub(to.len());
         to.extend_from_slice(&part[..count.min(room)]);
     }
 }
