@@ -120,9 +120,25 @@ struct Members<'s> {
     longest: usize,
 }
 
-impl Members<'_> {
+impl<'s> Members<'s> {
     fn is_empty(&self) -> bool {
         self.known.is_empty() && self.others.is_empty()
+    }
+
+    /// Returns the key of a dotted name and the members that the rest of the name is one of.
+    fn split<'t>(&self, name: &'t str) -> Option<(&'t str, Vec<&'s Value>, &'t str)> {
+        let ends = name.bytes().enumerate().take(self.longest + 1);
+        let mut dots = ends.filter_map(|(at, byte)| (byte == b'.').then_some(at));
+        // The longest name that is known.
+        let known = dots
+            .by_ref()
+            .filter(|at| self.known.contains_key(&name[..*at]))
+            .last();
+        let (at, schemas) = match known {
+            Some(at) => (at, &self.known[&name[..at]]),
+            None => (name.find('.')?, &self.others),
+        };
+        (!schemas.is_empty()).then(|| (&name[..at], schemas.clone(), &name[at + 1..]))
     }
 }
 
@@ -273,26 +289,6 @@ impl<'s> Schemas<'s> {
         members
     }
 
-    /// Returns the key of a dotted name and the members that the rest of the name is one of.
-    fn split<'t>(
-        &self,
-        members: &Members<'s>,
-        name: &'t str,
-    ) -> Option<(&'t str, Vec<&'s Value>, &'t str)> {
-        let ends = name.bytes().enumerate().take(members.longest + 1);
-        let mut dots = ends.filter_map(|(at, byte)| (byte == b'.').then_some(at));
-        // The longest name that is known.
-        let known = dots
-            .by_ref()
-            .filter(|at| members.known.contains_key(&name[..*at]))
-            .last();
-        let (at, schemas) = match known {
-            Some(at) => (at, &members.known[&name[..at]]),
-            None => (name.find('.')?, &members.others),
-        };
-        (!schemas.is_empty()).then(|| (&name[..at], schemas.clone(), &name[at + 1..]))
-    }
-
     /// Writes an object of these entries.
     fn write_object<'t>(
         &self,
@@ -305,7 +301,7 @@ impl<'s> Schemas<'s> {
         let mut objects = HashMap::new();
         for Entry { name, values } in entries {
             let known = members.known.get(name);
-            let split = known.is_none().then(|| self.split(members, name)).flatten();
+            let split = known.is_none().then(|| members.split(name)).flatten();
             if let Some((key, schemas, rest)) = split.filter(|_| depth > 0) {
                 let entry = |name| Entry {
                     name,

@@ -190,8 +190,12 @@ impl Shared {
                 async move {
                     let uri = arguments["uri"].as_str().unwrap_or_default();
                     let contents = read(&shared, uri, Some(call)).await?;
-                    let blocks = contents.into_iter();
-                    let blocks = blocks.map(|resource| json!({"type": "resource", "resource": resource}));
+                    let blocks = contents.into_iter().map(|mut resource| {
+                        if resource["text"].is_string() {
+                            return json!({"type": "text", "text": resource["text"].take()});
+                        }
+                        json!({"type": "resource", "resource": resource})
+                    });
                     output(&shared, blocks.collect())
                 }
             })?;

@@ -150,7 +150,7 @@ impl Core {
         let who = named(&call).map(UserId::as_str);
         let admission = Admission::new(self, who, call.get::<Token>());
         if let Some(admission) = &admission {
-            if let Err(refused) = self.ruled(&seen, admission.admit(&tool)) {
+            if let Err(refused) = ruled(&seen, admission.admit(&tool)) {
                 let text = ContentBlock::text(refused.message(&tool.name));
                 return Ok(CallToolResponse::Complete(CallToolResult::error(vec![
                     text,
@@ -233,20 +233,6 @@ impl Core {
         }
     }
 
-    /// Tells the HTTP response of a request whether its call is admitted.
-    pub(super) fn ruled(
-        &self,
-        request: &Request<'_>,
-        admitted: Result<(), Refused>,
-    ) -> Result<(), Refused> {
-        #[cfg(feature = "server-http")]
-        if let Some(ruling) = request.extension::<super::http::Ruling>() {
-            ruling.set(admitted.clone());
-        }
-        let _ = request;
-        admitted
-    }
-
     /// Attaches to a call what the application has for its request.
     pub(super) fn identify(
         &self,
@@ -314,6 +300,16 @@ impl Core {
         }
         Ok(is_supported)
     }
+}
+
+/// Tells the HTTP response of a request whether its call is admitted.
+pub(super) fn ruled(request: &Request<'_>, admitted: Result<(), Refused>) -> Result<(), Refused> {
+    #[cfg(feature = "server-http")]
+    if let Some(ruling) = request.extension::<super::http::Ruling>() {
+        ruling.set(admitted.clone());
+    }
+    let _ = request;
+    admitted
 }
 
 /// Returns the error for a call of a tool that a registry does not have.
@@ -633,6 +629,18 @@ fn protocol_error(error: &dyn Error) -> Option<ErrorData> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_signed_for_a_tool_is_not_for_a_resource_of_its_name() {
+        let purposes = [Purpose::Tool, Purpose::Resource, Purpose::Prompt];
+        let bindings = purposes.map(|purpose| {
+            let name = purpose.bound_name("note");
+            Binding::new(&name, None, Some("ada")).digest().to_vec()
+        });
+        assert!(
+            bindings[0] != bindings[1] && bindings[1] != bindings[2] && bindings[0] != bindings[2]
+        );
+    }
 
     #[test]
     fn a_flood_of_progress_is_bounded_and_ends_with_the_newest() {

@@ -14,7 +14,7 @@ use tool_core::{ToolCall, ToolEntry};
 
 use super::Core;
 use super::admission::Admission;
-use super::call::{named, until_end};
+use super::call::{named, ruled, until_end};
 use super::offers::{Offers, parameters};
 use super::request::{Request, Token, UserId};
 
@@ -96,10 +96,9 @@ impl Core {
         // Whoever may not call the function learns nothing of its values.
         let who = user.map(UserId::as_str);
         if let Some(admission) = Admission::new(self, who, call.get::<Token>()) {
-            self.ruled(&seen, admission.admit(function))
-                .map_err(|refused| {
-                    ErrorData::invalid_request(refused.message(&function.name), None)
-                })?;
+            ruled(&seen, admission.admit(function)).map_err(|refused| {
+                ErrorData::invalid_request(refused.message(&function.name), None)
+            })?;
         }
         let typed = &params.argument;
         let schema = parameters(function).and_then(|(mut all, _)| all.remove(&typed.name));

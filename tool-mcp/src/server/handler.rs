@@ -27,6 +27,7 @@ use rmcp::{ErrorData, ServerHandler};
 use tokio::sync::watch;
 
 use super::Core;
+use super::call::ruled;
 use super::list::{List, cached, millis, page_of};
 use super::offers::{INNER, inner_cursor};
 use super::request::{Request, is_modern};
@@ -106,12 +107,12 @@ impl<H: ServerHandler> Handler<H> {
     fn is_own(&self, has: impl Fn(&ServerCapabilities) -> bool) -> bool {
         has(&self.info.capabilities) && !has(&self.inner.get_info().capabilities)
     }
+}
 
-    /// Lets the response of a request begin that the inner handler answers: nothing limits it.
-    fn pass(&self, context: &Context) {
-        // There is nothing to refuse.
-        let _ = self.core.ruled(&Request::new(context), Ok(()));
-    }
+/// Lets the response of a request begin that the inner handler answers: nothing limits it.
+fn pass(context: &Context) {
+    // There is nothing to refuse.
+    let _ = ruled(&Request::new(context), Ok(()));
 }
 
 type Context = RequestContext<RoleServer>;
@@ -143,7 +144,7 @@ macro_rules! list {
             let cursor = params.as_ref().and_then(|params| params.cursor.as_deref());
             if let Some(cursor) = inner_cursor(cursor) {
                 let mut params = params.unwrap_or_default();
-                params.cursor = cursor;
+                params.cursor = Some(cursor).filter(|cursor| !cursor.is_empty());
                 let mut page = self.inner.$method(Some(params), context).await?;
                 page.next_cursor = page.next_cursor.map(|cursor| format!("{INNER}{cursor}"));
                 return Ok(page);
@@ -353,7 +354,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         if self.is_own(|capabilities| capabilities.resources.is_some()) {
             return Err(unknown(&params.uri));
         }
-        self.pass(&context);
+        pass(&context);
         self.inner.read_resource(params, context).await
     }
 
@@ -369,7 +370,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         if self.is_own(|capabilities| capabilities.prompts.is_some()) {
             return Err(ErrorData::invalid_params("unknown prompt", None));
         }
-        self.pass(&context);
+        pass(&context);
         self.inner.get_prompt(params, context).await
     }
 
@@ -386,7 +387,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
             let problem = "there is no such prompt or resource to complete";
             return Err(ErrorData::invalid_params(problem, None));
         }
-        self.pass(&context);
+        pass(&context);
         self.inner.complete(params, context).await
     }
 

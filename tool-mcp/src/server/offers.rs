@@ -160,11 +160,10 @@ impl Core {
 /// Begins the cursor of a page that the handler of the application lists.
 pub(super) const INNER: &str = "inner:";
 
-/// Returns the cursor for the handler of the application, if it lists this page. The outer `None` is a page of the
-/// server.
-pub(super) fn inner_cursor(cursor: Option<&str>) -> Option<Option<String>> {
+/// Returns the cursor for the handler of the application, if it lists this page. It is empty for the first page.
+pub(super) fn inner_cursor(cursor: Option<&str>) -> Option<String> {
     let cursor = cursor?.strip_prefix(INNER)?;
-    Some((!cursor.is_empty()).then(|| cursor.to_owned()))
+    Some(cursor.to_owned())
 }
 
 /// Returns the error of a result that is one.
