@@ -30,8 +30,9 @@ macro_rules! providers {
             OpenAiStrict = "openai-strict" in openai: OpenAiChat, OpenAiResponses;
             /// [`Anthropic::strict`](crate::dialect::Anthropic::strict).
             AnthropicStrict = "anthropic-strict" in anthropic: Anthropic;
-            /// [`Gemini`](crate::dialect::Gemini).
-            Gemini = "gemini" in gemini: Gemini;
+            /// [`Gemini`](crate::dialect::Gemini) and
+            /// [`GeminiInteractions`](crate::dialect::GeminiInteractions).
+            Gemini = "gemini" in gemini: Gemini, GeminiInteractions;
             /// [`Bedrock`](crate::dialect::Bedrock).
             Bedrock = "bedrock" in bedrock: Bedrock;
             /// [`XAi`](crate::dialect::XAi).

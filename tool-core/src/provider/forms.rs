@@ -14,7 +14,7 @@ struct Form {
     is: fn(&Value) -> bool,
 }
 
-const FORMS: [Form; 8] = [
+const FORMS: [Form; 9] = [
     Form {
         response: "a chat completion",
         api: "OpenAI's Chat Completions API",
@@ -45,6 +45,16 @@ const FORMS: [Form; 8] = [
         api: "the Gemini API",
         advice: "the dialect `Gemini` reads it",
         is: |value| value["candidates"].is_array() || value["promptFeedback"].is_object(),
+    },
+    Form {
+        response: "an interaction of Gemini",
+        api: "the Interactions API of Gemini",
+        advice: "the dialect `GeminiInteractions` reads it",
+        is: |value| {
+            let kind = value["event_type"].as_str().unwrap_or_default();
+            let is_event = kind.starts_with("interaction.") || kind.starts_with("step.");
+            value["object"] == "interaction" || value["steps"].is_array() || is_event
+        },
     },
     Form {
         response: "a response of Converse",

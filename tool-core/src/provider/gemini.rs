@@ -1,11 +1,15 @@
-//! Google's Gemini.
+//! Google's Gemini: `generateContent`, and the Interactions API.
 
+mod interactions;
 pub(super) mod profile;
 mod response;
 mod stream;
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
+pub use self::interactions::GeminiInteractions;
 use self::profile::{IN_MESSAGES, IN_RESPONSES, JSON_SCHEMA, OPEN_API};
 use self::stream::Chunks;
 use crate::call::{ToolResult, WireId};
@@ -29,15 +33,21 @@ use crate::schema::{Kind, Schema};
 use crate::tool::ToolEntry;
 
 #[cfg(feature = "docs")]
-pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
-    "Gemini",
-    &Gemini {
-        is_open_api: false,
-        is_text_only: false,
-    },
-)];
+pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
+    (
+        "Gemini",
+        &Gemini {
+            is_open_api: false,
+            is_text_only: false,
+        },
+    ),
+    ("Gemini Interactions", &GeminiInteractions::MODELS),
+];
 
 /// Gemini's `generateContent`, of the Gemini API and of Vertex AI.
+///
+/// Google recommends [`GeminiInteractions`] for new code. `generateContent` has the Batch API and explicit caching, which the
+/// other lacks.
 ///
 /// Writes schemas under `parametersJsonSchema`, with the keywords that Gemini reads there. Other
 /// constraints go into the description. [`Gemini::open_api`] writes the older form. A tool without
@@ -197,6 +207,58 @@ const HOSTED: [&str; 11] = [
     "urlContext",
 ];
 
+/// The names that both APIs accept.
+const NAMES: NameRules = NameRules {
+    max_len: 128,
+    starts_with_letter: true,
+    more: ".:",
+    keys: Some(""),
+};
+
+/// Returns the parts with the allowed tools alone, if a list of names can't restrict the calls: it is one of functions.
+fn filtered_for_functions<'p>(
+    parts: &'p RequestParts<'p>,
+    out: &mut RequestWriter,
+) -> Cow<'p, RequestParts<'p>> {
+    let is_hosted = |tool: &NamedTool<'_>| matches!(tool, NamedTool::Hosted(_));
+    let needs_filter = parts
+        .only()
+        .is_some_and(|only| only.iter().any(is_hosted) || !parts.hosted().is_empty());
+    if needs_filter {
+        Cow::Owned(parts.filtered(out))
+    } else {
+        Cow::Borrowed(parts)
+    }
+}
+
+/// Returns the mode of calls, in the words of `generateContent`, and the names of the allowed functions, if they are
+/// restricted.
+fn mode<'p>(
+    parts: &'p RequestParts<'_>,
+    out: &mut RequestWriter,
+) -> Option<(&'static str, Option<Vec<&'p str>>)> {
+    let name = |tool: &NamedTool<'p>| match *tool {
+        NamedTool::Function(tool) => Some(&*tool.name),
+        NamedTool::Hosted(_) => None,
+    };
+    let only = parts.only();
+    let only = only.map(|only| only.iter().filter_map(name).collect());
+    Some(match (parts.choice(), only) {
+        (Some(Choice::None), _) => ("NONE", None),
+        (Some(Choice::Tool(NamedTool::Function(tool))), _) => ("ANY", Some(vec![&*tool.name])),
+        (Some(Choice::Tool(NamedTool::Hosted(tool))), _) => {
+            out.cannot_require(tool);
+            return None;
+        }
+        (Some(Choice::Required), only) => ("ANY", only),
+        // `AUTO` has no list of allowed names.
+        (_, Some(only)) => ("VALIDATED", Some(only)),
+        // With structured output, the default is another mode.
+        (Some(Choice::Auto), None) if parts.answer().is_none() => ("AUTO", None),
+        (_, None) => return None,
+    })
+}
+
 const HTTP_API: HttpApi = HttpApi {
     path: &["models", "{model}:generateContent"],
     streaming: Streaming::Path(&["models", "{model}:streamGenerateContent"], ("alt", "sse")),
@@ -227,18 +289,7 @@ impl Dialect for Gemini {
     }
 
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
-        // The list of allowed names is one of functions.
-        let is_hosted = |tool: &NamedTool<'_>| matches!(tool, NamedTool::Hosted(_));
-        let filtered;
-        let needs_filter = parts
-            .only()
-            .is_some_and(|only| only.iter().any(is_hosted) || !parts.hosted().is_empty());
-        let parts = if needs_filter {
-            filtered = parts.filtered(out);
-            &filtered
-        } else {
-            parts
-        };
+        let parts = &*filtered_for_functions(parts, out);
         out.tools(&["tools"], parts, |json| {
             self.write_tools(parts.tools(), parts.hosted(), json);
         });
@@ -247,30 +298,16 @@ impl Dialect for Gemini {
         if parts.tools().is_empty() {
             return out.ignores_without_tools(parts);
         }
-        let chosen;
-        let (mode, allowed) = match (parts.choice(), parts.only()) {
-            (Some(Choice::None), _) => ("NONE", None),
-            (Some(Choice::Tool(tool @ NamedTool::Function(_))), _) => {
-                chosen = [tool];
-                ("ANY", Some(&chosen[..]))
-            }
-            (Some(Choice::Tool(NamedTool::Hosted(tool))), _) => return out.cannot_require(tool),
-            (Some(Choice::Required), only) => ("ANY", only),
-            // `AUTO` has no list of allowed names.
-            (_, Some(only)) => ("VALIDATED", Some(only)),
-            // With structured output, the default is another mode.
-            (Some(Choice::Auto), None) if parts.answer().is_none() => ("AUTO", None),
-            (_, None) => return,
+        let Some((mode, allowed)) = mode(parts, out) else {
+            return;
         };
         out.field(&["toolConfig", "functionCallingConfig"], |json| {
             json.object(|json| {
                 json.word("mode").string(mode);
-                if let Some(allowed) = allowed {
+                if let Some(names) = allowed {
                     json.word("allowedFunctionNames").array(|json| {
-                        for tool in allowed {
-                            if let NamedTool::Function(tool) = tool {
-                                json.string(&tool.name);
-                            }
+                        for name in names {
+                            json.string(name);
                         }
                     });
                 }
@@ -290,13 +327,7 @@ impl Dialect for Gemini {
     }
 
     fn problem(&self, tool: &ToolEntry) -> Option<String> {
-        const RULES: NameRules = NameRules {
-            max_len: 128,
-            starts_with_letter: true,
-            more: ".:",
-            keys: Some(""),
-        };
-        RULES.problem(tool)
+        NAMES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {

@@ -194,7 +194,7 @@ impl RejectedTool {
 }
 
 /// Types of hosted tools that hold other tools and have no name for the model.
-const CONTAINERS: [&str; 4] = ["connector", "mcp", "mcp_toolset", "namespace"];
+const CONTAINERS: [&str; 5] = ["connector", "mcp", "mcp_server", "mcp_toolset", "namespace"];
 
 /// Returns the names by which a model may call a hosted tool: its name, its type or its keys.
 pub(crate) fn names(tool: &HostedTool) -> Vec<&str> {

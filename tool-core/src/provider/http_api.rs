@@ -36,8 +36,10 @@ pub struct HttpApi {
     pub key_header: &'static str,
     /// The names and values of further headers. None by default.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Set if the body contains the name of the model, under `model`. The default.
+    /// Set if the body contains the name of the model. The default.
     pub has_model: bool,
+    /// The key of the name of the model in the body: `model` by default.
+    pub model: &'static str,
     /// The key of the messages in the body: `messages` by default.
     pub messages: &'static str,
     /// Where the system prompt stands: in a message by default.
@@ -62,6 +64,7 @@ impl HttpApi {
             key_header: "authorization",
             headers: &[],
             has_model: true,
+            model: "model",
             messages: "messages",
             system: SystemPrompt::Message,
             max_tokens: &["max_tokens"],

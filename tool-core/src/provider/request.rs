@@ -607,7 +607,8 @@ impl RequestWriter {
         ));
     }
 
-    fn lacks(&mut self, what: &str) {
+    /// Notes that the provider has no such setting.
+    pub(crate) fn lacks(&mut self, what: &str) {
         let provider = self.provider;
         self.note(format!("{provider} has no {what}; it is left out"));
     }

@@ -57,7 +57,7 @@ pub struct Turn {
     /// next request repeats the turn.
     pub is_paused: bool,
     /// Fields that the next request needs besides its messages, until the model has answered: the
-    /// container in which a program waits for the results of its calls.
+    /// container in which a program waits for the results of its calls, or the environment of an agent.
     pub continuation: Map<String, Value>,
 }
 
