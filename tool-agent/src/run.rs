@@ -1287,10 +1287,8 @@ impl Run {
             let messages = self.state.messages.get(start..next).unwrap_or_default();
             next = start;
             let is_pushed = |message: &Arc<Value>| {
-                matches!(
-                    message["role"].as_str(),
-                    Some("user" | "system" | "developer")
-                )
+                let role = message["role"].as_str();
+                increment::is_of_user(message) || matches!(role, Some("system" | "developer"))
             };
             // A response without messages starts where the part after it does.
             let is_response = self.state.responses.contains(&start);

@@ -34,7 +34,7 @@ use tool_core::runtime::BoxFuture;
 /// |---|---|---|
 /// | `OpenAiChat`, `OpenAiResponses` | `OPENAI_API_KEY` | `https://api.openai.com/v1` |
 /// | `Anthropic` | `ANTHROPIC_API_KEY` | `https://api.anthropic.com/v1` |
-/// | `Gemini` | `GEMINI_API_KEY` or `GOOGLE_API_KEY` | `https://generativelanguage.googleapis.com/v1beta` |
+/// | `Gemini`, `GeminiInteractions` | `GEMINI_API_KEY` or `GOOGLE_API_KEY` | `https://generativelanguage.googleapis.com/v1beta` |
 /// | `XAi` | `XAI_API_KEY` | `https://api.x.ai/v1` |
 /// | `Mistral` | `MISTRAL_API_KEY` | `https://api.mistral.ai/v1` |
 /// | `Cohere` | `COHERE_API_KEY` or `CO_API_KEY` | `https://api.cohere.com/v2` |
@@ -212,7 +212,8 @@ impl HttpModel {
     }
 
     /// Adds a field to the body of each request. It is merged into an object that is there already,
-    /// and replaces any other value.
+    /// and replaces any other value. A field that the last response [demands](tool_core::dialect::Turn::continuation)
+    /// replaces it.
     ///
     /// ```
     /// use serde_json::json;
@@ -548,7 +549,7 @@ impl HttpModel {
     fn body(&self, api: &HttpApi, request: &Request, is_streamed: bool) -> String {
         let mut fields = Map::new();
         if api.has_model {
-            fields.insert("model".into(), self.name.clone().into());
+            fields.insert(api.model.into(), self.name.clone().into());
         }
         let limit = self.max_tokens.or(api.required_max_tokens);
         if let Some(tokens) = limit {
@@ -573,10 +574,11 @@ impl HttpModel {
                 SystemPrompt::Parts(path) => set(&mut fields, path, json!([{ "text": prompt }])),
             }
         }
-        fields.extend(request.continuation.clone());
         for (key, value) in &self.fields {
             merge(&mut fields, key.clone(), value.clone());
         }
+        // Last: without them, the provider rejects the request.
+        fields.extend(request.continuation.clone());
         if !fields.contains_key(api.messages) {
             let messages = request.messages.iter().map(|message| Value::clone(message));
             let messages = first.into_iter().chain(messages).collect();

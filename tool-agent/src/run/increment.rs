@@ -358,7 +358,7 @@ impl Spent {
 
 /// Returns the text of a message of the user, which every provider writes as a string or as a list of parts.
 fn text_of_user(message: &Value) -> Option<String> {
-    if message["role"] != "user" {
+    if !is_of_user(message) {
         return None;
     }
     let content = message.get("content").or_else(|| message.get("parts"))?;
@@ -368,6 +368,11 @@ fn text_of_user(message: &Value) -> Option<String> {
     let texts = content.as_array()?.iter();
     let texts: Vec<_> = texts.filter_map(|part| part["text"].as_str()).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// Returns `true` for a message of the user: by its role, or as a step of Gemini's Interactions API.
+pub(super) fn is_of_user(message: &Value) -> bool {
+    message["role"] == "user" || message["type"] == "user_input"
 }
 
 /// Returns an error for a version that this crate can't read.
