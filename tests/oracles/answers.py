@@ -103,6 +103,13 @@ def gemini():
     return parts
 
 
+def gemini_interactions():
+    from google.genai.interactions import Step
+
+    # The SDK reads a step of any other type as one of this type.
+    return [part for part in distinct(Step) if part["type"] != "UNKNOWN"]
+
+
 def bedrock():
     import botocore.session
 
@@ -141,6 +148,7 @@ PROVIDERS = {
     "openai-chat": openai_message,
     "anthropic": anthropic,
     "gemini": gemini,
+    "gemini-interactions": gemini_interactions,
     "bedrock": bedrock,
     "cohere": cohere,
     "mistral": mistral,

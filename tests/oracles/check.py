@@ -328,6 +328,50 @@ def gemini_function(function):
     return differs(function, written)
 
 
+def gemini_interactions(name, case):
+    from google.genai.interactions import CreateModelInteraction, Interaction, Step
+
+    def same(kind, value):
+        """Checks that the package knows every key and every variant of a union."""
+        read = TypeAdapter(kind).validate_python(value)
+        unknown = any(getattr(part, "is_unknown", False) for part in parts(read))
+        written = TypeAdapter(kind).dump_python(read, by_alias=True, exclude_none=True, mode="json")
+        return "an unknown variant" if unknown else differs(value, written)
+
+    def parts(value):
+        yield value
+        if isinstance(value, list):
+            values = value
+        else:
+            values = [item for _, item in value] if hasattr(value, "model_fields_set") else []
+        for item in values:
+            yield from parts(item)
+
+    def request(fields):
+        step = {"type": "user_input", "content": [{"type": "text", "text": "Hello!"}]}
+        return same(CreateModelInteraction, {"model": "gemini-3.5-flash", "input": [step], **fields})
+
+    for tool in case["tools"]:
+        check(name, tool["name"], lambda: request({"tools": [tool]}))
+    check(name, "response", lambda: Interaction.model_validate(case["response"]) and None)
+    for step in case["response"]["steps"]:
+        check(name, "response", lambda: same(Step, step))
+    check(name, "follow-up", lambda: request({"input": case["follow_up"]}))
+    for step in case["follow_up"]:
+        check(name, "follow-up", lambda: same(Step, step))
+    for fields in case["requests"]:
+        known = {"tools", "generation_config", "response_format"}
+        check(name, "request", lambda: unknown_keys(fields, known))
+        check(name, "request", lambda: request(fields))
+    for step in case["media"]:
+        check(name, "media", lambda: same(Step, step))
+    content = [block for step in case["media"] for block in step.get("result", step.get("content"))]
+    check(name, "media", lambda: differs(4, len({block["type"] for block in content})))
+    for block in content:
+        if "data" in block:
+            check(name, "media", lambda: decodes(block["data"]))
+
+
 def bedrock(name, case):
     import botocore.parsers
     import botocore.session
@@ -490,6 +534,7 @@ DIALECTS = {
     "anthropic-strict": anthropic,
     "gemini": gemini,
     "gemini-open-api": gemini,
+    "gemini-interactions": gemini_interactions,
     "bedrock": bedrock,
     "cohere": cohere,
     "mistral": mistral,

@@ -80,6 +80,19 @@ def gemini(name, case):
         check(name, lambda: types.GenerateContentResponse.model_validate(event) and None)
 
 
+def gemini_interactions(name, case):
+    from google.genai.interactions import Interaction, InteractionSSEEvent, StepDelta
+
+    for event in case["events"]:
+        read = TypeAdapter(InteractionSSEEvent).validate_python(event)
+        delta = read.delta if isinstance(read, StepDelta) else None
+        unknown = [part for part in (read, delta) if getattr(part, "is_unknown", False)]
+        check(name, lambda: "an unknown event" if unknown else None)
+    read = Interaction.model_validate(case["response"])
+    texts = [event["delta"]["text"] for event in case["events"] if event.get("delta", {}).get("type") == "text"]
+    check(name, lambda: None if "".join(texts).endswith(read.output_text) else read.output_text)
+
+
 def bedrock(name, case):
     import botocore.session
     from botocore.validate import ParamValidator
@@ -120,6 +133,7 @@ PROVIDERS = {
     "openai-responses": openai_responses,
     "openai-responses-custom": openai_responses,
     "gemini": gemini,
+    "gemini-interactions": gemini_interactions,
     "bedrock": bedrock,
     "cohere": cohere,
     "mistral": mistral,

@@ -7,8 +7,8 @@ use tool_agent::run::{Run, Step};
 use tool_core::call::CancellationToken;
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Deferral, Dialect, Gemini, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, StreamEvent, ToolChoice, XAi,
+    Anthropic, Bedrock, Cohere, Deferral, Dialect, Gemini, GeminiInteractions, Mcp, Mistral,
+    OpenAiChat, OpenAiResponses, StreamEvent, ToolChoice, XAi,
 };
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::{Decision, Gate};
@@ -65,6 +65,7 @@ fn emulating() -> Vec<Box<dyn Dialect>> {
         Box::new(Anthropic::strict().without_tool_search()),
         Box::new(Gemini::default()),
         Box::new(Gemini::open_api()),
+        Box::new(GeminiInteractions::default()),
         Box::new(Bedrock::default()),
         Box::new(Cohere::default()),
         Box::new(Mistral::default()),
@@ -558,6 +559,14 @@ fn a_result_answers_the_call_of_the_model() {
             (json!("call_tool"), json!("get_forecast"))
         );
     }
+    let step = json!({"type": "function_call", "id": "f", "name": "call_tool", "arguments":
+        {"name": "get_forecast", "arguments": {"city": "Lisbon", "days": 3}}});
+    let gemini = GeminiInteractions::default();
+    let turn = gemini.read(&json!({"status": "requires_action", "steps": [step]}));
+    let result = registry().call_blocking(turn.unwrap().calls.remove(0));
+    assert_eq!(result.name(), "get_forecast");
+    // The API rejects another name than that of the call.
+    assert_eq!(gemini.results(&[result])[0]["name"], "call_tool");
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
@@ -118,10 +119,11 @@ fn anthropic_gets_the_examples_and_nobody_else() {
         }
         assert_eq!(tools, json!(without.render(&dialect)));
     }
-    let others: [&dyn Dialect; 8] = [
+    let others: [&dyn Dialect; 9] = [
         &Bedrock::default(),
         &Cohere::default(),
         &Gemini::default(),
+        &GeminiInteractions::default(),
         &Mcp::default(),
         &Mistral::default(),
         &OpenAiChat::default(),

@@ -12,7 +12,8 @@ use properties::rounds;
 use serde_json::{Map, Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall};
@@ -254,6 +255,7 @@ fn dialects() -> Vec<Box<dyn Dialect>> {
         Box::new(Anthropic::default()),
         Box::new(Anthropic::strict()),
         Box::new(Gemini::default()),
+        Box::new(GeminiInteractions::default()),
         Box::new(Bedrock::default()),
         Box::new(Cohere::default()),
         Box::new(Mistral::default()),

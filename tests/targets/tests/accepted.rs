@@ -1,7 +1,9 @@
 //! A tool that every provider accepts compiles with any provider feature, and works.
 
 use serde::Deserialize;
-use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses, XAi};
+use tool_core::dialect::{
+    Anthropic, Dialect, Gemini, GeminiInteractions, OpenAiChat, OpenAiResponses, XAi,
+};
 use tool_core::{Registry, ToolCall, ToolType, tool};
 
 /// How to travel.
@@ -82,11 +84,12 @@ fn a_tool_that_every_provider_accepts_works() {
 
 #[test]
 fn strict_dialects_can_render_it() {
-    let dialects: [&dyn Dialect; 5] = [
+    let dialects: [&dyn Dialect; 6] = [
         &OpenAiChat::strict(),
         &OpenAiResponses::strict(),
         &Anthropic::strict(),
         &Gemini::default(),
+        &GeminiInteractions::default(),
         &XAi::default(),
     ];
     for dialect in dialects {

@@ -96,7 +96,7 @@ fn question_with(settings: RunSettings) -> Run {
 
 /// The texts of the sample responses, and a response with two texts and no calls, for each dialect
 /// except MCP, which asks no model.
-fn answers() -> [(&'static str, Value); 8] {
+fn answers() -> [(&'static str, Value); 9] {
     let chat = said("Sunny.");
     let parts = json!([{"text": "Sun"}, {"text": "ny."}]);
     let typed = json!([{"type": "text", "text": "Sun"}, {"type": "text", "text": "ny."}]);
@@ -118,6 +118,14 @@ fn answers() -> [(&'static str, Value); 8] {
         ),
         (
             "Let me look.",
+            json!({"status": "completed", "steps": [
+                {"type": "model_output", "content": [typed[0]]},
+                {"type": "thought", "signature": "E"},
+                {"type": "model_output", "content": [typed[1]]},
+            ]}),
+        ),
+        (
+            "Let me look.",
             json!({"output": {"message": {"content": parts}}}),
         ),
         (
@@ -135,7 +143,7 @@ fn answers() -> [(&'static str, Value); 8] {
 #[test]
 fn a_model_is_asked_until_it_makes_no_call() {
     let mut asked = dialects().into_iter().collect::<Vec<_>>();
-    asked.drain(4..6);
+    asked.drain(5..7);
     for (at, ((dialect, calling), (beside, answer))) in asked.into_iter().zip(answers()).enumerate()
     {
         let model = Scripted::new([Ok(calling.clone()), Ok(answer.clone())]);

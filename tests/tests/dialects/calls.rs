@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use tool_core::ToolCall;
 use tool_core::call::Arguments;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses,
 };
 
 use super::dialects;
@@ -29,6 +30,7 @@ fn every_parallel_call_is_found_between_other_items() {
         openai,
         ["toolu_A", "toolu_B", "toolu_C", "toolu_D", "toolu_E"],
         ["9f1c", "call_2", "call_4", "call_5", "call_6"],
+        openai,
         ["7", "7", "c", "-1", "0"],
         ["7", "7", "c", "-1", "0"],
         [
@@ -74,10 +76,10 @@ fn text_arguments_are_kept_as_text() {
 #[test]
 fn a_response_is_read_in_its_own_dialect_only() {
     // MCP follows, and the dialects that share the format of chat completions.
-    let mut dialects = dialects().into_iter().take(8).collect::<Vec<_>>();
-    dialects.remove(5);
+    let mut dialects = dialects().into_iter().take(9).collect::<Vec<_>>();
+    dialects.remove(6);
     // Any array could hold MCP messages.
-    dialects[4].1 = dialects[4].1[1].take();
+    dialects[5].1 = dialects[5].1[1].take();
     for (at, (dialect, _)) in dialects.iter().enumerate() {
         for (other, (_, response)) in dialects.iter().enumerate() {
             let turn = dialect.read(response);
@@ -88,7 +90,7 @@ fn a_response_is_read_in_its_own_dialect_only() {
 
 #[test]
 fn a_response_without_calls_is_not_an_error() {
-    let cases: [(&dyn Dialect, Value); 12] = [
+    let cases: [(&dyn Dialect, Value); 14] = [
         (
             &OpenAiChat::default(),
             json!({"choices": [{"message": {"content": "Hi"}}]}),
@@ -116,6 +118,15 @@ fn a_response_without_calls_is_not_an_error() {
         (
             &Gemini::default(),
             json!({"candidates": [{"content": {"role": "model"}}]}),
+        ),
+        (
+            &GeminiInteractions::default(),
+            json!({"status": "completed", "steps": [{"type": "model_output", "content": []}]}),
+        ),
+        // A limit cut off the thoughts.
+        (
+            &GeminiInteractions::default(),
+            json!({"status": "incomplete"}),
         ),
         (
             &Mcp::default(),
@@ -187,11 +198,43 @@ fn gemini_reports_why_there_is_no_answer() {
     }
 }
 
+#[test]
+fn an_interaction_of_gemini_reports_why_there_is_no_answer() {
+    let blocked = json!({"type": "model_output", "error": {"code": 3, "message": "Blocked."}});
+    let text = json!({"type": "model_output", "content": [{"type": "text", "text": "Hi"}]});
+    let call = json!({"type": "function_call", "id": "1", "name": "f", "arguments": {}});
+    for (response, expected) in [
+        (
+            json!({"status": "failed", "steps": [], "errors": [{"code": "quota", "message": "Spent."}]}),
+            "Gemini's interaction failed: quota: Spent.",
+        ),
+        (
+            json!({"status": "failed", "steps": [blocked]}),
+            "Gemini's interaction failed: 3: Blocked.",
+        ),
+        (
+            json!({"status": "cancelled", "steps": [text]}),
+            "Gemini's interaction was cancelled",
+        ),
+        (
+            json!({"status": "completed", "steps": [blocked]}),
+            "Gemini's interaction stopped without an answer: 3: Blocked.",
+        ),
+    ] {
+        let error = GeminiInteractions::default().read(&response).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{response}");
+    }
+    for steps in [json!([text, blocked]), json!([call, blocked])] {
+        let response = json!({"status": "completed", "steps": steps});
+        assert!(GeminiInteractions::default().read(&response).is_ok());
+    }
+}
+
 /// Other servers deviate from these dialects. A call is run if it can be.
 #[test]
 fn odd_arguments_do_not_lose_a_call() {
     let chat = |call: Value| json!({"choices": [{"message": {"tool_calls": [call]}}]});
-    let cases: [(&dyn Dialect, Value, Arguments); 9] = [
+    let cases: [(&dyn Dialect, Value, Arguments); 10] = [
         (
             &OpenAiChat::default(),
             chat(json!({"id": "1", "type": "function",
@@ -221,6 +264,11 @@ fn odd_arguments_do_not_lose_a_call() {
         (
             &Gemini::default(),
             json!({"candidates": [{"content": {"parts": [{"functionCall": {"id": "1", "name": "f"}}]}}]}),
+            Arguments::default(),
+        ),
+        (
+            &GeminiInteractions::default(),
+            json!({"steps": [{"type": "function_call", "id": "1", "name": "f"}]}),
             Arguments::default(),
         ),
         (

@@ -7,8 +7,8 @@ use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Event};
 use tool_core::call::Arguments;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
-    RequestOptions, StreamEvent, ToolChoice, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, RequestOptions, StreamEvent, ToolChoice, XAi,
 };
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
@@ -113,11 +113,12 @@ fn chat_has_custom_tools() {
 
 #[test]
 fn elsewhere_they_are_functions_of_one_string() {
-    let dialects: [Box<dyn Dialect>; 9] = [
+    let dialects: [Box<dyn Dialect>; 10] = [
         Box::new(OpenAiChat::default().functions_only()),
         Box::new(OpenAiResponses::strict().functions_only()),
         Box::new(Anthropic::default()),
         Box::new(Gemini::default()),
+        Box::new(GeminiInteractions::default()),
         Box::new(Bedrock::default()),
         Box::new(Cohere::default()),
         Box::new(XAi::default()),

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 use tool_core::{Registry, tools};
 use tracing::Level;
@@ -20,6 +21,7 @@ fn all() -> Vec<Value> {
         json!({"urlContext": {}, "codeExecution": {}}),
         json!({"systemTool": {"name": "nova_grounding"}}),
         json!({"type": "connector", "connector_id": "mine"}),
+        json!({"type": "url_context"}),
     ]
 }
 
@@ -38,11 +40,13 @@ fn sent(dialect: &dyn Dialect, hosted: impl IntoIterator<Item = HostedTool>) -> 
 
 #[test]
 fn each_is_sent_to_its_own_provider_only() {
-    let known: [(&dyn Dialect, &[usize]); 9] = [
+    let known: [(&dyn Dialect, &[usize]); 10] = [
         (&OpenAiResponses::default(), &[0]),
         (&OpenAiResponses::strict(), &[0]),
         (&Anthropic::default(), &[1]),
         (&Gemini::default(), &[2, 3]),
+        // Its search in files has the type of OpenAI's.
+        (&GeminiInteractions::default(), &[0, 6]),
         (&Bedrock::default(), &[4]),
         (&Mistral::default(), &[5]),
         (&OpenAiChat::default(), &[]),
@@ -77,6 +81,7 @@ fn invalid_hosted_tools_are_rejected_with_a_message() {
         for dialect in [
             &Anthropic::default() as &dyn Dialect,
             &Gemini::default(),
+            &GeminiInteractions::default(),
             &OpenAiResponses::default(),
         ] {
             assert!(!dialect.hosts(&tool), "{} takes {json}", dialect.provider());
@@ -107,6 +112,7 @@ fn an_unchecked_one_is_sent_if_its_shape_is_right() {
         (&Mistral::default(), true, false),
         (&Anthropic::default(), true, false),
         (&Gemini::default(), false, true),
+        (&GeminiInteractions::default(), true, false),
         (&Bedrock::default(), false, true),
         (&Cohere::default(), false, false),
         (&Mcp::default(), false, false),
@@ -222,7 +228,7 @@ fn a_request_has_no_two_tools_with_one_name() {
     let anthropic = json!({"type": "web_search_20250305", "name": "web_search"});
     let newer = json!({"type": "web_search_20260209", "name": "web_search"});
     let mcp = |label: &str| json!({"type": "mcp", "server_label": label});
-    let cases: [(&dyn Dialect, &str, Vec<Value>, usize); 11] = [
+    let cases: [(&dyn Dialect, &str, Vec<Value>, usize); 13] = [
         (
             &Anthropic::default(),
             "web_search",
@@ -275,6 +281,19 @@ fn a_request_has_no_two_tools_with_one_name() {
             &Gemini::default(),
             "search",
             vec![json!({"google_search": {}})],
+            0,
+        ),
+        (
+            &GeminiInteractions::default(),
+            "google_search",
+            vec![json!({"type": "google_search"})],
+            1,
+        ),
+        // The name of a server is not one of a tool.
+        (
+            &GeminiInteractions::default(),
+            "docs",
+            vec![json!({"type": "mcp_server", "name": "docs", "url": "https://example.com/mcp"})],
             0,
         ),
         (

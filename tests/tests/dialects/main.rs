@@ -24,7 +24,8 @@ mod unanswered;
 use serde::Serialize;
 use serde_json::Value;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 use tool_core::{Registry, ToolType, tool, tools};
 
@@ -93,7 +94,7 @@ fn registry() -> Registry {
 }
 
 /// Returns every dialect with a sample response.
-fn dialects() -> [(Box<dyn Dialect>, Value); 10] {
+fn dialects() -> [(Box<dyn Dialect>, Value); 11] {
     [
         (Box::new(OpenAiChat::default()), sample_responses::chat()),
         (
@@ -105,6 +106,10 @@ fn dialects() -> [(Box<dyn Dialect>, Value); 10] {
             sample_responses::anthropic(),
         ),
         (Box::new(Gemini::default()), sample_responses::gemini()),
+        (
+            Box::new(GeminiInteractions::default()),
+            sample_responses::gemini_interactions(),
+        ),
         (Box::new(Mcp::default()), sample_responses::mcp()),
         (Box::new(Mcp::v2025_11_25()), sample_responses::mcp()),
         (Box::new(Bedrock::default()), sample_responses::bedrock()),

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses,
 };
 
 use super::refusal;
@@ -10,7 +11,7 @@ use super::refusal;
 /// A call that cannot be answered must not be dropped silently: the provider waits for it.
 #[test]
 fn a_call_without_a_name_is_an_error() {
-    let cases: [(&dyn Dialect, Value, &str); 3] = [
+    let cases: [(&dyn Dialect, Value, &str); 4] = [
         (
             &OpenAiChat::default(),
             json!({"choices": [{"message": {"tool_calls": [{"id": "1", "type": "function"}]}}]}),
@@ -20,6 +21,11 @@ fn a_call_without_a_name_is_an_error() {
             &Gemini::default(),
             json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": 1}}]}}]}),
             "not a response of Gemini: a call in `candidates[0].content.parts` has no valid `functionCall.name`",
+        ),
+        (
+            &GeminiInteractions::default(),
+            json!({"steps": [{"type": "function_call", "id": "1", "arguments": {}}]}),
+            "not an interaction of Gemini: a call in `steps` has no valid `name`",
         ),
         // The client would not know which of its requests is answered.
         (
@@ -35,7 +41,7 @@ fn a_call_without_a_name_is_an_error() {
 
 #[test]
 fn malformed_responses_are_described() {
-    let cases: [(&dyn Dialect, Value, &str); 12] = [
+    let cases: [(&dyn Dialect, Value, &str); 15] = [
         (
             &OpenAiChat::default(),
             json!({"choices": []}),
@@ -77,6 +83,23 @@ fn malformed_responses_are_described() {
             json!([{"candidates": []}]),
             "not a response of Gemini: `candidates` is missing; it is [{\"candidates\":[]}]; check that the dialect is the server's",
         ),
+        // The form before the revision of May 2026.
+        (
+            &GeminiInteractions::default(),
+            json!({"outputs": [{"type": "text", "text": "Hi"}]}),
+            "not an interaction of Gemini: `steps` is missing; it has `outputs`; check that the dialect is the server's",
+        ),
+        (
+            &GeminiInteractions::default(),
+            json!({"status": "completed", "steps": {}}),
+            "not an interaction of Gemini: `steps` is not an array",
+        ),
+        (
+            &GeminiInteractions::default(),
+            json!({"status": "in_progress", "steps": []}),
+            "not an interaction of Gemini: it has not ended, its status is `in_progress`; request it without `background`, \
+             or read it when it has ended",
+        ),
         (
             &Mcp::default(),
             json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}),
@@ -106,7 +129,7 @@ fn malformed_responses_are_described() {
 /// The response and the first event of the stream of each provider, read by the dialects of all others.
 #[test]
 fn the_response_of_another_provider_is_recognized() {
-    let forms: [(&dyn Dialect, Value, Value, &str); 6] = [
+    let forms: [(&dyn Dialect, Value, Value, &str); 7] = [
         (
             &OpenAiChat::default(),
             json!({"choices": [{"message": {"role": "assistant", "content": "Hi"}}]}),
@@ -131,6 +154,12 @@ fn the_response_of_another_provider_is_recognized() {
             json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}),
             json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}),
             "the Gemini API: the dialect `Gemini` reads it",
+        ),
+        (
+            &GeminiInteractions::default(),
+            json!({"status": "completed", "steps": []}),
+            json!({"event_type": "interaction.created", "interaction": {"status": "in_progress"}}),
+            "the Interactions API of Gemini: the dialect `GeminiInteractions` reads it",
         ),
         (
             &Bedrock::default(),
@@ -173,7 +202,7 @@ fn the_response_of_another_provider_is_recognized() {
 /// An error from the provider would otherwise read as a missing field.
 #[test]
 fn a_providers_own_error_is_passed_on() {
-    let cases: [(&dyn Dialect, Value, &str); 9] = [
+    let cases: [(&dyn Dialect, Value, &str); 10] = [
         (
             &OpenAiChat::default(),
             json!({"error": {"message": "Incorrect API key provided.", "type": "invalid_request_error",
@@ -202,6 +231,11 @@ fn a_providers_own_error_is_passed_on() {
             &Gemini::default(),
             json!({"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}),
             "not a response of Gemini: the provider answered with the error INVALID_ARGUMENT: API key not valid.",
+        ),
+        (
+            &GeminiInteractions::default(),
+            json!({"error": {"code": "invalid_request", "message": "Unknown model."}}),
+            "not an interaction of Gemini: the provider answered with the error invalid_request: Unknown model.",
         ),
         (
             &Mcp::default(),

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use tool_core::content::{Audio, Content, File, Image, ResourceLink};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 use tool_core::{ToolCall, ToolResult};
 
@@ -427,6 +428,39 @@ fn gemini_has_parts_in_the_response() {
 }
 
 #[test]
+fn the_interactions_of_gemini_have_parts_in_the_step() {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let part = |kind: &str, media_type: &str, data: &str| json!({"type": kind, "mime_type": media_type, "data": data});
+    assert_eq!(
+        written(&GeminiInteractions::default(), sample()),
+        json!([
+            {"type": "function_result", "call_id": "call_1", "name": "draw", "result": [
+                text(VALUE),
+                text("A chart:"),
+                part("image", "image/png", "cG5n"),
+                text("[audio/mpeg audio, 3 bytes: follows the results of the tools]"),
+                part("document", "application/pdf", "cGRm"),
+                text(LINK),
+            ]},
+            {"type": "user_input", "content": [text(LABEL), part("audio", "audio/mpeg", "bXAz")]},
+        ])
+    );
+    let parts = vec![
+        Image::url("gs://bucket/a.png")
+            .with_media_type("image/png")
+            .into(),
+        File::text("a.txt", "x").into(),
+    ];
+    let written = written(&GeminiInteractions::default(), parts);
+    assert_eq!(
+        written[0]["result"][1],
+        json!({"type": "image", "mime_type": "image/png", "uri": "gs://bucket/a.png"})
+    );
+    // The API has no plain text among its documents.
+    assert_eq!(written[0]["result"][2], text("a.txt:\nx"));
+}
+
+#[test]
 fn mcp_has_its_own_content_and_the_structured_value() {
     let text = |text: &str| json!({"type": "text", "text": text});
     let result = &written(&Mcp::default(), sample())[0]["result"];
@@ -513,6 +547,10 @@ fn media_beyond_the_limits_of_a_provider_are_omitted() {
         ),
         (Box::new(Bedrock::default()), "bedrock.image_max_bytes"),
         (Box::new(Gemini::default()), "gemini.inline_max_bytes"),
+        (
+            Box::new(GeminiInteractions::default()),
+            "gemini.inline_max_bytes",
+        ),
         (Box::new(XAi::default()), "xai.image_max_bytes"),
         (Box::new(Cohere::default()), "cohere.images_max_bytes"),
         (Box::new(Mistral::default()), "mistral.image_max_bytes"),

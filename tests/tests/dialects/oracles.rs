@@ -16,8 +16,8 @@ use properties::sample::Sampler;
 use properties::subject::Subject;
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, JsonWriter, Mcp, Mistral,
+    OpenAiChat, OpenAiResponses, XAi,
 };
 use tool_core::dialect::{HostedTool, ToolChoice};
 use tool_core::hooks::Decision;
@@ -152,7 +152,7 @@ fn provider_packages_read_the_recorded_streams() {
     let cases: Value = cases.collect::<serde_json::Map<_, _>>().into();
     let said = run("streams.py", &cases.to_string());
     let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
-    assert_eq!(counts.as_object().unwrap().len(), 9);
+    assert_eq!(counts.as_object().unwrap().len(), 10);
 }
 
 /// A part that a new version adds is not in the table of what expects an answer.
@@ -414,7 +414,7 @@ fn provider_packages_accept_what_the_dialects_write() {
     if std::env::var_os("TOOL_CORE_ORACLES").is_none_or(|value| value == "0") {
         return;
     }
-    let dialects: [(&str, &dyn Dialect, Value); 13] = [
+    let dialects: [(&str, &dyn Dialect, Value); 14] = [
         (
             "openai-chat",
             &OpenAiChat::default(),
@@ -451,6 +451,11 @@ fn provider_packages_accept_what_the_dialects_write() {
             &Gemini::open_api(),
             sample_responses::gemini(),
         ),
+        (
+            "gemini-interactions",
+            &GeminiInteractions::default(),
+            sample_responses::gemini_interactions(),
+        ),
         ("bedrock", &Bedrock::default(), sample_responses::bedrock()),
         ("cohere", &Cohere::default(), sample_responses::cohere()),
         ("xai", &XAi::default(), sample_responses::chat()),
@@ -461,7 +466,7 @@ fn provider_packages_accept_what_the_dialects_write() {
     let said = run("check.py", &format!("{{{}}}", cases.join(",")));
     let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
     let counts = counts.as_object().unwrap();
-    assert_eq!(counts.len(), 13);
+    assert_eq!(counts.len(), 14);
     assert!(
         counts.values().all(|count| count.as_u64() > Some(250)),
         "{counts:?}"

@@ -10,8 +10,8 @@ use tool_core::call::CallPosition;
 use tool_core::content::Image;
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
-    RequestOptions, StreamEvent, ToolChoice, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, RequestOptions, StreamEvent, ToolChoice, XAi,
 };
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
@@ -146,11 +146,12 @@ fn what_a_provider_rejects_is_reported() {
 /// A request without the tool that runs programs would fail.
 #[test]
 fn without_programs_the_tools_are_plain() {
-    let dialects: [Box<dyn Dialect>; 9] = [
+    let dialects: [Box<dyn Dialect>; 10] = [
         Box::new(OpenAiResponses::default()),
         Box::new(OpenAiChat::default()),
         Box::new(Anthropic::default()),
         Box::new(Gemini::default()),
+        Box::new(GeminiInteractions::default()),
         Box::new(Bedrock::default()),
         Box::new(Cohere::default()),
         Box::new(XAi::default()),

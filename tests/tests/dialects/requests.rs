@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, RequestOptions, ResponseError, ToolChoice, ToolRequest, Turn, TypedAnswer,
-    XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, JsonWriter, Mcp, Mistral,
+    OpenAiChat, OpenAiResponses, RequestOptions, ResponseError, ToolChoice, ToolRequest, Turn,
+    TypedAnswer, XAi,
 };
 use tool_core::schema::Violation;
 use tool_core::{Registry, ToolEntry, ToolResult, ToolType, tool, tools};
@@ -77,7 +77,7 @@ fn every_provider_has_its_form_of_a_choice() {
             json!({"tool_choice": {"type": "function", "function": {"name": "list_alarms"}}}),
         ]
     };
-    let expected: [(&dyn Dialect, [Value; 4]); 7] = [
+    let expected: [(&dyn Dialect, [Value; 4]); 8] = [
         (&OpenAiChat::default(), chat("required")),
         (&XAi::default(), chat("required")),
         (&Mistral::default(), chat("any")),
@@ -108,6 +108,17 @@ fn every_provider_has_its_form_of_a_choice() {
                 json!({"toolConfig": {"functionCallingConfig": {
                     "mode": "ANY", "allowedFunctionNames": ["list_alarms"],
                 }}}),
+            ],
+        ),
+        (
+            &GeminiInteractions::default(),
+            [
+                json!({"generation_config": {"tool_choice": "auto"}}),
+                json!({"generation_config": {"tool_choice": "any"}}),
+                json!({"generation_config": {"tool_choice": "none"}}),
+                json!({"generation_config": {"tool_choice": {"allowed_tools": {
+                    "mode": "any", "tools": ["list_alarms"],
+                }}}}),
             ],
         ),
         (
@@ -200,13 +211,24 @@ fn allowed_tools_are_a_setting_or_a_shorter_list() {
         );
         assert_eq!(notes, [""; 0]);
     }
-    let others: [&dyn Dialect; 6] = [
+    for (options, mode) in [(only(), "validated"), (required(), "any")] {
+        let (fields, notes) = self::fields(&GeminiInteractions::default(), options);
+        assert_eq!(
+            fields,
+            json!({"generation_config": {"tool_choice": {"allowed_tools": {
+                "mode": mode, "tools": ["say", "find_person"],
+            }}}})
+        );
+        assert_eq!(notes, [""; 0]);
+    }
+    let others: [&dyn Dialect; 7] = [
         &Anthropic::default(),
         &Bedrock::default(),
         &Cohere::default(),
         &XAi::default(),
         &Mistral::default(),
         &Mcp::default(),
+        &GeminiInteractions::agent(),
     ];
     for dialect in others {
         let request = request(&registry(), dialect, only());
@@ -225,10 +247,11 @@ fn allowed_tools_are_a_setting_or_a_shorter_list() {
 /// Prompt caches depend on it: the prefix of a prompt that is cached contains the tools.
 #[test]
 fn the_tools_are_the_same_bytes_whatever_the_model_may_call() {
-    let unrestricted: [&dyn Dialect; 3] = [
+    let unrestricted: [&dyn Dialect; 4] = [
         &OpenAiChat::default(),
         &OpenAiResponses::default(),
         &Gemini::default(),
+        &GeminiInteractions::default(),
     ];
     let registry = registry();
     for (dialect, _) in dialects() {
@@ -309,6 +332,8 @@ fn parallel_calls_can_be_forbidden() {
     );
     for dialect in [
         &Gemini::default() as &dyn Dialect,
+        &GeminiInteractions::default(),
+        &GeminiInteractions::agent(),
         &Bedrock::default(),
         &Cohere::default(),
     ] {
@@ -497,6 +522,34 @@ fn hosted_tools_have_references_headers_and_results() {
     assert_eq!(json!(gemini.fields())["tools"].as_array().unwrap().len(), 2);
     assert_eq!(json!(gemini.fields())["toolConfig"], Value::Null);
     assert_eq!(gemini.notes().len(), 1);
+    registry.add_hosted(HostedTool::new(json!({"type": "google_search"})));
+    let gemini = request(
+        &registry,
+        &GeminiInteractions::default(),
+        options().only(["say", "google_search"]),
+    );
+    let fields = json!(gemini.fields());
+    assert_eq!(fields["tools"].as_array().unwrap().len(), 2);
+    assert_eq!(fields["generation_config"], Value::Null);
+    assert_eq!(gemini.notes().len(), 1);
+}
+
+#[test]
+fn agents_of_gemini_have_no_choice() {
+    let agent = GeminiInteractions::agent();
+    for choice in [ToolChoice::Required, ToolChoice::tool("say")] {
+        let (fields, notes) = fields(&agent, options().choice(choice));
+        assert_eq!(fields, json!({}));
+        assert_eq!(
+            notes,
+            ["the Interactions API of Gemini has no tool choice for agents; it is left out"]
+        );
+    }
+    let none = request(&registry(), &agent, options().choice(ToolChoice::None));
+    assert_eq!(json!(none.fields()), json!({}));
+    assert!(none.notes()[0].contains("can't forbid calls"));
+    let answer = request(&registry(), &agent, options().answer::<Review>());
+    assert_eq!(json!(answer.fields())["response_format"]["type"], "text");
 }
 
 #[test]
@@ -672,6 +725,12 @@ fn every_provider_has_its_form_of_an_answer() {
         gemini["responseSchema"]["properties"]["stars"]["type"],
         "INTEGER"
     );
+    let gemini = answer(&GeminiInteractions::default(), "/response_format");
+    assert_eq!(
+        (&gemini["type"], &gemini["mime_type"]),
+        (&json!("text"), &json!("application/json"))
+    );
+    assert_eq!(gemini["schema"]["properties"]["stars"]["maximum"], 5);
     for dialect in [&XAi::default() as &dyn Dialect, &Mistral::default()] {
         let format = answer(dialect, "/response_format/json_schema");
         assert_eq!(format["strict"], true);
@@ -766,7 +825,11 @@ fn a_schema_that_a_provider_rejects_is_asked_for_in_another_way() {
     assert_eq!(tools.last().unwrap()["function"]["name"], "final_answer");
 
     // These reject such a schema in tools, too.
-    for dialect in [&XAi::default() as &dyn Dialect, &Gemini::default()] {
+    for dialect in [
+        &XAi::default() as &dyn Dialect,
+        &Gemini::default(),
+        &GeminiInteractions::default(),
+    ] {
         let (fields, notes) = self::fields(dialect, tree());
         assert_eq!(fields, json!({}));
         assert!(
@@ -780,7 +843,7 @@ fn a_schema_that_a_provider_rejects_is_asked_for_in_another_way() {
 fn answers_are_read_from_the_responses_of_every_provider() {
     let text = r#"{"stars":4,"mood":"glad","author":null}"#;
     let chat = json!({"choices": [{"message": {"role": "assistant", "content": text}}]});
-    let responses: [(&dyn Dialect, Value); 8] = [
+    let responses: [(&dyn Dialect, Value); 9] = [
         (&OpenAiChat::default(), chat.clone()),
         (&XAi::default(), chat.clone()),
         (&Mistral::default(), chat),
@@ -795,6 +858,13 @@ fn answers_are_read_from_the_responses_of_every_provider() {
         (
             &Gemini::default(),
             json!({"candidates": [{"content": {"parts": [{"text": text}]}}]}),
+        ),
+        (
+            &GeminiInteractions::default(),
+            json!({"status": "completed", "steps": [
+                {"type": "thought", "signature": "E"},
+                {"type": "model_output", "content": [{"type": "text", "text": text}]},
+            ]}),
         ),
         (
             &Bedrock::default(),

@@ -4,7 +4,8 @@ use std::convert::Infallible;
 
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall, ToolResult, tools};
@@ -92,6 +93,31 @@ async fn gemini_gets_back_only_the_ids_that_it_sent() {
             {"functionResponse": {"name": "get_forcast",
                 "response": {"error": results[4].content()}}},
         ]})]
+    );
+}
+
+#[tokio::test]
+async fn the_interactions_of_gemini_get_a_step_for_each_result() {
+    let dialect = GeminiInteractions::default();
+    let results = make_calls(&dialect, &sample_responses::gemini_interactions()).await;
+    let good = |id: &str, name: &str, content: &str| {
+        json!({"type": "function_result", "call_id": id, "name": name,
+               "result": [{"type": "text", "text": content}]})
+    };
+    let bad = |id: &str, name: &str, content: &str| {
+        let mut step = good(id, name, content);
+        step["is_error"] = true.into();
+        step
+    };
+    assert_eq!(
+        dialect.results(&results),
+        [
+            good("call_A", "get_forecast", FORECAST),
+            bad("call_B", "cancel_booking", results[1].content()),
+            good("call_C", "list_alarms", "[7,19]"),
+            bad("call_D", "get_forecast", results[3].content()),
+            bad("call_E", "get_forcast", results[4].content()),
+        ]
     );
 }
 
@@ -222,6 +248,10 @@ fn the_turn_is_repeated_verbatim_before_the_results() {
             .clone(),
         vec![json!({"role": "assistant", "content": sample_responses::anthropic()["content"]})],
         vec![sample_responses::gemini()["candidates"][0]["content"].clone()],
+        sample_responses::gemini_interactions()["steps"]
+            .as_array()
+            .unwrap()
+            .clone(),
         vec![],
         vec![],
         vec![sample_responses::bedrock()["output"]["message"].clone()],
@@ -254,6 +284,11 @@ fn no_results_make_no_message() {
     let empty = json!({"candidates": [{"content": {"role": "model"}}]});
     assert_eq!(
         Gemini::default().read(&empty).unwrap().messages,
+        [] as [Value; 0]
+    );
+    let empty = json!({"status": "incomplete"});
+    assert_eq!(
+        GeminiInteractions::default().read(&empty).unwrap().messages,
         [] as [Value; 0]
     );
     let empty = json!({"output": {"message": {"role": "assistant", "content": []}}});

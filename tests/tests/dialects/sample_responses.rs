@@ -116,6 +116,33 @@ pub(crate) fn gemini() -> Value {
     })
 }
 
+pub(crate) fn gemini_interactions() -> Value {
+    let call = |id: &str, name: &str, arguments: Value| json!({"type": "function_call", "id": id, "name": name, "arguments": arguments});
+    json!({
+        "id": "v1_ChdjYkdWYXFyR0dxdW5qckVQaUthLTRRURIX",
+        "object": "interaction",
+        "status": "requires_action",
+        "model": "gemini-3.5-flash",
+        "created": "2026-08-31T16:53:09Z",
+        "updated": "2026-08-31T16:53:09Z",
+        "service_tier": "standard",
+        "steps": [
+            {"type": "thought", "signature": "EqIHCp8HARFNMg9N7XKzshmr",
+             "summary": [{"type": "text", "text": "Two things."}]},
+            {"type": "model_output", "content": [{"type": "text", "text": "Let me look."}]},
+            call("call_A", "get_forecast", json!({"city": "Lisbon", "days": 2})),
+            call("call_B", "cancel_booking", json!({"id": 5})),
+            {"type": "google_search_call", "id": "gs_1", "arguments": {"queries": ["Lisbon"]}, "signature": "EqIB"},
+            {"type": "google_search_result", "call_id": "gs_1", "result": [], "signature": "EqIC"},
+            call("call_C", "list_alarms", json!({})),
+            call("call_D", "get_forecast", json!({"days": 2})),
+            call("call_E", "get_forcast", json!({})),
+        ],
+        "usage": {"total_tokens": 390, "total_input_tokens": 136, "total_output_tokens": 28,
+                  "total_thought_tokens": 226, "total_cached_tokens": 0, "total_tool_use_tokens": 0},
+    })
+}
+
 /// Client messages whose ids are a number, a text that looks like it, and a text.
 pub(crate) fn mcp() -> Value {
     fn call(id: impl Into<Value>, params: &Value) -> Value {

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tool_core::call::Arguments;
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, ResponseError, StreamEvent, Turn, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, JsonWriter, Mcp, Mistral,
+    OpenAiChat, OpenAiResponses, ResponseError, StreamEvent, Turn, XAi,
 };
 use tool_core::{ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
@@ -516,6 +516,41 @@ fn arguments_that_vertex_ai_streams_are_put_together() {
     }
 }
 
+/// An agent of Gemini may answer a call itself, after it.
+#[test]
+fn a_call_that_an_agent_answers_is_not_emitted() {
+    let call = |id: &str| json!({"type": "function_call", "id": id, "name": "list_alarms", "arguments": {}});
+    let answer = json!({"type": "function_result", "call_id": "own", "result": "none"});
+    let steps = [call("own"), answer, call("ours")];
+    let begun = json!({"id": "v1", "agent": "antigravity", "status": "in_progress"});
+    let mut stream = vec![json!({"event_type": "interaction.created", "interaction": begun})];
+    for (index, step) in steps.iter().enumerate() {
+        stream.push(json!({"event_type": "step.start", "index": index, "step": step}));
+        stream.push(json!({"event_type": "step.stop", "index": index}));
+    }
+    let end = json!({"id": "v1", "status": "requires_action"});
+    stream.push(json!({"event_type": "interaction.completed", "interaction": end}));
+    let dialect = GeminiInteractions::agent();
+    let read = self::read(&dialect, &stream);
+    let ids: Vec<_> = read.calls().iter().map(|call| &*call.id).collect();
+    assert_eq!(ids, ["ours"]);
+    let response = read.response.as_ref().unwrap();
+    assert_eq!(response["steps"], json!(steps));
+    assert_eq!(dialect.read(response).unwrap().calls.len(), 1);
+    // A step that has not ended.
+    stream.remove(6);
+    let error = self::read(&dialect, &stream).error();
+    assert!(error.contains("`step.stop` is missing"), "{error}");
+}
+
+/// A server may send all steps at the end.
+#[test]
+fn the_steps_at_the_end_of_an_interaction_are_read() {
+    let whole = super::sample_responses::gemini_interactions();
+    let stream = [json!({"event_type": "interaction.completed", "interaction": whole})];
+    check("steps", &GeminiInteractions::default(), &stream, &whole);
+}
+
 #[test]
 fn a_response_that_is_not_streamed_is_not_read_as_a_stream() {
     for (dialect, response) in super::dialects() {
@@ -530,11 +565,12 @@ fn a_response_that_is_not_streamed_is_not_read_as_a_stream() {
 
 #[test]
 fn the_readers_are_those_of_every_dialect() {
-    let dialects: [Box<dyn Dialect>; 9] = [
+    let dialects: [Box<dyn Dialect>; 10] = [
         Box::new(OpenAiChat::strict()),
         Box::new(OpenAiResponses::strict()),
         Box::new(Anthropic::strict()),
         Box::new(Gemini::open_api()),
+        Box::new(GeminiInteractions::default()),
         Box::new(Bedrock::default()),
         Box::new(Cohere::default()),
         Box::new(Mistral::default()),

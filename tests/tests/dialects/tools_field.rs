@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, JsonWriter, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, ResponseError, Turn, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, JsonWriter, Mcp, Mistral,
+    OpenAiChat, OpenAiResponses, ResponseError, Turn, XAi,
 };
 use tool_core::{Registry, ToolCall, ToolEntry, ToolResult, tools};
 
@@ -86,6 +86,19 @@ fn gemini_gets_json_schema_and_no_schema_for_no_parameters() {
              "parametersJsonSchema": forecast_schema()},
             {"name": "list_alarms", "description": ALARMS},
         ]}])
+    );
+}
+
+#[test]
+fn the_interactions_of_gemini_have_the_same_schema_in_a_flat_tool() {
+    let tools = json!(small_registry().render(&GeminiInteractions::default()));
+    assert_eq!(
+        tools,
+        json!([
+            {"type": "function", "name": "get_forecast", "description": PROMPT,
+             "parameters": forecast_schema()},
+            {"type": "function", "name": "list_alarms", "description": ALARMS},
+        ])
     );
 }
 
@@ -202,6 +215,7 @@ fn text_and_value_are_the_same_json() {
     check(&OpenAiResponses::strict());
     check(&Anthropic::strict());
     check(&Gemini::open_api());
+    check(&GeminiInteractions::default());
     check(&Bedrock::default());
     check(&XAi::default());
     check(&Cohere::default());

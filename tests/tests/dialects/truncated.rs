@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, tool, tools};
 
@@ -68,6 +69,13 @@ fn gemini(calls: &[Value], stop: &str) -> Value {
                            "content": {"role": "model", "parts": calls.collect::<Vec<_>>()}}]})
 }
 
+fn gemini_interactions(calls: &[Value], stop: &str) -> Value {
+    let calls = calls.iter().map(
+        |arguments| json!({"type": "function_call", "id": "1", "name": "delete_notes", "arguments": arguments}),
+    );
+    json!({"status": stop, "steps": calls.collect::<Vec<_>>()})
+}
+
 fn bedrock(calls: &[Value], stop: &str) -> Value {
     let calls = calls.iter().map(
         |input| json!({"toolUse": {"toolUseId": "1", "name": "delete_notes", "input": input}}),
@@ -79,7 +87,7 @@ fn bedrock(calls: &[Value], stop: &str) -> Value {
 /// `true` if arguments are text, the stop reason of a limit, and that of a normal end.
 type Case = (Box<dyn Dialect>, Response, bool, &'static str, &'static str);
 
-fn cases() -> [Case; 9] {
+fn cases() -> [Case; 10] {
     [
         (
             Box::new(OpenAiChat::default()),
@@ -130,6 +138,13 @@ fn cases() -> [Case; 9] {
             false,
             "MAX_TOKENS",
             "STOP",
+        ),
+        (
+            Box::new(GeminiInteractions::default()),
+            gemini_interactions,
+            false,
+            "incomplete",
+            "requires_action",
         ),
         (
             Box::new(Bedrock::default()),

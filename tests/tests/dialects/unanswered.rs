@@ -4,8 +4,8 @@ use properties::random::Random;
 use serde_json::{Map, Value, json};
 use tool_core::ToolCall;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses,
-    StreamEvent, Turn, Unanswered, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, StreamEvent, Turn, Unanswered, XAi,
 };
 
 use super::streams::{self, split};
@@ -54,6 +54,20 @@ fn response(provider: &str, parts: &[Value]) -> (Vec<Box<dyn Dialect>>, Value, V
                 "finishReason": "STOP"}]});
             let events = vec![response.clone()];
             (vec![Box::new(Gemini::default())], response, events)
+        }
+        "gemini-interactions" => {
+            let response = json!({"status": "completed", "steps": parts});
+            let steps = parts.iter().enumerate().flat_map(|(index, step)| {
+                let start = json!({"event_type": "step.start", "index": index, "step": step});
+                [start, json!({"event_type": "step.stop", "index": index})]
+            });
+            let end = json!({"event_type": "interaction.completed", "interaction": {"status": "completed"}});
+            let events = steps.chain([end]).collect();
+            (
+                vec![Box::new(GeminiInteractions::default())],
+                response,
+                events,
+            )
         }
         "bedrock" => {
             let response = json!({"output": {"message": {"role": "assistant", "content": parts}},
@@ -251,6 +265,22 @@ fn what_the_provider_answers_is_not_unanswered() {
     let call = json!({"futureCall": {"id": "g"}});
     let answer = json!({"futureResponse": {"id": "g"}});
     assert_eq!(asked(&read("gemini", &[call, answer])), []);
+    let call = json!({"type": "tool_search_call", "id": "s", "arguments": {}});
+    let result = json!({"type": "tool_search_result", "call_id": "s", "result": []});
+    let provider = "gemini-interactions";
+    assert_eq!(asked(&read(provider, &[call.clone(), result])), []);
+    let other = json!({"type": "tool_search_result", "call_id": "t", "result": []});
+    assert_eq!(
+        asked(&read(provider, &[call, other])),
+        [("tool_search_call", Some("s"))]
+    );
+    // An agent's own call.
+    let call = json!({"type": "function_call", "id": "f", "name": "list_files", "arguments": {}});
+    let result = json!({"type": "function_result", "call_id": "f", "result": "none"});
+    let steps = [call.clone(), result];
+    let own = json!({"status": "completed", "agent": "antigravity", "steps": steps});
+    let turn = GeminiInteractions::agent().read(&own).unwrap();
+    assert_eq!((turn.calls.len(), turn.messages.len()), (0, 2));
     let used = json!({"futureUse": {"toolUseId": "b"}});
     let result = json!({"futureResult": {"toolUseId": "b"}});
     assert_eq!(asked(&read("bedrock", &[used, result])), []);
@@ -380,6 +410,16 @@ fn an_unknown_part_with_the_form_of_a_request_is_unanswered() {
         ("gemini", json!({"futureCall": {"id": "g"}}), Some("g")),
         ("gemini", json!({"futureRequest": {}}), None),
         (
+            "gemini-interactions",
+            json!({"type": "future_call", "id": "g"}),
+            Some("g"),
+        ),
+        (
+            "gemini-interactions",
+            json!({"type": "future_request"}),
+            None,
+        ),
+        (
             "bedrock",
             json!({"futureUse": {"toolUseId": "b"}}),
             Some("b"),
@@ -405,11 +445,34 @@ fn an_unknown_part_with_the_form_of_a_request_is_unanswered() {
         ),
         ("gemini", json!({"futureMetadata": {"id": "g"}})),
         ("gemini", json!({"futureCall": "text"})),
+        (
+            "gemini-interactions",
+            json!({"type": "future_step", "id": "g"}),
+        ),
+        (
+            "gemini-interactions",
+            json!({"type": "future_result", "id": "r", "call_id": "g"}),
+        ),
         ("bedrock", json!({"futureBlock": {}})),
     ];
     for (provider, part) in asks_nothing {
         assert_eq!(asked(&read(provider, &[part])), [], "{provider}");
     }
+}
+
+/// Gemini's status tells it even where no step does.
+#[test]
+fn an_interaction_that_requires_an_action_asks_for_one() {
+    let read = |steps: Value| {
+        let response = json!({"status": "requires_action", "steps": steps});
+        GeminiInteractions::default().read(&response).unwrap()
+    };
+    let confirmation = json!({"type": "future_confirmation", "id": "c"});
+    let turn = read(json!([{"type": "thought"}, confirmation]));
+    assert_eq!(asked(&turn), [("future_confirmation", Some("c"))]);
+    let call = json!({"type": "function_call", "id": "f", "name": "add", "arguments": {}});
+    assert_eq!(asked(&read(json!([call, confirmation]))), []);
+    assert_eq!(asked(&read(json!([]))), []);
 }
 
 /// A call of the form before tools counts if there are no others: some servers send both.

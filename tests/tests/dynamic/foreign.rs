@@ -4,7 +4,8 @@ use std::convert::Infallible;
 
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses, Rejected, XAi,
+    Anthropic, Bedrock, Dialect, Gemini, GeminiInteractions, Mcp, OpenAiChat, OpenAiResponses,
+    Rejected, XAi,
 };
 use tool_core::dynamic::{DynamicTool, Repair};
 use tool_core::{Registry, ToolCall, ToolEntry};
@@ -52,6 +53,7 @@ fn a_dialect_leaves_out_a_tool_whose_name_or_key_its_provider_rejects() {
         (&XAi::default(), &["files.read"]),
         (&Anthropic::default(), &["9th", "files.read"]),
         (&Gemini::default(), &["9th", "key"]),
+        (&GeminiInteractions::default(), &["9th", "key"]),
         (&Mcp::default(), &[]),
     ] {
         let rendered = registry.render(dialect);

@@ -5,7 +5,8 @@ use std::convert::Infallible;
 
 use serde_json::json;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall, tool, tools};
@@ -52,6 +53,10 @@ fn every_dialect_sends_the_schema_as_written() {
             json!({"name": "plan", "description": text, "parametersJsonSchema": schema})
         );
     }
+    assert_eq!(
+        rendered(&GeminiInteractions::default()),
+        json!({"type": "function", "name": "plan", "description": text, "parameters": schema})
+    );
     assert_eq!(
         rendered(&Bedrock::default()),
         json!({"toolSpec": {"name": "plan", "description": text, "inputSchema": {"json": schema}}})
@@ -100,13 +105,14 @@ fn schema_text_keeps_its_order() {
         Some(r#"{"type":"object","properties":{"z":{},"a":{}}}"#)
     );
     let registry = Registry::builder().tool(tool).build().unwrap();
-    let dialects: [&dyn Dialect; 11] = [
+    let dialects: [&dyn Dialect; 12] = [
         &OpenAiChat::default(),
         &OpenAiChat::strict(),
         &OpenAiResponses::strict(),
         &Anthropic::default(),
         &Anthropic::strict(),
         &Gemini::default(),
+        &GeminiInteractions::default(),
         &Mcp::default(),
         &Bedrock::default(),
         &XAi::default(),
@@ -217,6 +223,7 @@ fn what_a_subset_lacks_is_said_in_the_same_words_for_every_kind_of_tool() {
     for dialect in [
         &Gemini::default() as &dyn Dialect,
         &Gemini::open_api(),
+        &GeminiInteractions::default(),
         &XAi::default(),
         &Cohere::default(),
         &Mistral::default(),

@@ -13,7 +13,8 @@ use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Compaction};
 use tool_core::Registry;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 use tool_core::hooks::{CallRecord, Decision, Gate, Observer, RequestRecord, RunRecord};
 use tool_core::tools;
@@ -288,11 +289,12 @@ async fn the_request_for_a_summary_counts() {
 
 #[test]
 fn providers_have_the_names_of_the_conventions() {
-    let dialects: [(Box<dyn Dialect>, &str); 8] = [
+    let dialects: [(Box<dyn Dialect>, &str); 9] = [
         (Box::new(Anthropic::default()), "anthropic"),
         (Box::new(Bedrock::default()), "aws.bedrock"),
         (Box::new(Cohere::default()), "cohere"),
         (Box::new(Gemini::default()), "gcp.gemini"),
+        (Box::new(GeminiInteractions::default()), "gcp.gemini"),
         (Box::new(Mistral::default()), "mistral_ai"),
         (Box::new(OpenAiChat::default()), "openai"),
         (Box::new(OpenAiResponses::default()), "openai"),

@@ -6,7 +6,7 @@ use tool_agent::run::{Journal, MemoryJournal, Run, RunInfo};
 use tool_agent::testing::{RecordedModel, Recording, ScriptedModel};
 use tool_agent::transcript::{CallStatus, Shown, ShownCall, Transcript, Verdict};
 use tool_agent::{Agent, Compaction, Event};
-use tool_core::dialect::{Bedrock, Dialect, Gemini, OpenAiResponses};
+use tool_core::dialect::{Bedrock, Dialect, Gemini, GeminiInteractions, OpenAiResponses};
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{Registry, ToolCall, tool, tools};
 
@@ -184,10 +184,11 @@ async fn a_transcript_keeps_what_a_summary_replaced() {
 
 #[test]
 fn a_transcript_reads_the_messages_of_every_provider() {
-    let dialects: [Box<dyn Dialect>; 4] = [
+    let dialects: [Box<dyn Dialect>; 5] = [
         Box::new(dialect()),
         Box::new(OpenAiResponses::default()),
         Box::new(Gemini::default()),
+        Box::new(GeminiInteractions::default()),
         Box::new(Bedrock::default()),
     ];
     for dialect in dialects {

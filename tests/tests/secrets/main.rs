@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tool_core::call::CancellationToken;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mcp, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 use tool_core::hooks::Gate;
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, tool, tools};
@@ -22,7 +23,7 @@ use leaky_tools::{Bomb, SECRET, all};
 
 /// Returns the texts of a result in every dialect.
 fn texts_for_model(result: ToolResult) -> (ToolResult, Vec<String>) {
-    let dialects: [&dyn Dialect; 13] = [
+    let dialects: [&dyn Dialect; 14] = [
         &OpenAiChat::default(),
         &OpenAiChat::strict(),
         &OpenAiResponses::default(),
@@ -36,6 +37,7 @@ fn texts_for_model(result: ToolResult) -> (ToolResult, Vec<String>) {
         &Cohere::default(),
         &Mistral::default(),
         &Gemini::open_api(),
+        &GeminiInteractions::default(),
     ];
     let results = [result];
     let texts = dialects.map(|dialect| {

@@ -1,6 +1,7 @@
 //! `HttpModel` against local servers that speak each provider's format.
 
 mod faults;
+mod interactions;
 mod keys;
 mod mistakes;
 mod providers;

@@ -69,6 +69,15 @@ fn expected(name: &str) -> Expected {
             system: json!({"systemInstruction": {"parts": [{"text": "Be brief."}]}}),
             max_tokens: json!({"generationConfig": {"maxOutputTokens": 500}}),
         },
+        "gemini-interactions" => Expected {
+            path: "/v1/interactions",
+            stream_path: "/v1/interactions",
+            key: ("x-goog-api-key", KEY.to_owned()),
+            messages: "input",
+            system: json!({"system_instruction": "Be brief."}),
+            max_tokens: json!({"generation_config": {"max_output_tokens": 500}}),
+            ..chat
+        },
         "bedrock" => Expected {
             path: "/v1/model/some%2Fmodel/converse",
             stream_path: "/v1/model/some%2Fmodel/converse",
@@ -123,6 +132,8 @@ fn assert_request(case: &Case, request: &Received, is_streamed: bool) {
     assert_eq!(request.header("x-extra"), Some("yes"));
     let version = (name == "anthropic").then_some("2023-06-01");
     assert_eq!(request.header("anthropic-version"), version);
+    let revision = (name == "gemini-interactions").then_some("2026-05-20");
+    assert_eq!(request.header("api-revision"), revision);
 
     let body = &request.body;
     assert_has(body, &expected.system);

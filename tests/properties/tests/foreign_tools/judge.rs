@@ -4,7 +4,8 @@
 use serde_json::Value;
 use tool_core::Registry;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 
 use crate::forms::Form;
@@ -76,6 +77,12 @@ fn places() -> Vec<Place> {
             Box::new(Gemini::default()),
             "",
             "/parametersJsonSchema",
+            Some(Form::GeminiJson),
+        ),
+        place(
+            Box::new(GeminiInteractions::default()),
+            "",
+            "/parameters",
             Some(Form::GeminiJson),
         ),
         place(

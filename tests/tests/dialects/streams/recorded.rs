@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 
 pub(crate) struct Case {
@@ -32,6 +33,7 @@ pub(crate) fn cases() -> Vec<Case> {
         chat("xai", Box::new(XAi::default())),
         mistral(),
         gemini(),
+        gemini_interactions(),
         bedrock(),
         cohere(),
     ]
@@ -445,6 +447,126 @@ pub(crate) fn gemini() -> Case {
             "UNAVAILABLE: The model is overloaded.",
         )],
         sends_whole_calls: true,
+    }
+}
+
+pub(crate) fn gemini_interactions() -> Case {
+    let start = |index: u64, step: &Value| json!({"event_type": "step.start", "index": index, "step": step});
+    let delta = |index: u64, delta: Value| json!({"event_type": "step.delta", "index": index, "delta": delta});
+    let stop = |index: u64| json!({"event_type": "step.stop", "index": index});
+    let summary = |piece: &str| {
+        delta(
+            0,
+            json!({"type": "thought_summary", "content": {"type": "text", "text": piece}}),
+        )
+    };
+    let call = |id: &str, name: &str, arguments: Value| json!({"type": "function_call", "id": id, "name": name, "arguments": arguments});
+    let citation = json!({"type": "url_citation", "url": "https://example.org", "title": "Lisbon",
+        "start_index": 0, "end_index": 3});
+    let usage = json!({"total_tokens": 99, "total_input_tokens": 82, "total_cached_tokens": 0,
+        "total_output_tokens": 12, "total_tool_use_tokens": 0, "total_thought_tokens": 5,
+        "input_tokens_by_modality": [{"modality": "text", "tokens": 82}]});
+    let begun = json!({"id": "v1_ChdjYkdW", "status": "in_progress", "object": "interaction", "model": "gemini-3.5-flash"});
+    let mut ended = begun.clone();
+    ended["status"] = "requires_action".into();
+    ended["usage"] = usage.clone();
+    ended["created"] = "2026-08-31T16:53:12Z".into();
+    ended["updated"] = "2026-08-31T16:53:12Z".into();
+    ended["service_tier"] = "standard".into();
+    let search = json!({"queries": ["Lisbon"]});
+    let found = json!([{"search_suggestions": "<div>Lisbon</div>"}]);
+    let stream = vec![
+        json!({"event_type": "interaction.created", "interaction": begun}),
+        json!({"event_type": "interaction.status_update", "interaction_id": "v1_ChdjYkdW", "status": "in_progress"}),
+        start(0, &json!({"type": "thought"})),
+        summary("Two "),
+        summary("things."),
+        delta(
+            0,
+            json!({"type": "thought_signature", "signature": "EqQICqEIARFNMg=="}),
+        ),
+        stop(0),
+        start(1, &json!({"type": "model_output"})),
+        delta(1, json!({"type": "text", "text": "Let me"})),
+        delta(1, json!({"type": "text", "text": " look."})),
+        delta(
+            1,
+            json!({"type": "text_annotation_delta", "annotations": [citation]}),
+        ),
+        delta(
+            1,
+            json!({"type": "image", "data": "cG5n", "mime_type": "image/png"}),
+        ),
+        stop(1),
+        start(2, &call("call_63237", "get_forecast", json!({}))),
+        delta(
+            2,
+            json!({"type": "arguments_delta", "arguments": "{\"city\":\"Lis"}),
+        ),
+        delta(
+            2,
+            json!({"type": "arguments_delta", "arguments": "bon\",\"days\":2}"}),
+        ),
+        stop(2),
+        start(
+            3,
+            &json!({"type": "google_search_call", "id": "gs_1", "arguments": {}}),
+        ),
+        delta(
+            3,
+            json!({"type": "google_search_call", "arguments": search, "signature": "EqIB"}),
+        ),
+        stop(3),
+        start(
+            4,
+            &json!({"type": "google_search_result", "call_id": "gs_1", "result": []}),
+        ),
+        delta(
+            4,
+            json!({"type": "google_search_result", "result": found, "signature": "EqIC"}),
+        ),
+        stop(4),
+        start(5, &json!({"type": "model_output"})),
+        delta(5, json!({"type": "text", "text": "And then."})),
+        stop(5),
+        start(6, &call("call_63238", "list_alarms", json!({}))),
+        stop(6),
+        json!({"event_type": "interaction.completed", "interaction": ended}),
+    ];
+    let mut response = ended;
+    response["steps"] = json!([
+        {"type": "thought", "signature": "EqQICqEIARFNMg==", "summary": [{"type": "text", "text": "Two things."}]},
+        {"type": "model_output", "content": [
+            {"type": "text", "text": "Let me look.", "annotations": [citation]},
+            {"type": "image", "data": "cG5n", "mime_type": "image/png"},
+        ]},
+        call("call_63237", "get_forecast", json!({"city": "Lisbon", "days": 2})),
+        {"type": "google_search_call", "id": "gs_1", "arguments": search, "signature": "EqIB"},
+        {"type": "google_search_result", "call_id": "gs_1", "result": found, "signature": "EqIC"},
+        {"type": "model_output", "content": [{"type": "text", "text": "And then."}]},
+        call("call_63238", "list_alarms", json!({})),
+    ]);
+    Case {
+        name: "gemini-interactions",
+        dialect: Box::new(GeminiInteractions::default()),
+        is_complete_at: stream.len(),
+        stream,
+        response,
+        calls: 2,
+        first_call: 16,
+        unknown: vec![json!({"event_type": "vault.opened", "index": 1})],
+        errors: vec![
+            (
+                json!({"event_type": "error", "error": {"code": "overloaded", "message": "The model is overloaded."}}),
+                "overloaded: The model is overloaded.",
+            ),
+            (
+                json!({"event_type": "interaction.completed", "interaction": {"id": "v1", "status": "failed",
+                    "errors": [{"code": "tool_failed", "message": "It broke."}]}}),
+                "Gemini's interaction failed: tool_failed: It broke.",
+            ),
+        ],
+        sends_whole_calls: false,
     }
 }
 

@@ -3,10 +3,11 @@
 use properties::random::Random;
 use serde_json::{Value, json};
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mistral, OpenAiChat, OpenAiResponses, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 
-pub(crate) fn dialects() -> [(&'static str, Box<dyn Dialect>); 8] {
+pub(crate) fn dialects() -> [(&'static str, Box<dyn Dialect>); 9] {
     [
         ("openai-chat", Box::new(OpenAiChat::default())),
         ("xai", Box::new(XAi::default())),
@@ -14,6 +15,10 @@ pub(crate) fn dialects() -> [(&'static str, Box<dyn Dialect>); 8] {
         ("openai-responses", Box::new(OpenAiResponses::default())),
         ("anthropic", Box::new(Anthropic::default())),
         ("gemini", Box::new(Gemini::default())),
+        (
+            "gemini-interactions",
+            Box::new(GeminiInteractions::default()),
+        ),
         ("bedrock", Box::new(Bedrock::default())),
         ("cohere", Box::new(Cohere::default())),
     ]
@@ -111,6 +116,7 @@ fn write(provider: &str, parts: &[Part], cut: bool, random: &mut Random) -> (Vec
         "bedrock" => bedrock(parts, cut, random),
         "openai-responses" => responses(parts, cut, random),
         "gemini" => gemini(parts, cut, random),
+        "gemini-interactions" => gemini_interactions(parts, cut, random),
         "cohere" => cohere(parts, cut, random),
         "mistral" => chat(parts, cut, true, random),
         _ => chat(parts, cut, false, random),
@@ -348,6 +354,68 @@ fn gemini(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value)
     );
     let response = json!({"candidates": [{"content": {"role": "model", "parts": whole}, "finishReason": stop}],
                           "usageMetadata": {"promptTokenCount": 3}});
+    (events, response)
+}
+
+fn gemini_interactions(parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value) {
+    let mut events = vec![
+        json!({"event_type": "interaction.created", "interaction": {"id": "v1", "status": "in_progress"}}),
+    ];
+    let mut steps = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
+        let (start, step, mut deltas): (Value, Value, Vec<Value>) = match part {
+            Part::Text(text) => (
+                json!({"type": "model_output"}),
+                json!({"type": "model_output", "content": [{"type": "text", "text": text}]}),
+                pieces(text, random)
+                    .into_iter()
+                    .map(|piece| json!({"type": "text", "text": piece}))
+                    .collect(),
+            ),
+            Part::Reasoning(text) => {
+                let summary = |piece: &str| json!({"type": "thought_summary", "content": {"type": "text", "text": piece}});
+                let deltas = pieces(text, random).into_iter();
+                let deltas = deltas.map(|piece| summary(&piece));
+                let signature = json!({"type": "thought_signature", "signature": "EqQB"});
+                (
+                    json!({"type": "thought"}),
+                    json!({"type": "thought", "summary": [{"type": "text", "text": text}], "signature": "EqQB"}),
+                    deltas.chain([signature]).collect(),
+                )
+            }
+            Part::Call(name, arguments) => {
+                let start = json!({"type": "function_call", "id": format!("t{index}"), "name": name, "arguments": {}});
+                let mut step = start.clone();
+                step["arguments"] = parsed(arguments);
+                let deltas = pieces(arguments, random).into_iter();
+                let deltas =
+                    deltas.map(|piece| json!({"type": "arguments_delta", "arguments": piece}));
+                (start, step, deltas.collect())
+            }
+            Part::Asked(text) => {
+                let start = json!({"type": "future_call", "id": format!("t{index}")});
+                let mut step = start.clone();
+                step["input"] = json!({"text": text});
+                let delta = json!({"type": "future_call", "input": {"text": text}});
+                (start, step, vec![delta])
+            }
+        };
+        events.push(json!({"event_type": "step.start", "index": index, "step": start}));
+        let deltas = deltas.drain(..);
+        events.extend(
+            deltas.map(|delta| json!({"event_type": "step.delta", "index": index, "delta": delta})),
+        );
+        // A limit may leave it out.
+        let is_last = index + 1 == parts.len();
+        if !(cut && is_last && random.percent(50)) {
+            events.push(json!({"event_type": "step.stop", "index": index}));
+        }
+        steps.push(step);
+    }
+    let mut response = json!({"id": "v1", "status": if cut { "incomplete" } else { "requires_action" },
+        "usage": {"total_input_tokens": 3, "total_output_tokens": 9}});
+    events.push(json!({"event_type": "interaction.completed", "interaction": response}));
+    response["steps"] = steps.into();
     (events, response)
 }
 
