@@ -26,7 +26,9 @@ use examples::terminal::Terminal;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_core::Registry;
-use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat, OpenAiResponses, Rendered};
+use tool_core::dialect::{
+    Anthropic, Dialect, Gemini, GeminiInteractions, Mcp, OpenAiChat, OpenAiResponses, Rendered,
+};
 
 /// A provider that the program can be run for.
 struct Provider {
@@ -39,7 +41,7 @@ struct Provider {
     recorded: &'static str,
 }
 
-const PROVIDERS: [Provider; 5] = [
+const PROVIDERS: [Provider; 6] = [
     Provider {
         name: "openai-chat",
         dialect: || Box::new(OpenAiChat::default()),
@@ -67,6 +69,13 @@ const PROVIDERS: [Provider; 5] = [
         list: "contents",
         next: "Append to `contents`",
         recorded: include_str!("recorded/gemini.json"),
+    },
+    Provider {
+        name: "gemini-interactions",
+        dialect: || Box::new(GeminiInteractions::default()),
+        list: "input",
+        next: "Append to `input`",
+        recorded: include_str!("recorded/gemini-interactions.json"),
     },
     Provider {
         name: "mcp",
@@ -145,7 +154,7 @@ fn main() -> ExitCode {
                 .hide_default_value(true)
                 .help(
                     "Formats to use: openai-chat, openai-responses (default),\n\
-                     anthropic, gemini or mcp",
+                     anthropic, gemini, gemini-interactions or mcp",
                 ),
         )
         .arg(

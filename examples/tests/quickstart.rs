@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use examples::program::{assert_closed_early, assert_rejected, run};
 use serde_json::Value;
 
-const PROVIDERS: [&str; 5] = [
+const PROVIDERS: [&str; 6] = [
     "openai-chat",
     "openai-responses",
     "anthropic",
     "gemini",
+    "gemini-interactions",
     "mcp",
 ];
 
@@ -57,7 +58,14 @@ fn the_log_has_the_references_that_the_model_sees() {
 
 #[test]
 fn json_has_the_whole_request_and_follow_up() {
-    let lists = ["messages", "input", "messages", "contents", "responses"];
+    let lists = [
+        "messages",
+        "input",
+        "messages",
+        "contents",
+        "input",
+        "responses",
+    ];
     for (provider, list) in PROVIDERS.into_iter().zip(lists) {
         let ran = run("quickstart", &["--provider", provider, "--json"], "");
         assert_eq!(ran.code, Some(0), "{provider}: {}", ran.log);
