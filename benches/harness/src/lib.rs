@@ -4,6 +4,7 @@ pub mod allocations;
 pub mod cases;
 pub mod counts;
 pub mod now;
+pub mod streams;
 mod work;
 
 pub use work::{Work, work};

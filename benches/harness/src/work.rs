@@ -8,7 +8,7 @@ use crate::{Contender, OF_EACH, SHAPES, cases};
 pub struct Work {
     /// Runs one repeat.
     pub run: Box<dyn FnMut()>,
-    /// Calls, tools or look-ups in a repeat, by which figures are divided.
+    /// Calls, tools, look-ups or events in a repeat, by which figures are divided.
     pub of: usize,
 }
 

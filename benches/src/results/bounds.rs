@@ -263,6 +263,45 @@ fn rows(data: &Data) -> Vec<Row> {
         Reported,
         measured::per_tool(data, "render"),
     );
+    add(
+        "stream-chat",
+        "instructions of an event of a stream, chat completions: a piece of text",
+        "≤ 10,000",
+        AtMost(10_000.0),
+        measured::instructions(data, &["stream openai-chat"]),
+    );
+    add(
+        "stream",
+        "instructions of an event of a stream, other formats: a piece of text",
+        "≤ 2.0 × structs that borrow",
+        AtMost(2.0),
+        measured::events(data, "stream", &["openai-responses", "anthropic", "gemini"]),
+    );
+    add(
+        "stream-arguments",
+        "instructions of an event of a stream: a piece of arguments",
+        "≤ 2.0 × structs that borrow",
+        AtMost(2.0),
+        measured::events(
+            data,
+            "arguments",
+            &["openai-chat", "openai-responses", "anthropic"],
+        ),
+    );
+    add(
+        "run",
+        "instructions of a call in a run, above one by hand",
+        "≤ 5,000",
+        AtMost(5000.0),
+        measured::above_hand(data, "call in a run"),
+    );
+    add(
+        "agent",
+        "instructions of a call in an agent, above one by hand",
+        "≤ 7,200",
+        AtMost(7200.0),
+        measured::above_hand(data, "call in an agent"),
+    );
     for (id, measure, mode, bound, most) in [
         (
             "check",

@@ -25,6 +25,7 @@ pub fn write(data: &Data, out: &mut String) {
     calls(data, out);
     requests(data, out);
     registry(data, out);
+    conversations(data, out);
     builds(data, out);
     schemas(data, out);
 }
@@ -177,6 +178,52 @@ fn registry(data: &Data, out: &mut String) {
         "Per call, for 1,000 concurrent calls of an async function that waits once. `bare` joins the plain \
          functions with decoded arguments; the other row uses `call_all`, from the text of the \
          arguments to the text of the results.",
+        out,
+    );
+}
+
+fn conversations(data: &Data, out: &mut String) {
+    let mut grid = Grid::new(["instructions", "floor", "ratio", "allocations"]);
+    for what in ["stream", "arguments"] {
+        for form in ["openai-chat", "openai-responses", "anthropic", "gemini"] {
+            let case = format!("{what} {form}");
+            let of = |who| get(&data.instructions, who, &case);
+            let (Some(ours), Some(floor)) = (of(OURS), of("floor")) else {
+                continue;
+            };
+            grid.row(
+                case.clone(),
+                [
+                    Some(format!("{ours}")),
+                    Some(format!("{floor}")),
+                    Some(format!("{:.2}", ours / floor)),
+                    get(&data.allocations, OURS, &case).map(|figure| format!("{figure:.1}")),
+                ],
+            );
+        }
+    }
+    grid.section(
+        "Events of streams",
+        "Per event, from the bytes of a server-sent event to the pieces that a program shows and the whole response. \
+         `stream` are 200 pieces of a text, `arguments` 50 pieces of the arguments of each of two calls. The floor \
+         reads structs that borrow from the bytes, and keeps only what they name.",
+        out,
+    );
+
+    let mut grid = Grid::new(["instructions", "allocations"]);
+    for case in ["call by hand", "call in a run", "call in an agent"] {
+        grid.row(
+            case,
+            [
+                get(&data.instructions, OURS, case).map(|figure| format!("{figure}")),
+                get(&data.allocations, OURS, case).map(|figure| format!("{figure:.1}")),
+            ],
+        );
+    }
+    grid.section(
+        "Calls in a conversation",
+        "Per call, in a conversation of ten rounds with one call each: from the response as a value, which is copied, to \
+         the messages of the next request. `by hand` is a loop that calls the dialect and the registry.",
         out,
     );
 }

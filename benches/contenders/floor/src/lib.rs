@@ -1,9 +1,12 @@
-//! The floor: a hand-written argument struct, `serde_json::from_str`, a direct call.
+//! The floor: a hand-written argument struct, `serde_json::from_str`, a direct call. Events of streams are such structs,
+//! too.
 
 #[allow(dead_code, reason = "fields are decoded, not read")]
 mod tools {
     include!(concat!(env!("OUT_DIR"), "/tools.rs"));
 }
+
+mod streams;
 
 pub struct Floor;
 
@@ -33,4 +36,10 @@ impl harness::Contender for Floor {
     }
 
     fn forget(&mut self, _name: &str) {}
+
+    const OWN: &'static [&'static str] = streams::CASES;
+
+    fn own(case: &str) -> harness::Work {
+        streams::own(case)
+    }
 }

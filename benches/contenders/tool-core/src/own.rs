@@ -1,9 +1,11 @@
-//! Cases of tool-core alone: registries of many tools, concurrent calls, a borrowed parameter, white space, and a
-//! recursive type with constraints.
+//! Cases of tool-core alone: registries of many tools, concurrent calls, a borrowed parameter, white space, a recursive
+//! type with constraints, streams, and calls in conversations.
 
 mod concurrent;
 mod decoding;
 mod many;
+mod runs;
+mod streams;
 
 use std::hint::black_box;
 
@@ -36,6 +38,16 @@ pub const CASES: &[&str] = &[
     "render 10",
     "render 1000",
     "render 10000",
+    "stream openai-chat",
+    "stream openai-responses",
+    "stream anthropic",
+    "stream gemini",
+    "arguments openai-chat",
+    "arguments openai-responses",
+    "arguments anthropic",
+    "call by hand",
+    "call in a run",
+    "call in an agent",
 ];
 
 pub fn work(case: &str) -> Work {
@@ -90,7 +102,12 @@ pub fn work(case: &str) -> Work {
                 black_box(registry.render(&Mcp::default()).into_string());
             })
         }
+        ("stream", _) => streams::text(size),
+        ("arguments", _) => streams::arguments(size),
         _ => match case {
+            "call by hand" => runs::by_hand(),
+            "call in a run" => runs::in_a_run(),
+            "call in an agent" => runs::in_an_agent(),
             "text as &str" => borrowed_text(),
             "spaced" => decoding::spaced(),
             "constrained" => decoding::constrained(),

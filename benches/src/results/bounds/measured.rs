@@ -48,6 +48,45 @@ pub fn to_floor(data: &Data, cases: &[&str]) -> Vec<Figure> {
     cases.iter().flat_map(both).collect()
 }
 
+/// Returns the instructions of cases.
+pub fn instructions(data: &Data, cases: &[&str]) -> Vec<Figure> {
+    let of = |case: &str| {
+        let count = get(&data.instructions, OURS, case)?;
+        Some(figure(count, format!("{case}: {count:.0}")))
+    };
+    cases
+        .iter()
+        .map(|case| or_missing(case, of(case)))
+        .collect()
+}
+
+/// Returns the ratios to the floor of the events of streams in these formats, by instructions.
+pub fn events(data: &Data, what: &str, forms: &[&str]) -> Vec<Figure> {
+    let ratio = |form: &str| {
+        let of = |who| get(&data.instructions, who, &format!("{what} {form}"));
+        let ratio = of(OURS)? / of("floor")?;
+        Some(figure(ratio, format!("{form}: {ratio:.2}")))
+    };
+    forms
+        .iter()
+        .map(|form| or_missing(form, ratio(form)))
+        .collect()
+}
+
+/// Returns the instructions of a call in a conversation, without those of the same by hand.
+pub fn above_hand(data: &Data, case: &str) -> Vec<Figure> {
+    let above = || {
+        let of = |case| get(&data.instructions, OURS, case);
+        let (call, by_hand) = (of(case)?, of("call by hand")?);
+        let above = call - by_hand;
+        Some(figure(
+            above,
+            format!("{above:.0} ({call:.0} and {by_hand:.0})"),
+        ))
+    };
+    vec![or_missing(case, above())]
+}
+
 /// Compares a case that only tool-core has with the case `nested`, by instructions.
 pub fn to_nested(data: &Data, case: &str) -> Vec<Figure> {
     let ratio = || {
