@@ -8,7 +8,7 @@
 //! | `writer`, `reshape`, `entry` | write JSON, schemas in a subset, and what the entries of tools have in common |
 //! | `hosted_tool`, `answer`, `request`, `http_api` | the fields of a request, of which a dialect writes some |
 //! | `forms` | tells the responses of providers apart by their keys, for errors |
-//! | `value_limit`, `response`, `usage`, `unanswered`, `turn`, `server_sent`, `stream` | what responses have in common, and what is read in them |
+//! | `value_limit`, `event`, `response`, `usage`, `unanswered`, `turn`, `server_sent`, `stream` | what responses have in common, and what is read in them |
 //! | `trained` | the trait `TrainedTool`, of tools on which a provider trained its models |
 //! | `wire` | the trait `Dialect` |
 //! | `chat` | the format of chat completions, which several providers share |
@@ -58,6 +58,7 @@ mod answer;
 mod chat;
 pub mod dialect;
 pub(crate) mod entry;
+mod event;
 mod forms;
 pub(crate) mod hosted_tool;
 mod http_api;

@@ -22,11 +22,16 @@ pub(super) struct Read {
     pub(super) response: Result<Value, ResponseError>,
 }
 
+/// Reads a stream, and checks that its bytes are read as its events are.
 pub(super) fn read(dialect: &dyn Dialect, stream: &[Value]) -> Read {
     let mut reader = dialect.stream();
+    let mut of_bytes = dialect.stream();
     let mut events = Vec::new();
     for event in stream {
-        match reader.event(event) {
+        let read = reader.event(event);
+        let bytes = format!("data: {event}\n\n");
+        assert_eq!(of_bytes.bytes(bytes.as_bytes()), read, "{event}");
+        match read {
             Ok(more) => events.extend(more),
             Err(error) => {
                 // Every later method returns the same error.
@@ -40,7 +45,9 @@ pub(super) fn read(dialect: &dyn Dialect, stream: &[Value]) -> Read {
             }
         }
     }
-    let (turn, response) = match reader.finish() {
+    let finished = reader.finish();
+    assert_eq!(of_bytes.finish(), finished);
+    let (turn, response) = match finished {
         Ok((turn, response)) => (turn, Ok(response)),
         Err(error) => (Turn::default(), Err(error)),
     };
@@ -634,4 +641,60 @@ fn events_with_too_many_values_end_a_stream() {
         "the response has more than 1000000 JSON values"
     );
     assert_eq!(reader.finish().unwrap_err(), *error);
+}
+
+/// Values count whether an event is read as a tree or not, because a response keeps some of them.
+#[test]
+fn the_values_of_all_events_are_limited() {
+    for (zeros, most) in [(490, 2_020), (9_990, 100)] {
+        let mut reader = OpenAiChat::default().stream();
+        let event = format!(
+            "data: {{\"choices\":[],\"x\":[{}0]}}\n\n",
+            "0,".repeat(zeros)
+        );
+        let mut read = (0..10_000).map(|_| reader.bytes(event.as_bytes()));
+        let accepted = read.by_ref().take_while(Result::is_ok).count();
+        assert!(accepted.abs_diff(most) < 10, "{accepted}");
+        let error = reader.finish().unwrap_err().to_string();
+        assert!(error.contains("more than 1000000 JSON values"), "{error}");
+    }
+}
+
+/// Spellings that are read as values, among others that are not.
+#[test]
+fn every_spelling_of_an_event_is_read() {
+    let text = |pieces: &[&str]| {
+        let mut reader = OpenAiChat::default().stream();
+        let mut text = String::new();
+        for piece in pieces {
+            let event = format!("data: {piece}\r\n\r\n");
+            for event in reader.bytes(event.as_bytes()).unwrap() {
+                if let StreamEvent::Text(piece) = event {
+                    text += &piece;
+                }
+            }
+        }
+        let (turn, response) = reader.finish().unwrap();
+        assert_eq!(turn.text, text);
+        (text, response)
+    };
+    let (text, response) = text(&[
+        r#"{"id":"a","created":1e3,"choices":[{"index":0,"delta":{"content":"A"}}]}"#,
+        r#" { "id" : "a" , "choices" : [ { "index" : 0 , "delta" : { "content" : "\u00e9\n" } } ] } "#,
+        r#"{"id":"b","id":"a","choices":[{"delta":{"content":"x","content":"B"}}]}"#,
+        r#"{"\u0069d":"c","choices":[{"delta":{"\u0063ontent":"C"}}]}"#,
+        r#"{"x":1.5,"y":[],"choices":[{"delta":{"content":"D"},"finish_reason":"stop"}]}"#,
+    ]);
+    assert_eq!(text, "A\u{e9}\nBCD");
+    assert_eq!(response["id"], "c");
+    assert_eq!(
+        (&response["created"], &response["x"]),
+        (&json!(1e3), &json!(1.5))
+    );
+    // The pieces of one event have the same order, too.
+    let event = r#"{"choices":[{"delta":{"reasoning":"R","content":"C"}}]}"#;
+    let value: Value = serde_json::from_str(event).unwrap();
+    let stream = || OpenAiChat::default().stream();
+    let bytes = format!("data: {event}\n\n");
+    assert_eq!(stream().bytes(bytes.as_bytes()), stream().event(&value));
 }

@@ -10,9 +10,10 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::call::{Arguments, ToolCall};
+use crate::provider::event::{Event, EventReader, Json};
 use crate::provider::forms;
 use crate::provider::response::{CallIds, ResponseError, ResponseFormat};
-use crate::provider::server_sent::ServerSent;
+use crate::provider::server_sent::{ServerSent, TooLong};
 use crate::provider::turn::Turn;
 use crate::provider::usage::Usage;
 use crate::provider::value_limit::{ParseError, ValueLimit};
@@ -65,7 +66,7 @@ pub trait StreamReader: Send {
     fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError>;
 
     /// Reads the next bytes of a body of server-sent events, in pieces of any size, and returns what they add to the
-    /// response.
+    /// response. This costs less than to parse each event for [`event`](StreamReader::event).
     ///
     /// ```
     /// use tool_core::dialect::{Dialect, OpenAiChat, StreamEvent};
@@ -218,6 +219,11 @@ pub(crate) trait StreamFormat: Send {
     /// Reads an event. After an error, no other method is called.
     fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError>;
 
+    /// Reads an event that is no tree of values, like [`read`](StreamFormat::read).
+    fn read_event(&mut self, event: Event<'_>, out: &mut Output) -> Result<(), ResponseError> {
+        self.read(&event.value(), out)
+    }
+
     /// Returns the response, or an error that says what is missing.
     fn response(self) -> Result<Value, ResponseError>;
 }
@@ -238,10 +244,10 @@ pub(crate) fn reader(
             ..Output::default()
         },
         server_sent: ServerSent::default(),
+        event: EventReader::default(),
         limit: ValueLimit::default(),
         error: None,
-        other: None,
-        has_started: false,
+        start: Start::default(),
     })
 }
 
@@ -252,36 +258,86 @@ struct Reader<S> {
     outline: fn(&Value) -> Turn,
     out: Output,
     server_sent: ServerSent,
+    event: EventReader,
     /// Of the events that are read from bytes.
     limit: ValueLimit,
     error: Option<ResponseError>,
-    /// What the first event looks like, if that is the stream of another provider.
-    other: Option<String>,
-    has_started: bool,
+    start: Start,
 }
 
 impl<S: StreamFormat> Reader<S> {
-    fn read_bytes(&mut self, chunk: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
-        let mut read = Vec::new();
-        for data in self.server_sent.push(chunk).map_err(ResponseError::new)? {
+    /// Reads the events that end in a chunk.
+    fn read_bytes(&mut self, chunk: &[u8]) -> Result<(), ResponseError> {
+        self.server_sent.push(chunk, |data| {
             // The last one ends some streams.
             if matches!(data.trim(), "" | "[DONE]") {
-                continue;
+                return Ok(());
             }
-            let event = self
-                .limit
-                .parse(data.as_bytes())
-                .map_err(|error| match error {
-                    ParseError::Json(error) => {
-                        ResponseError::new(format!("an event of the stream is not JSON: {error}"))
-                    }
-                    too_many @ ParseError::TooManyValues => {
-                        ResponseError::new(too_many.to_string())
-                    }
-                })?;
-            read.extend(self.event(&event)?);
+            let read = if let Some(event) = self.event.read(data) {
+                self.limit.take(event.values()).map_err(unparsed)?;
+                self.start.see(self.format, event);
+                self.stream.read_event(event, &mut self.out)
+            } else {
+                let event = self.limit.parse(data.as_bytes()).map_err(unparsed)?;
+                self.start.see(self.format, &event);
+                self.stream.read(&event, &mut self.out)
+            };
+            read.map_err(|error| self.start.explained(self.format, error))
+        })
+    }
+
+    /// Returns what was read, or keeps the error.
+    fn ended(
+        &mut self,
+        read: Result<(), ResponseError>,
+    ) -> Result<Vec<StreamEvent>, ResponseError> {
+        match read {
+            Ok(()) => Ok(std::mem::take(&mut self.out.events)),
+            Err(error) => {
+                self.error = Some(error.clone());
+                Err(error)
+            }
         }
-        Ok(read)
+    }
+}
+
+/// What the first event looks like.
+#[derive(Default)]
+struct Start {
+    has_started: bool,
+    /// Set if it is of the stream of another provider.
+    other: Option<String>,
+}
+
+impl Start {
+    fn see<'e>(&mut self, format: &ResponseFormat, event: impl Json<'e>) {
+        if !std::mem::replace(&mut self.has_started, true) {
+            self.other = forms::other(format.response, &event.value());
+        }
+    }
+
+    /// Says in an error whose stream it looks like.
+    fn explained(&mut self, format: &ResponseFormat, error: ResponseError) -> ResponseError {
+        match self.other.take() {
+            Some(other) => format.error(other),
+            None => error,
+        }
+    }
+}
+
+impl From<TooLong> for ResponseError {
+    fn from(error: TooLong) -> ResponseError {
+        ResponseError::new(error.to_string())
+    }
+}
+
+/// Returns the error of an event that can't be parsed.
+fn unparsed(error: ParseError) -> ResponseError {
+    match error {
+        ParseError::Json(error) => {
+            ResponseError::new(format!("an event of the stream is not JSON: {error}"))
+        }
+        too_many @ ParseError::TooManyValues => ResponseError::new(too_many.to_string()),
     }
 }
 
@@ -290,18 +346,10 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
-        if !self.has_started {
-            self.has_started = true;
-            self.other = forms::other(self.format.response, event);
-        }
-        match self.stream.read(event, &mut self.out) {
-            Ok(()) => Ok(std::mem::take(&mut self.out.events)),
-            Err(error) => {
-                let error = explained(self.format, self.other.take(), error);
-                self.error = Some(error.clone());
-                Err(error)
-            }
-        }
+        self.start.see(self.format, event);
+        let read = self.stream.read(event, &mut self.out);
+        let read = read.map_err(|error| self.start.explained(self.format, error));
+        self.ended(read)
     }
 
     fn bytes(&mut self, chunk: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
@@ -309,10 +357,7 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
             return Err(error.clone());
         }
         let read = self.read_bytes(chunk);
-        if let Err(error) = &read {
-            self.error = Some(error.clone());
-        }
-        read
+        self.ended(read)
     }
 
     fn finish(mut self: Box<Self>) -> Result<(Turn, Value), ResponseError> {
@@ -325,7 +370,7 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
         }
         let response = match self.stream.response() {
             Ok(response) => response,
-            Err(error) => return Err(explained(self.format, self.other, error)),
+            Err(error) => return Err(self.start.explained(self.format, error)),
         };
         let response = self.format.with_ids(Cow::Owned(response), &self.out.ids);
         let response = response.into_owned();
@@ -333,18 +378,6 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
         let calls = self.out.calls.into_iter().map(|(_, call)| call).collect();
         let turn = (self.outline)(&response).with_calls(calls);
         Ok((turn, response))
-    }
-}
-
-/// Says in the error of a stream whose stream it looks like.
-fn explained(
-    format: &ResponseFormat,
-    other: Option<String>,
-    error: ResponseError,
-) -> ResponseError {
-    match other {
-        Some(other) => format.error(other),
-        None => error,
     }
 }
 
@@ -362,6 +395,10 @@ impl Unsupported {
 
 impl StreamReader for Unsupported {
     fn event(&mut self, _: &Value) -> Result<Vec<StreamEvent>, ResponseError> {
+        Err(Unsupported::error())
+    }
+
+    fn bytes(&mut self, _: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
         Err(Unsupported::error())
     }
 
@@ -410,9 +447,9 @@ impl Output {
     }
 
     /// Emits the text and the reasoning in a part or its update.
-    pub(crate) fn part(&mut self, part: &Value) {
-        self.text(part["text"].as_str().unwrap_or_default());
-        self.reasoning(part["thinking"].as_str().unwrap_or_default());
+    pub(crate) fn part<'e>(&mut self, part: impl Json<'e>) {
+        self.text(part.get("text").as_str().unwrap_or_default());
+        self.reasoning(part.get("thinking").as_str().unwrap_or_default());
     }
 
     /// Emits a piece of a call's arguments, unless it is empty.
@@ -508,8 +545,8 @@ pub(crate) fn is_complete(arguments: &Arguments) -> bool {
 }
 
 /// Returns the string `key` of an object, or nothing if it is empty.
-pub(crate) fn piece<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
-    value[key].as_str().filter(|piece| !piece.is_empty())
+pub(crate) fn piece<'e>(value: impl Json<'e>, key: &str) -> Option<&'e str> {
+    value.get(key).as_str().filter(|piece| !piece.is_empty())
 }
 
 /// Sets the members of `target` that are not null in `source`.
@@ -533,23 +570,32 @@ pub(crate) fn append(members: &mut Map<String, Value>, key: &str, piece: &str) {
 
 /// Merges an update of an object that is streamed in pieces: strings are continued, lists extended or
 /// merged by `index`, other values replaced.
-pub(crate) fn merge(target: &mut Map<String, Value>, delta: &Map<String, Value>) {
-    for (key, value) in delta {
-        match (target.get_mut(key), value) {
-            (Some(_), Value::Null) => {}
-            (Some(Value::String(text)), Value::String(piece)) if !is_whole(key) => {
-                text.push_str(piece);
+pub(crate) fn merge<'e>(target: &mut Map<String, Value>, delta: impl Json<'e>) {
+    for (key, value) in delta.members() {
+        match target.get_mut(key) {
+            Some(_) if value.is_null() => {}
+            Some(Value::String(text)) if value.as_str().is_some() => {
+                let piece = value.as_str().unwrap_or_default();
+                if !is_whole(key) {
+                    text.push_str(piece);
+                } else if !piece.is_empty() && text != piece {
+                    piece.clone_into(text);
+                }
             }
-            (Some(Value::String(_)), Value::String(piece)) if piece.is_empty() => {}
-            (Some(Value::Object(inner)), Value::Object(delta)) => merge(inner, delta),
-            (Some(Value::Array(items)), Value::Array(more)) => merge_items(items, more),
-            (None, Value::Array(more)) => {
+            Some(Value::Object(inner)) if value.is_object() => merge(inner, value),
+            Some(Value::Array(items)) if value.is_array() => merge_items(items, value),
+            Some(known) => {
+                if !value.is(known) {
+                    *known = value.value().into_owned();
+                }
+            }
+            None if value.is_array() => {
                 let mut items = Vec::new();
-                merge_items(&mut items, more);
-                target.insert(key.clone(), Value::Array(items));
+                merge_items(&mut items, value);
+                target.insert(key.to_owned(), Value::Array(items));
             }
-            (_, value) => {
-                target.insert(key.clone(), value.clone());
+            None => {
+                target.insert(key.to_owned(), value.value().into_owned());
             }
         }
     }
@@ -563,15 +609,15 @@ fn is_whole(key: &str) -> bool {
     )
 }
 
-fn merge_items(items: &mut Vec<Value>, more: &[Value]) {
-    for item in more {
-        let index = &item["index"];
+fn merge_items<'e>(items: &mut Vec<Value>, more: impl Json<'e>) {
+    for item in more.items() {
+        let index = item.get("index");
         let known = items
             .iter_mut()
-            .rfind(|known| !index.is_null() && known["index"] == *index);
-        match (known, item) {
-            (Some(Value::Object(known)), Value::Object(item)) => merge(known, item),
-            _ => items.push(item.clone()),
+            .rfind(|known| !index.is_null() && index.is(&known["index"]));
+        match known {
+            Some(Value::Object(known)) if item.is_object() => merge(known, item),
+            _ => items.push(item.value().into_owned()),
         }
     }
 }

@@ -2,9 +2,7 @@
 
 use std::ops::Add;
 
-use serde_json::Value;
-
-use crate::provider::response::find;
+use crate::provider::event::Json;
 
 /// The number of tokens that a response used, as the provider counts them.
 ///
@@ -60,12 +58,13 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// Reads an object with counts.
-    pub(crate) fn read(&self, usage: &Value) -> Option<Usage> {
-        if usage.is_null() || find(usage, self.input[0]).is_null() {
+    pub(crate) fn read<'e>(&self, usage: impl Json<'e>) -> Option<Usage> {
+        let find = |path: &str| path.split('.').fold(usage, Json::get);
+        if usage.is_null() || find(self.input[0]).is_null() {
             return None;
         }
         let sum = |paths: &[&str]| {
-            let counts = paths.iter().filter_map(|path| find(usage, path).as_u64());
+            let counts = paths.iter().filter_map(|path| find(path).as_u64());
             counts.fold(0, u64::saturating_add)
         };
         Some(Usage {

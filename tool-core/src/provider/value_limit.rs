@@ -36,9 +36,17 @@ impl ValueLimit {
     ///
     /// Returns an error if it has more values than are left, or if it is not JSON.
     pub fn parse(&mut self, json: &[u8]) -> Result<Value, ParseError> {
-        let left = self.0.checked_sub(values(json));
-        self.0 = left.ok_or(ParseError::TooManyValues)?;
+        self.take(values(json))?;
         serde_json::from_slice(json).map_err(ParseError::Json)
+    }
+
+    /// Subtracts values, or returns an error if fewer are left.
+    pub(crate) fn take(&mut self, values: usize) -> Result<(), ParseError> {
+        self.0 = self
+            .0
+            .checked_sub(values)
+            .ok_or(ParseError::TooManyValues)?;
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::response::{FORMAT, USAGE};
 use crate::call::Arguments;
+use crate::provider::event::{Event, Json};
 use crate::provider::response::{ResponseError, is_type};
 use crate::provider::stream::{Output, StreamFormat, append, broken_off, merge, piece, update};
 
@@ -54,10 +55,10 @@ impl Messages {
         Ok(())
     }
 
-    fn delta(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
+    fn delta<'e>(&mut self, event: impl Json<'e>, out: &mut Output) -> Result<(), ResponseError> {
         let block = self.block(event)?;
-        let delta = &event["delta"];
-        let kind = delta["type"].as_str().unwrap_or_default();
+        let delta = event.get("delta");
+        let kind = delta.get("type").as_str().unwrap_or_default();
         match kind {
             "text_delta" => continue_block(block, "text", delta),
             "thinking_delta" => continue_block(block, "thinking", delta),
@@ -70,11 +71,11 @@ impl Messages {
                 }
             }
             "signature_delta" => {
-                let signature = delta["signature"].clone();
+                let signature = delta.get("signature").value().into_owned();
                 block.value.insert("signature".into(), signature);
             }
             "citations_delta" => {
-                let citation = delta["citation"].clone();
+                let citation = delta.get("citation").value().into_owned();
                 match block.value.get_mut("citations") {
                     Some(Value::Array(citations)) => citations.push(citation),
                     _ => {
@@ -84,8 +85,10 @@ impl Messages {
                 }
             }
             _ => {
-                let mut delta = delta.as_object().cloned().unwrap_or_default();
-                delta.remove("type");
+                let mut delta = delta.value().into_owned();
+                if let Value::Object(members) = &mut delta {
+                    members.remove("type");
+                }
                 merge(&mut block.value, &delta);
                 out.unknown(kind);
             }
@@ -94,7 +97,7 @@ impl Messages {
         Ok(())
     }
 
-    fn end(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
+    fn end<'e>(&mut self, event: impl Json<'e>, out: &mut Output) -> Result<(), ResponseError> {
         let block = self.block(event)?;
         block.is_ended = true;
         let call = block.call;
@@ -113,7 +116,7 @@ impl Messages {
         Ok(())
     }
 
-    fn block(&mut self, event: &Value) -> Result<&mut Block, ResponseError> {
+    fn block<'e>(&mut self, event: impl Json<'e>) -> Result<&mut Block, ResponseError> {
         let index = index(event)?;
         let mut blocks = self.blocks.iter_mut();
         match blocks.rfind(|block| block.index == index) {
@@ -124,12 +127,12 @@ impl Messages {
 }
 
 /// Returns the position of an event's block.
-fn index(event: &Value) -> Result<u64, ResponseError> {
-    let index = event["index"].as_u64();
+fn index<'e>(event: impl Json<'e>) -> Result<u64, ResponseError> {
+    let index = event.get("index").as_u64();
     index.ok_or_else(|| FORMAT.error("an event of a block has no valid `index`"))
 }
 
-fn continue_block(block: &mut Block, key: &str, delta: &Value) {
+fn continue_block<'e>(block: &mut Block, key: &str, delta: impl Json<'e>) {
     if let Some(piece) = piece(delta, key) {
         append(&mut block.value, key, piece);
     }
@@ -211,6 +214,14 @@ impl StreamFormat for Messages {
                 Ok(())
             }
         }
+    }
+
+    fn read_event(&mut self, event: Event<'_>, out: &mut Output) -> Result<(), ResponseError> {
+        // Most events are pieces.
+        if self.message.is_some() && event.get("type").as_str() == Some("content_block_delta") {
+            return self.delta(event, out);
+        }
+        self.read(&event.value(), out)
     }
 
     fn response(self) -> Result<Value, ResponseError> {

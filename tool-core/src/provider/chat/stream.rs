@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::USAGE;
+use crate::provider::event::{Event, Json, Latest};
 use crate::provider::response::{ResponseError, ResponseFormat, mark_truncated};
 use crate::provider::stream::{
     Output, StreamFormat, append, broken_off, is_complete, merge, piece,
@@ -16,7 +17,7 @@ pub(crate) struct Chunks {
     /// calls are left.
     has_hosted_calls: bool,
     /// The response without its choices.
-    response: Map<String, Value>,
+    response: Latest,
     choices: Vec<Choice>,
     is_stopped: bool,
 }
@@ -53,7 +54,7 @@ impl Chunks {
         Chunks {
             format,
             has_hosted_calls: false,
-            response: Map::new(),
+            response: Latest::default(),
             choices: Vec::new(),
             is_stopped: false,
         }
@@ -64,8 +65,8 @@ impl Chunks {
         self
     }
 
-    fn choice(&mut self, choice: &Value, out: &mut Output) -> Result<(), ResponseError> {
-        let index = choice["index"].as_u64().unwrap_or(0);
+    fn choice<'e>(&mut self, choice: impl Json<'e>, out: &mut Output) -> Result<(), ResponseError> {
+        let index = choice.get("index").as_u64().unwrap_or(0);
         let known = self.choices.iter().position(|known| known.index == index);
         let place = known.unwrap_or_else(|| {
             self.choices.push(Choice {
@@ -75,25 +76,27 @@ impl Chunks {
             self.choices.len() - 1
         });
         let first = index == 0;
-        let Value::Object(members) = choice else {
+        if !choice.is_object() {
             return Err(self.format.error("an item of `choices` is not an object"));
-        };
-        for (key, value) in members {
+        }
+        for (key, value) in choice.members().filter(|(key, _)| *key != "delta") {
             let rest = &mut self.choices[place].rest;
-            match (&**key, rest.get_mut(key)) {
-                ("delta", _) => {}
-                ("logprobs", Some(Value::Object(known))) => {
-                    merge(known, value.as_object().unwrap_or(&Map::new()));
+            match rest.get_mut(key) {
+                Some(Value::Object(known)) if key == "logprobs" => merge(known, value),
+                Some(known) => {
+                    if !value.is_null() && !value.is(known) {
+                        *known = value.value().into_owned();
+                    }
                 }
-                (_, Some(_)) if value.is_null() => {}
-                _ => {
-                    rest.insert(key.clone(), value.clone());
+                None => {
+                    rest.insert(key.to_owned(), value.value().into_owned());
                 }
             }
         }
-        if let Value::Object(delta) = &choice["delta"] {
+        let delta = choice.get("delta");
+        if delta.is_object() {
             self.delta(place, delta, first, out)?;
-        } else if choice["message"].is_object() {
+        } else if choice.get("message").is_object() {
             return Err(self
                 .format
                 .error("this is a whole response, and no event of a stream"));
@@ -103,22 +106,22 @@ impl Chunks {
             && !self.is_stopped
         {
             self.is_stopped = true;
-            self.emit_calls(&choice["finish_reason"], out)?;
+            self.emit_calls(&choice.get("finish_reason").value(), out)?;
             out.stop(reason);
         }
         Ok(())
     }
 
-    fn delta(
+    fn delta<'e>(
         &mut self,
         choice: usize,
-        delta: &Map<String, Value>,
+        delta: impl Json<'e>,
         first: bool,
         out: &mut Output,
     ) -> Result<(), ResponseError> {
         let messages = &mut self.choices[choice].messages;
         let index = if self.has_hosted_calls {
-            delta.get("index").and_then(Value::as_u64).unwrap_or(0)
+            delta.get("index").as_u64().unwrap_or(0)
         } else {
             0
         };
@@ -130,67 +133,94 @@ impl Chunks {
             });
             messages.len() - 1
         });
-        for (key, value) in delta {
-            let message = &mut self.choices[choice].messages[place];
-            match (&**key, value) {
-                ("tool_calls", Value::Array(calls)) => {
-                    for call in calls {
-                        self.call((choice, place), call, first, out)?;
-                    }
+        let place = (choice, place);
+        let mut members = delta.members();
+        let (one, another) = (members.next(), members.next());
+        if let (Some((key, value)), None) = (one, another) {
+            return self.member(place, key, value, first, out);
+        }
+        let members = one.into_iter().chain(another).chain(members);
+        let mut members: Vec<_> = members.collect();
+        // The pieces of one delta come in this order, however the event was read.
+        members.sort_unstable_by_key(|(key, _)| *key);
+        for (key, value) in members {
+            self.member(place, key, value, first, out)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a member of a delta, whose message is at `place`.
+    fn member<'e>(
+        &mut self,
+        place: (usize, usize),
+        key: &str,
+        value: impl Json<'e>,
+        first: bool,
+        out: &mut Output,
+    ) -> Result<(), ResponseError> {
+        let message = &mut self.choices[place.0].messages[place.1];
+        match (key, value.as_str()) {
+            ("tool_calls", _) => {
+                for call in value.items() {
+                    self.call(place, call, first, out)?;
                 }
-                ("tool_calls", _) => {}
-                ("index", _) if self.has_hosted_calls => {}
-                ("content", Value::String(text)) => {
-                    add_text(&mut message.rest, text);
-                    if first {
-                        out.text(text);
-                    }
+            }
+            ("index", _) if self.has_hosted_calls => {}
+            ("content", Some(text)) => {
+                add_text(&mut message.rest, text);
+                if first {
+                    out.text(text);
                 }
-                ("content", Value::Array(parts)) => add_parts(&mut message.rest, parts, first, out),
-                // DeepSeek, xAI and vLLM name it `reasoning_content`, OpenRouter `reasoning`.
-                (key @ ("refusal" | "reasoning_content" | "reasoning"), Value::String(text)) => {
-                    append(&mut message.rest, key, text);
-                    match key {
-                        _ if !first => {}
-                        "refusal" => out.text(text),
-                        _ => out.reasoning(text),
-                    }
+            }
+            ("content", _) if value.is_array() => {
+                let parts = value.items().map(|part| part.value().into_owned());
+                add_parts(&mut message.rest, &parts.collect::<Vec<_>>(), first, out);
+            }
+            // DeepSeek, xAI and vLLM name it `reasoning_content`, OpenRouter `reasoning`.
+            ("refusal" | "reasoning_content" | "reasoning", Some(text)) => {
+                append(&mut message.rest, key, text);
+                match key {
+                    _ if !first => {}
+                    "refusal" => out.text(text),
+                    _ => out.reasoning(text),
                 }
-                (key, value) => {
-                    let update = Map::from_iter([(key.to_owned(), value.clone())]);
-                    merge(&mut message.rest, &update);
-                }
+            }
+            _ if value.is_null() && message.rest.contains_key(key) => {}
+            _ => {
+                let update = Map::from_iter([(key.to_owned(), value.value().into_owned())]);
+                merge(&mut message.rest, &Value::Object(update));
             }
         }
         Ok(())
     }
 
     /// Reads a piece of a call, whose message is at `place`.
-    fn call(
+    fn call<'e>(
         &mut self,
         place: (usize, usize),
-        delta: &Value,
+        delta: impl Json<'e>,
         first: bool,
         out: &mut Output,
     ) -> Result<(), ResponseError> {
-        let Value::Object(members) = delta else {
+        if !delta.is_object() {
             return Err(self
                 .format
                 .error("an item of `tool_calls` is not an object"));
-        };
-        let index = delta["index"].as_u64();
+        }
+        let index = delta.get("index").as_u64();
+        let function = delta.get("function");
         let calls = &mut self.choices[place.0].messages[place.1].calls;
         // Some servers number all calls 0, or not at all, and send each of them whole.
         let is_new = |call: &Call| {
             let id = piece(delta, "id");
             let is_other =
                 id.is_some_and(|id| call.value.get("id").is_some_and(|known| known != id));
-            let has_name = |key| piece(&delta[key], "name").is_some();
+            let has_name = |key| piece(delta.get(key), "name").is_some();
             let is_whole = || {
                 let arguments = call.value.get("function").map(|call| &call["arguments"]);
                 let arguments = arguments.and_then(Value::as_str).unwrap_or_default();
                 !has_id(&call.value)
-                    && piece(&delta["function"], "arguments").is_some()
+                    && piece(function, "arguments").is_some()
                     && is_complete(&arguments.into())
             };
             (is_other || id.is_none() && is_whole()) && (has_name("function") || has_name("custom"))
@@ -217,9 +247,11 @@ impl Chunks {
         }
         let format = self.format;
         let call = &mut self.choices[place.0].messages[place.1].calls[at];
-        let arguments = match &delta["custom"]["input"] {
-            Value::Null => &delta["function"]["arguments"],
-            input => input,
+        let input = delta.get("custom").get("input");
+        let arguments = if input.is_null() {
+            function.get("arguments")
+        } else {
+            input
         };
         if call.is_emitted
             && arguments
@@ -228,7 +260,7 @@ impl Chunks {
         {
             return Err(format.error("a call goes on after its arguments were complete"));
         }
-        merge(&mut call.value, members);
+        merge(&mut call.value, delta);
         if !first {
             return Ok(());
         }
@@ -422,32 +454,54 @@ fn add_part(parts: &mut Vec<Value>, part: &Value) {
     }
 }
 
-impl StreamFormat for Chunks {
-    fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
-        self.format.check_error(event)?;
-        let Value::Object(members) = event else {
+impl Chunks {
+    fn chunk<'e>(&mut self, event: impl Json<'e>, out: &mut Output) -> Result<(), ResponseError> {
+        if !event.is_object() {
             return Err(self.format.error("an event is not an object"));
-        };
-        if event["object"] == "error" {
-            return Err(self.format.provider_error(event));
         }
-        for (key, value) in members {
-            let is_new = !value.is_null() || !self.response.contains_key(key);
-            if key != "choices" && is_new && self.response.get(key) != Some(value) {
-                self.response.insert(key.clone(), value.clone());
+        let (mut choices, mut usage, mut is_error) = (None, None, false);
+        // In one pass, because a look-up compares many keys.
+        for (key, value) in event.members() {
+            match key {
+                "choices" => {
+                    choices = Some(value);
+                    continue;
+                }
+                "error" if !value.is_null() => self.format.check_error(&event.value())?,
+                "object" => is_error = value.as_str() == Some("error"),
+                "usage" => usage = USAGE.read(value),
+                _ => {}
+            }
+            if !value.is_null() || !self.response.has(key) {
+                self.response.set(key, value);
             }
         }
-        match &event["choices"] {
-            Value::Array(choices) => {
-                for choice in choices {
+        if is_error {
+            return Err(self.format.provider_error(&event.value()));
+        }
+        match choices {
+            Some(choices) if choices.is_array() => {
+                for choice in choices.items() {
                     self.choice(choice, out)?;
                 }
             }
-            Value::Null => {}
-            _ => return Err(self.format.error("`choices` is not an array")),
+            Some(choices) if !choices.is_null() => {
+                return Err(self.format.error("`choices` is not an array"));
+            }
+            _ => {}
         }
-        out.usage(USAGE.read(&event["usage"]));
+        out.usage(usage);
         Ok(())
+    }
+}
+
+impl StreamFormat for Chunks {
+    fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
+        self.chunk(event, out)
+    }
+
+    fn read_event(&mut self, event: Event<'_>, out: &mut Output) -> Result<(), ResponseError> {
+        self.chunk(event, out)
     }
 
     fn response(self) -> Result<Value, ResponseError> {
@@ -455,7 +509,7 @@ impl StreamFormat for Chunks {
             return Err(broken_off("`finish_reason` is missing"));
         }
         let keeps_index = self.has_hosted_calls;
-        let mut response = self.response;
+        let mut response = self.response.into_values();
         response.insert("object".into(), "chat.completion".into());
         let mut choices = self.choices;
         choices.sort_by_key(|choice| choice.index);

@@ -103,7 +103,7 @@ fn index(event: &Value) -> Result<u64, ResponseError> {
 }
 
 fn continue_with(item: &mut Value, delta: &Value) {
-    if let (Value::Object(item), Value::Object(delta)) = (item, delta) {
+    if let (Value::Object(item), Value::Object(_)) = (item, delta) {
         merge(item, delta);
     }
 }

@@ -4,13 +4,14 @@
 use serde_json::{Map, Value};
 
 use super::response::{FORMAT, USAGE, check_answer, check_prompt};
+use crate::provider::event::{Event, Json, Latest};
 use crate::provider::response::ResponseError;
 use crate::provider::stream::{Output, StreamFormat, broken_off, update};
 
 #[derive(Default)]
 pub(super) struct Chunks {
     /// The response without its candidates.
-    response: Map<String, Value>,
+    response: Latest,
     /// The first candidate without its content.
     candidate: Map<String, Value>,
     content: Map<String, Value>,
@@ -22,23 +23,24 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    fn part(&mut self, part: &Value, out: &mut Output) -> Result<(), ResponseError> {
-        let call = &part["functionCall"];
-        if self.open_call.is_some() && call.is_object() && call["name"].is_null() {
-            return self.continue_call(part, out);
+    fn part<'e>(&mut self, part: impl Json<'e>, out: &mut Output) -> Result<(), ResponseError> {
+        let call = part.get("functionCall");
+        if self.open_call.is_some() && call.is_object() && call.get("name").is_null() {
+            return self.continue_call(&part.value(), out);
         }
         if self.open_call.is_some() {
             return Err(FORMAT.error("a call has not ended when the next part starts"));
         }
         out.release();
         if call.is_object() {
-            return self.start_call(part, out);
+            return self.start_call(&part.value(), out);
         }
-        let Some(text) = part["text"].as_str() else {
-            self.parts.push(part.clone());
+        let Some(text) = part.get("text").as_str() else {
+            self.parts.push(part.value().into_owned());
             return Ok(());
         };
-        if part["thought"] == true {
+        let thought = part.get("thought");
+        if thought.is(&Value::Bool(true)) {
             out.reasoning(text);
         } else {
             out.text(text);
@@ -46,14 +48,12 @@ impl Chunks {
         // A part with a signature must be sent back unmerged (Gemini's guide "Thought signatures",
         // 2025-11).
         match self.parts.last_mut() {
-            Some(last)
-                if is_plain(last) && is_plain(part) && last["thought"] == part["thought"] =>
-            {
+            Some(last) if is_plain(&*last) && is_plain(part) && thought.is(&last["thought"]) => {
                 if let Value::String(known) = &mut last["text"] {
                     known.push_str(text);
                 }
             }
-            _ => self.parts.push(part.clone()),
+            _ => self.parts.push(part.value().into_owned()),
         }
         Ok(())
     }
@@ -120,10 +120,9 @@ impl Chunks {
 }
 
 /// Returns `true` for text, or a thought, without a signature or other members.
-fn is_plain(part: &Value) -> bool {
-    let members = part.as_object();
-    members.is_some_and(|members| members.keys().all(|key| key == "text" || key == "thought"))
-        && part["text"].is_string()
+fn is_plain<'e>(part: impl Json<'e>) -> bool {
+    let mut members = part.members();
+    members.all(|(key, _)| key == "text" || key == "thought") && part.get("text").as_str().is_some()
 }
 
 /// A step of a path to an argument.
@@ -203,55 +202,77 @@ fn set(arguments: &mut Value, path: &[Step], part: &Value) -> bool {
     true
 }
 
-impl StreamFormat for Chunks {
-    fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
-        FORMAT.check_error(event)?;
-        let Value::Object(members) = event else {
+impl Chunks {
+    fn chunk<'e>(&mut self, event: impl Json<'e>, out: &mut Output) -> Result<(), ResponseError> {
+        if !event.get("error").is_null() {
+            FORMAT.check_error(&event.value())?;
+        }
+        if !event.is_object() {
             return Err(FORMAT.error("an event is not an object"));
-        };
-        for (key, value) in members {
+        }
+        for (key, value) in event.members() {
             if key != "candidates" && !value.is_null() {
-                self.response.insert(key.clone(), value.clone());
+                self.response.set(key, value);
             }
         }
-        let candidate = &event["candidates"][0];
-        let content = &candidate["content"];
-        for (key, value) in content.as_object().into_iter().flatten() {
-            if key != "parts" {
-                self.content.insert(key.clone(), value.clone());
-            }
+        let candidate = event.get("candidates").first();
+        let content = candidate.get("content");
+        for (key, value) in content.members().filter(|(key, _)| *key != "parts") {
+            set_member(&mut self.content, key, value);
         }
-        for part in content["parts"].as_array().into_iter().flatten() {
+        for part in content.get("parts").items() {
             self.part(part, out)?;
         }
-        for (key, value) in candidate.as_object().into_iter().flatten() {
-            match (&**key, self.candidate.get_mut(key), value) {
-                ("content", ..) | (_, Some(_), Value::Null) => {}
-                (_, Some(Value::Object(known)), value @ Value::Object(_)) => update(known, value),
-                _ => {
-                    self.candidate.insert(key.clone(), value.clone());
-                }
+        for (key, value) in candidate.members().filter(|(key, _)| *key != "content") {
+            match self.candidate.get_mut(key) {
+                Some(_) if value.is_null() => {}
+                Some(Value::Object(known)) if value.is_object() => update(known, &value.value()),
+                _ => set_member(&mut self.candidate, key, value),
             }
         }
-        out.usage(USAGE.read(&event["usageMetadata"]));
-        let stop = &candidate["finishReason"];
-        if let Some(reason) = stop.as_str() {
+        out.usage(USAGE.read(event.get("usageMetadata")));
+        if let Some(reason) = candidate.get("finishReason").as_str() {
             if self.open_call.is_some() {
                 return Err(broken_off("a call has not ended"));
             }
             if !self.has_calls {
-                check_answer(candidate, &self.parts)?;
+                check_answer(&candidate.value(), &self.parts)?;
             }
-            out.release_last(FORMAT.is_truncated(stop));
+            out.release_last(FORMAT.is_truncated(&reason.into()));
             out.stop(reason);
             self.is_stopped = true;
-        } else if event["promptFeedback"]["blockReason"].is_string()
+        } else if event
+            .get("promptFeedback")
+            .get("blockReason")
+            .as_str()
+            .is_some()
             && self.candidate.is_empty()
             && self.parts.is_empty()
         {
-            check_prompt(event)?;
+            check_prompt(&event.value())?;
         }
         Ok(())
+    }
+}
+
+/// Sets a member, which most events repeat.
+fn set_member<'e>(members: &mut Map<String, Value>, key: &str, value: impl Json<'e>) {
+    match members.get_mut(key) {
+        Some(known) if value.is(known) => {}
+        Some(known) => *known = value.value().into_owned(),
+        None => {
+            members.insert(key.to_owned(), value.value().into_owned());
+        }
+    }
+}
+
+impl StreamFormat for Chunks {
+    fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
+        self.chunk(event, out)
+    }
+
+    fn read_event(&mut self, event: Event<'_>, out: &mut Output) -> Result<(), ResponseError> {
+        self.chunk(event, out)
     }
 
     fn response(self) -> Result<Value, ResponseError> {
@@ -264,7 +285,7 @@ impl StreamFormat for Chunks {
             content.insert("parts".into(), self.parts.into());
             candidate.insert("content".into(), content.into());
         }
-        let mut response = self.response;
+        let mut response = self.response.into_values();
         response.insert("candidates".into(), vec![Value::Object(candidate)].into());
         Ok(Value::Object(response))
     }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::response::{FORMAT, USAGE, asked, is_call, stop};
 use crate::call::ToolCall;
+use crate::provider::event::{Event, Json};
 use crate::provider::response::{ResponseError, is_type, mark_truncated};
 use crate::provider::stream::{Output, StreamEvent, StreamFormat, broken_off};
 
@@ -47,6 +48,39 @@ impl ResponseStream {
     fn is_read(&self, place: usize, call: &ToolCall) -> bool {
         let mut read = self.started.iter().filter(|started| started.is_read);
         read.any(|known| known.id == call.id && (known.place == place || !call.id.is_empty()))
+    }
+
+    /// Reads an event that adds a piece. Returns `false` for others.
+    fn delta<'e>(&mut self, kind: &str, event: impl Json<'e>, out: &mut Output) -> bool {
+        let delta = event.get("delta").as_str().unwrap_or_default();
+        match kind {
+            "response.output_text.delta" | "response.refusal.delta" => {
+                if !delta.is_empty() {
+                    if std::mem::take(&mut self.starts_paragraph) {
+                        out.text("\n\n");
+                    }
+                    self.has_text = true;
+                    out.text(delta);
+                }
+            }
+            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
+                out.reasoning(delta);
+            }
+            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
+                let place = place(event);
+                let mut started = self.started.iter();
+                let index = started.position(|known| Some(known.place) == place);
+                match index {
+                    Some(index) if kind.starts_with("response.custom") => {
+                        out.freeform(index, delta);
+                    }
+                    Some(index) => out.arguments(index, delta),
+                    None => {}
+                }
+            }
+            _ => return false,
+        }
+        true
     }
 
     fn item(&mut self, event: &Value, is_done: bool, out: &mut Output) -> Read {
@@ -122,32 +156,10 @@ impl StreamFormat for ResponseStream {
             FORMAT.check_error(event)?;
             return Err(FORMAT.error("an event has no `type`"));
         };
-        let delta = event["delta"].as_str().unwrap_or_default();
+        if self.delta(kind, event, out) {
+            return Ok(());
+        }
         match kind {
-            "response.output_text.delta" | "response.refusal.delta" => {
-                if !delta.is_empty() {
-                    if std::mem::take(&mut self.starts_paragraph) {
-                        out.text("\n\n");
-                    }
-                    self.has_text = true;
-                    out.text(delta);
-                }
-            }
-            "response.reasoning_text.delta" | "response.reasoning_summary_text.delta" => {
-                out.reasoning(delta);
-            }
-            "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta" => {
-                let place = place(event);
-                let mut started = self.started.iter();
-                let index = started.position(|known| Some(known.place) == place);
-                match index {
-                    Some(index) if kind.starts_with("response.custom") => {
-                        out.freeform(index, delta);
-                    }
-                    Some(index) => out.arguments(index, delta),
-                    None => {}
-                }
-            }
             "response.output_item.added" if event["item"].is_object() => {
                 self.item(event, false, out)?;
             }
@@ -179,6 +191,14 @@ impl StreamFormat for ResponseStream {
         Ok(())
     }
 
+    fn read_event(&mut self, event: Event<'_>, out: &mut Output) -> Read {
+        // Most events are pieces.
+        match event.get("type").as_str() {
+            Some(kind) if self.delta(kind, event, out) => Ok(()),
+            _ => self.read(&event.value(), out),
+        }
+    }
+
     fn response(self) -> Result<Value, ResponseError> {
         let response = self.response.map(Value::Object);
         response.ok_or_else(|| broken_off("`response.completed` is missing"))
@@ -186,8 +206,8 @@ impl StreamFormat for ResponseStream {
 }
 
 /// Returns the position of an event's item in the output.
-fn place(event: &Value) -> Option<usize> {
-    usize::try_from(event["output_index"].as_u64()?).ok()
+fn place<'e>(event: impl Json<'e>) -> Option<usize> {
+    usize::try_from(event.get("output_index").as_u64()?).ok()
 }
 
 /// Returns `true` for an event that repeats or announces what other events have.
