@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde::Deserialize;
-use tool_core::call::{Arguments, CancellationToken, Transient};
+use tool_core::call::{Arguments, CallPosition, CancellationToken, Transient};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::{Gate, HookCall};
 use tool_core::schema::Coercion;
@@ -158,6 +158,59 @@ async fn a_call_is_cancelled_by_its_token() {
     let result = registry.call(call.cancel_with(&token)).await;
     assert_eq!(kind(&result), ToolErrorKind::Cancelled);
     assert!(seen.0.lock().unwrap().is_empty());
+}
+
+/// Notes that it ran, and returns the key of its call.
+#[tool(unlinked)]
+fn note(call: &CallContext, #[param(context)] seen: &Seen) -> String {
+    seen.note("ran");
+    call.idempotency_key().unwrap_or_default().to_owned()
+}
+
+/// Panics when the call is over.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[tokio::test]
+async fn a_sync_call_of_a_conversation_is_like_any_other() {
+    let registry = Registry::builder()
+        .tools(tools![note])
+        .context(Seen::default());
+    let registry = registry.build().unwrap();
+    let (token, seen) = (CancellationToken::new(), Seen::default());
+    let position = CallPosition::new(2, 1);
+    let call = |id: &str| {
+        ToolCall::new(id, "note", "{}")
+            .with(seen.clone())
+            .at(position.clone())
+            .idempotency_key("run/2/1")
+            .cancel_with(&token)
+    };
+    let result = registry.call(call("1")).await;
+    assert_eq!(result.position(), Some(&position));
+    assert_eq!(result.content(), "run/2/1");
+    // A panic stays inside, whatever has it.
+    let result = registry.call(call("2").with(Bomb)).await;
+    assert_eq!(
+        (result.call_id(), result.position()),
+        ("2", Some(&position))
+    );
+    assert_eq!(*seen.0.lock().unwrap(), ["ran", "ran"]);
+    // A call that is cancelled does not begin.
+    token.cancel();
+    let result = registry.call(call("3")).await;
+    assert_eq!(kind(&result), ToolErrorKind::Cancelled);
+    assert_eq!(result.position(), Some(&position));
+    assert_eq!(*seen.0.lock().unwrap(), ["ran", "ran"]);
+    // Neither does one whose arguments are invalid.
+    let wrong = ToolCall::new("4", "note", "{").at(position.clone());
+    let result = registry.call(wrong).await;
+    assert_eq!(kind(&result), ToolErrorKind::MalformedJson);
 }
 
 #[tokio::test]

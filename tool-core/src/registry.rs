@@ -858,6 +858,7 @@ impl Registry {
             };
             match dispatch::call_path(&inner, &tool, &call) {
                 CallPath::Sync(invoke) => dispatch::run_sync(inner, tool, invoke, call),
+                CallPath::SyncInRun(invoke) => dispatch::run_sync_in_run(inner, tool, invoke, call),
                 CallPath::Async(invoke) => dispatch::run_async(inner, tool, invoke, call).await,
                 CallPath::Full if call.server().is_some() => dispatch::hosted(&inner, call),
                 CallPath::Full => dispatch::run_full(inner, tool, call).await,

@@ -1,7 +1,8 @@
 //! Runs one call, from its arguments to its result.
 //!
-//! Most calls only run their tool and take a short path ([`run_sync`], [`run_async`]). Calls with
-//! hooks, limits, timeouts, threads or context values take the full path ([`run_full`]).
+//! Most calls only run their tool and take a short path ([`run_sync`], [`run_async`]), also in a conversation
+//! ([`run_sync_in_run`]). Calls with hooks, decisions, limits, timeouts or threads, and async calls with context values,
+//! take the full path ([`run_full`]).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -19,7 +20,7 @@ use super::{Inner, Registry, Snapshot};
 use crate::args::{ArgumentError, Input};
 use crate::call::approval::ShownHosted;
 use crate::call::boundary::{Caught, catch, panic_text};
-use crate::call::context::{CallContext, CancellationToken, Nesting};
+use crate::call::context::{CallContext, CallExtensions, CancellationToken, Nesting};
 use crate::call::error::ToolError;
 use crate::call::origin::ResultHead;
 use crate::call::{
@@ -57,6 +58,8 @@ fn fail(failure: CallFailure) -> Finished {
 /// The function that runs a call.
 pub(super) enum CallPath {
     Sync(SyncFn),
+    /// A sync tool, whose call is one of a conversation: it has a position, a key, a token or context values.
+    SyncInRun(SyncFn),
     Async(AsyncFn),
     Full,
 }
@@ -68,6 +71,7 @@ pub(super) fn call_path(inner: &Inner, tool: &ToolEntry, call: &ToolCall) -> Cal
         inner.is_plain && call.extensions.is_none() && call.origin.is_none() && !call.is_truncated;
     match tool.invoke() {
         Invoke::Sync(invoke) if is_plain => CallPath::Sync(invoke),
+        Invoke::Sync(invoke) if inner.is_plain && is_alone(call) => CallPath::SyncInRun(invoke),
         Invoke::Async(invoke) if is_plain && inner.policy.timeout_of(tool).is_none() => {
             CallPath::Async(invoke)
         }
@@ -92,6 +96,51 @@ pub(super) fn run_sync(
     });
     let coercions = input.finish();
     let result = to_result(input.take_head(), coercions, outcome, Some(&tool));
+    telemetry.finish(&result);
+    result
+}
+
+/// Returns `true` if nothing decides on the call before it runs, and no other call made it.
+fn is_alone(call: &ToolCall) -> bool {
+    let is_alone = |extensions: &CallExtensions| {
+        extensions.parent.is_none()
+            && extensions.starts.is_empty()
+            && extensions.decided.iter().next().is_none()
+    };
+    !call.is_truncated && call.extensions.as_deref().is_none_or(is_alone)
+}
+
+/// Runs a sync tool whose call is one of a conversation.
+pub(super) fn run_sync_in_run(
+    inner: Arc<Inner>,
+    tool: ToolEntry,
+    invoke: SyncFn,
+    call: ToolCall,
+) -> ToolResult {
+    let telemetry = Telemetry::new(&call, Some(&tool), &inner.policy.telemetry);
+    let extensions = call.extensions.as_deref();
+    let token = extensions.and_then(|extensions| extensions.cancellation.as_ref());
+    let is_cancelled = token.is_some_and(CancellationToken::is_cancelled);
+    let origin = call.origin.clone();
+    let mut input = input(inner, &tool, call, 0);
+    let (head, outcome, coercions) = telemetry.run(|| {
+        let outcome = if is_cancelled {
+            Err(CallFailure::Cancelled)
+        } else {
+            one_deeper(|depth| {
+                input.set_depth(depth);
+                invoke_sync(invoke, &input)
+            })
+        };
+        let coercions = input.finish();
+        let head = input.take_head();
+        // What the application has attached may panic.
+        match catch(|| drop(input)) {
+            Ok(()) => (head, outcome, coercions),
+            Err(panic) => (head, Err(CallFailure::Panicked(panic)), Vec::new()),
+        }
+    });
+    let result = to_result(head, coercions, outcome, Some(&tool)).with_origin(origin);
     telemetry.finish(&result);
     result
 }
