@@ -38,7 +38,7 @@ use crate::model::{Model, ModelError, ModelErrorKind, Request, Response};
 use crate::model::{ModelService, Retry, ServiceModel};
 use crate::run::{
     DecideError, Increment, Journal, JournalError, Run, RunError, RunInfo, RunOutcome, Step,
-    position_of, random_id,
+    WithoutIncrements, position_of, random_id,
 };
 
 pub use self::compaction::Compaction;
@@ -1067,9 +1067,12 @@ impl Agent {
         let events = EventSink::new(queue, self.listener.clone());
         let emit = |event: Event| events.push(event);
         let dialect = &*self.dialect;
-        let token = self.cancellation.clone().unwrap_or_default();
+        let token = self.cancellation.as_ref();
         // Cancels the calls when the time is over, too.
-        let stop = token.child();
+        let stop = token.map_or_else(CancellationToken::default, CancellationToken::child);
+        // Nobody saves them.
+        let mut run = WithoutIncrements::new(run, self.journal.is_none());
+        let run = &mut *run;
         let mut time = TimeLimit {
             timer: pin!(self.out_of_time().fuse()),
             is_over: false,
@@ -1079,7 +1082,7 @@ impl Agent {
         interrupted.into_iter().map(Event::Result).for_each(emit);
         invocation.save_in(run);
         loop {
-            if token.is_cancelled() {
+            if token.is_some_and(CancellationToken::is_cancelled) {
                 run.cancel(dialect)?;
             }
             self.save(run).await?;
@@ -1093,7 +1096,7 @@ impl Agent {
                 Step::Request(messages) => {
                     if let Some(old) = self.old_messages(run) {
                         let summary = self.summarise(invocation, run, old.clone());
-                        let summary = time.within(until_cancelled(&token, summary)).await?;
+                        let summary = time.within(until_cancelled(token, summary)).await?;
                         let Some(summary) = summary.flatten() else {
                             continue;
                         };
@@ -1114,7 +1117,7 @@ impl Agent {
                     let mut request = request.continued(run.continuation().clone());
                     request.prefers_stream = events.is_read();
                     let asking = until_cancelled(
-                        &token,
+                        token,
                         self.response(invocation, request, run, &events, None),
                     );
                     let Some(response) = time.within(asking).await?.flatten() else {
@@ -1126,10 +1129,12 @@ impl Agent {
                     }
                     let micros = self.micros(run, turn.usage);
                     run.respond_at(dialect, &self.registry, turn, micros)?;
-                    emit_response(run, shows_text, &emit);
+                    if events.is_read() {
+                        emit_response(run, shows_text, &emit);
+                    }
                 }
                 Step::Call(calls) if !time.is_over => {
-                    let preparing = until_cancelled(&token, async {
+                    let preparing = until_cancelled(token, async {
                         let prepared = self.prepared(run.info(), &calls).await?;
                         // Last, right before the calls start.
                         let forbidden = self.forbidden(run, &calls).await;
@@ -1171,10 +1176,12 @@ impl Agent {
                         run.resume(dialect, &self.registry)?;
                         continue;
                     };
-                    run.finish(dialect, result.clone())?;
-                    match run.pending_at(result.position()) {
+                    let position = result.position().cloned();
+                    let shown = events.is_read().then(|| result.clone());
+                    run.finish(dialect, result)?;
+                    match run.pending_at(position.as_ref()) {
                         Some(pending) => emit(Event::Held(pending)),
-                        None => emit(Event::Result(result)),
+                        None => shown.map(Event::Result).into_iter().for_each(emit),
                     }
                 }
                 Step::Wait(pending) => return Ok(Some(RunOutcome::Waiting(pending))),
@@ -1423,11 +1430,14 @@ impl<F: Future<Output = Result<(), AgentError>> + Unpin> TimeLimit<F> {
     }
 }
 
-/// Waits for the future, or returns `None` when the token is cancelled.
+/// Waits for the future, or returns `None` when the token is cancelled, if there is one.
 async fn until_cancelled<T>(
-    token: &CancellationToken,
+    token: Option<&CancellationToken>,
     running: impl Future<Output = T>,
 ) -> Option<T> {
+    let Some(token) = token else {
+        return Some(running.await);
+    };
     match select(token.cancelled(), pin!(running)).await {
         Either::Left(_) => None,
         Either::Right((value, _)) => Some(value),

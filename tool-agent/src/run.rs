@@ -132,6 +132,7 @@ use serde_json::{Map, Value};
 
 pub use self::file_journal::FileJournal;
 pub use self::head::{Page, RunHead};
+pub(crate) use self::increment::WithoutIncrements;
 use self::increment::{Change, ResponseChange};
 pub use self::increment::{Increment, ReplayError};
 pub use self::info::{RunBuilder, RunInfo};
@@ -173,6 +174,8 @@ const FIRST_VERSION: u32 = 2;
 pub struct Run {
     state: State,
     unsaved: Vec<Increment>,
+    /// Set while an agent without a journal drives it.
+    drops_increments: bool,
 }
 
 /// The part of a [`Run`] that is saved.
@@ -548,6 +551,7 @@ impl Run {
         Run {
             state,
             unsaved: Vec::new(),
+            drops_increments: false,
         }
     }
 
@@ -580,7 +584,7 @@ impl Run {
     }
 
     /// Returns the increments that are not [marked as saved](Run::mark_saved), by number, to be appended to a
-    /// [`Journal`].
+    /// [`Journal`]. An [`Agent`](crate::Agent) without a journal keeps none of the changes that it makes.
     ///
     /// ```
     /// use tool_agent::run::{Increment, Journal, JournalError, Run};
@@ -941,26 +945,23 @@ impl Run {
             return Err(RunError::NotRequested);
         }
         let turn = registry.claim(turn);
-        let is_parallel = |call: &ToolCall| match self.state.settings.parallel {
-            Some(is_parallel) => is_parallel,
-            None => tool_of(registry, call).is_none_or(|tool| tool.is_parallel()),
-        };
-        let ends_run =
-            |call: &ToolCall| tool_of(registry, call).is_some_and(|tool| tool.ends_run());
-        let calls = turn.calls.iter().enumerate();
-        let ending = calls.filter(|(_, call)| ends_run(call));
-        let ending = ending.map(|(index, _)| index).collect();
-        let calls: Vec<_> = turn
-            .calls
-            .into_iter()
-            .map(|call| {
-                let is_parallel = is_parallel(&call);
+        let mut ending = Vec::new();
+        let calls = turn.calls.into_iter().enumerate();
+        let calls: Vec<_> = calls
+            .map(|(index, call)| {
+                let tool = tool_of(registry, &call);
+                if tool.as_ref().is_some_and(|tool| tool.ends_run()) {
+                    ending.push(index);
+                }
+                let is_parallel = self.state.settings.parallel;
+                let is_parallel =
+                    is_parallel.unwrap_or_else(|| tool.is_none_or(|tool| tool.is_parallel()));
                 (Arc::new(call), is_parallel)
             })
             .collect();
         let left = self.state.settings.max_calls
             - self.state.spent.calls.min(self.state.settings.max_calls);
-        let excess: Vec<_> = (left as usize..calls.len()).collect();
+        let excess = left as usize..calls.len();
         self.record(Change::Response(Box::new(ResponseChange {
             calls,
             ending,
@@ -974,8 +975,8 @@ impl Run {
             turn: turn.messages.into_iter().map(Arc::new).collect(),
         })));
         let limit = self.state.settings.max_calls;
-        let reason = format!("the limit of {limit} calls is reached");
         for index in excess {
+            let reason = format!("the limit of {limit} calls is reached");
             self.fail(index, |tool| ToolError::denied(tool, &reason));
         }
         self.close(dialect);
@@ -1253,8 +1254,12 @@ impl Run {
             let Some(results) = results.collect::<Option<Vec<_>>>() else {
                 return;
             };
-            let results: Vec<_> = results.into_iter().cloned().collect();
-            let messages = dialect.results(&results).into_iter().map(Arc::new);
+            let messages = match results[..] {
+                // Most responses have one call.
+                [result] => dialect.results(std::slice::from_ref(result)),
+                _ => dialect.results(&results.into_iter().cloned().collect::<Vec<_>>()),
+            };
+            let messages = messages.into_iter().map(Arc::new);
             self.record(Change::Closed(messages.collect()));
         }
         if self.state.is_cancelled && !self.unanswered().is_empty() {

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::FutureExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tool_agent::model::{ModelError, Request};
 use tool_agent::run::{
     FileJournal, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunHead, RunOutcome,
     RunSettings, Step,
@@ -459,4 +460,33 @@ fn a_failed_append_loses_nothing() {
             assert!(index > 5, "{index} appends");
         }
     }
+}
+
+/// Returns the numbers of the increments that are not saved.
+fn numbers(run: &Run) -> Vec<u64> {
+    run.unsaved().iter().map(Increment::number).collect()
+}
+
+/// An agent without a journal keeps no increments, also if its future is dropped. Later changes are kept.
+#[test]
+fn an_agent_without_a_journal_leaves_later_changes_to_be_saved() {
+    let agent = Agent::new(
+        Registry::new(),
+        dialect(),
+        ScriptedModel::new([saying("Hi.")]),
+    );
+    let mut run = new_run();
+    run.push(question()).unwrap();
+    agent.run_blocking(&mut run).unwrap();
+    assert_eq!(numbers(&run), [0; 0]);
+    run.push(question()).unwrap();
+    let [next] = numbers(&run)[..] else { panic!() };
+    assert!(next > 3, "{next}");
+
+    let silent = |_: Request| pending::<Result<Value, ModelError>>();
+    let agent = Agent::new(Registry::new(), dialect(), silent);
+    assert!(agent.run(&mut run).now_or_never().is_none());
+    assert_eq!(numbers(&run), [0; 0]);
+    run.set_settings(RunSettings::default());
+    assert_eq!(numbers(&run), [next + 1]);
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,8 @@ use tool_core::{ToolCall, ToolError, ToolErrorKind, ToolResult};
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Increment {
     number: u64,
-    change: Change,
+    /// Boxed, because a run keeps many.
+    change: Box<Change>,
 }
 
 impl Increment {
@@ -129,13 +130,15 @@ fn is_free(micros: &u64) -> bool {
 }
 
 impl Run {
-    /// Makes a change and keeps it to be saved.
+    /// Makes a change and keeps it to be saved, unless the run is driven [`WithoutIncrements`].
     pub(super) fn record(&mut self, change: Change) {
-        let increment = Increment {
-            number: self.state.changes + 1,
-            change: change.clone(),
-        };
-        self.unsaved.push(increment);
+        if !self.drops_increments {
+            let increment = Increment {
+                number: self.state.changes + 1,
+                change: Box::new(change.clone()),
+            };
+            self.unsaved.push(increment);
+        }
         self.apply(change)
             .expect("the run makes only changes that fit its state");
     }
@@ -149,7 +152,7 @@ impl Run {
                 "increment {expected} is missing: the next one has the number {number}"
             )));
         }
-        self.apply(increment.change)
+        self.apply(*increment.change)
             .map_err(|problem| ReplayError::new(format!("increment {number}: {problem}")))
     }
 
@@ -353,6 +356,38 @@ impl Spent {
         let tokens = usage.map_or(0, Usage::total);
         self.tokens = self.tokens.saturating_add(tokens);
         self.micros = self.micros.saturating_add(micros);
+    }
+}
+
+/// A run that is driven without a journal: its changes are not kept, because they would be dropped after each step.
+/// Later changes are kept again, also if the future that drives it is dropped.
+pub(crate) struct WithoutIncrements<'r>(&'r mut Run);
+
+impl<'r> WithoutIncrements<'r> {
+    /// Keeps no changes if `drops` is set.
+    pub(crate) fn new(run: &'r mut Run, drops: bool) -> WithoutIncrements<'r> {
+        run.drops_increments = drops;
+        WithoutIncrements(run)
+    }
+}
+
+impl Deref for WithoutIncrements<'_> {
+    type Target = Run;
+
+    fn deref(&self) -> &Run {
+        self.0
+    }
+}
+
+impl DerefMut for WithoutIncrements<'_> {
+    fn deref_mut(&mut self) -> &mut Run {
+        self.0
+    }
+}
+
+impl Drop for WithoutIncrements<'_> {
+    fn drop(&mut self) {
+        self.0.drops_increments = false;
     }
 }
 
