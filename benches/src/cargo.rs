@@ -70,8 +70,8 @@ pub fn built(kind: &str, name: &str, variables: &[(&str, &Path)]) -> Result<Path
     cargo.envs(variables.iter().copied());
     // Without criterion, dependencies that a contender shares with it would be built twice. CI
     // builds only
-    // this one program and avoids criterion.
-    if name != "counts-tool-core" {
+    // one program of a contender and avoids criterion.
+    if name != "counts-tool-core" && package != "with-dynamic" {
         cargo.args(["--features", "time"]);
     }
     output(&mut cargo)?;

@@ -44,10 +44,12 @@ pub fn of(contender: Contender, figures: &mut Figures) -> Result<()> {
             continue;
         }
         // Hashes differ between runs, so cases with few look-ups are repeated more often.
-        let is_small = ["flat", "nested", "text", "none", "refused"]
-            .iter()
-            .any(|small| case.starts_with(small) && !case.ends_with("in turn"));
-        let is_small = is_small || case.ends_with(" 10") || case == "validate flat";
+        let small = [
+            "flat", "nested", "text", "none", "refused", "validate", "pieces",
+        ];
+        let mut small = small.iter();
+        let is_small = case.ends_with(" 10")
+            || small.any(|small| case.starts_with(small) && !case.ends_with("in turn"));
         let count = difference(&program, &case, if is_small { 100 } else { 2 })?;
         eprintln!("{name} {case}: {count:.0}");
         set(figures, name, &case, count.round());

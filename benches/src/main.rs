@@ -8,8 +8,8 @@
 //! benches/compare              compares tool-core's instructions with the committed ones
 //! ```
 //!
-//! The parts are `instructions`, `times`, `allocations`, `schema`, `compile`, `size`, `cold`, `facts`
-//! and `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the pages are generated. A
+//! The parts are `instructions`, `times`, `allocations`, `dynamic`, `schema`, `compile`, `size`, `cold`,
+//! `facts` and `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the pages are generated. A
 //! part whose tool is not installed says so and keeps its figures.
 //!
 //! Environment variables:
@@ -28,6 +28,7 @@ mod cargo;
 mod cold;
 mod compare;
 mod compile;
+mod dynamic;
 mod facts;
 mod figures;
 mod instructions;
@@ -51,6 +52,7 @@ const PARTS: &[(&str, Part)] = &[
     ("instructions", instructions::measure),
     ("times", times::measure),
     ("allocations", allocations::measure),
+    ("dynamic", dynamic::measure),
     ("schema", schema::measure),
     ("compile", compile::measure),
     ("size", size::measure),

@@ -208,6 +208,13 @@ fn rows(data: &Data) -> Vec<Row> {
         measured::validate(data),
     );
     add(
+        "pieces",
+        "instructions of validating the arguments of a call in pieces of 8 bytes",
+        "≤ 3 × validating the call",
+        AtMost(3.0),
+        measured::pieces(data),
+    );
+    add(
         "list",
         "listing 201 tools for a request, each dialect",
         "≥ 10 × faster than the fastest peer",
@@ -412,6 +419,47 @@ fn rows(data: &Data) -> Vec<Row> {
         AtMost(0.0),
         measured::schema_right(data),
     );
+    for (id, measure, bound, most, pairs) in [
+        (
+            "dynamic-call",
+            "instructions of a call of a `DynamicTool`",
+            "≤ 1.5 × `jsonschema`'s parse and check",
+            1.5,
+            &["call", "call, nested"][..],
+        ),
+        (
+            "dynamic-build",
+            "instructions of building a `DynamicTool`",
+            "≤ 2 × `jsonschema`'s build of its schema",
+            2.0,
+            &["build"],
+        ),
+        (
+            "dynamic-typed",
+            "instructions of building one from a type",
+            "≤ 2 × `schemars`' schema and `jsonschema`'s build",
+            2.0,
+            &["build, typed"],
+        ),
+    ] {
+        let figures = measured::to_jsonschema(data, pairs);
+        add(id, measure, bound, AtMost(most), figures);
+    }
+    for (id, measure, case) in [
+        (
+            "dynamic-memory",
+            "bytes of a `DynamicTool` before its first call",
+            "memory",
+        ),
+        (
+            "dynamic-memory-called",
+            "bytes of a `DynamicTool` after a call",
+            "memory, called",
+        ),
+    ] {
+        let figures = measured::dynamic(data, case);
+        add(id, measure, "≤ 5,000", AtMost(5000.0), figures);
+    }
     add(
         "at-once",
         "overhead of `call_all` over a plain join, 1,000 async calls",

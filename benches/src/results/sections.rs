@@ -26,6 +26,7 @@ pub fn write(data: &Data, out: &mut String) {
     requests(data, out);
     registry(data, out);
     conversations(data, out);
+    dynamic(data, out);
     builds(data, out);
     schemas(data, out);
 }
@@ -224,6 +225,24 @@ fn conversations(data: &Data, out: &mut String) {
         "Calls in a conversation",
         "Per call, in a conversation of ten rounds with one call each: from the response as a value, which is copied, to \
          the messages of the next request. `by hand` is a loop that calls the dialect and the registry.",
+        out,
+    );
+}
+
+fn dynamic(data: &Data, out: &mut String) {
+    let mut grid = Grid::new([OURS, "without"]);
+    let of = |case: &str| get(&data.dynamic, OURS, case).map(|figure| format!("{figure}"));
+    let cases = data.dynamic.get(OURS).into_iter().flatten();
+    for (case, figure) in cases.filter(|(case, _)| !case.ends_with("jsonschema")) {
+        let without = of(&format!("{case}, jsonschema"));
+        grid.row(case, [Some(format!("{figure}")), without]);
+    }
+    grid.section(
+        "Tools that are defined at run time",
+        "Instructions of a call of a `DynamicTool` and of building one, with the parameters of `flat` or `nested`, and \
+         the bytes that each of 1,000 tools holds, no two with the same schema. The second column is what a program \
+         does without tool-core: `serde_json` and `jsonschema` parse and check the arguments, `jsonschema` compiles \
+         the schema, which for `typed` comes from `schemars`, and only its validator is kept.",
         out,
     );
 }

@@ -204,11 +204,21 @@ pub fn look_up(data: &Data) -> Vec<Figure> {
 
 /// A call that is validated without running, beside one that runs.
 pub fn validate(data: &Data) -> Vec<Figure> {
+    of_shapes(data, "validate ", "")
+}
+
+/// Arguments that are validated in pieces, beside a call that is validated.
+pub fn pieces(data: &Data) -> Vec<Figure> {
+    of_shapes(data, "pieces ", "validate ")
+}
+
+/// Compares two uses of the same arguments, by instructions.
+fn of_shapes(data: &Data, what: &str, to: &str) -> Vec<Figure> {
     let of = |shape| {
-        let at = |case: &str| get(&data.instructions, OURS, case);
-        let validated = at(&format!("validate {shape}"))?;
-        let ratio = validated / at(shape)?;
-        Some(figure(ratio, format!("{shape}: {ratio:.2} ({validated})")))
+        let at = |case: &str| get(&data.instructions, OURS, &format!("{case}{shape}"));
+        let count = at(what)?;
+        let ratio = count / at(to)?;
+        Some(figure(ratio, format!("{shape}: {ratio:.2} ({count})")))
     };
     let shapes = ["flat", "nested"].into_iter();
     shapes.map(|shape| or_missing(shape, of(shape))).collect()
@@ -369,6 +379,27 @@ pub fn schema_right(data: &Data) -> Vec<Figure> {
         Some(figure(sum as f64, sum.to_string()))
     };
     vec![or_missing("faults", faults())]
+}
+
+/// Compares cases of tools that are defined at run time with what a program without tool-core does.
+pub fn to_jsonschema(data: &Data, cases: &[&str]) -> Vec<Figure> {
+    let ratio = |case: &str| {
+        let of = |case: &str| get(&data.dynamic, OURS, case);
+        let (ours, theirs) = (of(case)?, of(&format!("{case}, jsonschema"))?);
+        let ratio = ours / theirs;
+        Some(figure(ratio, format!("{case}: {ratio:.2} ({ours})")))
+    };
+    let cases = cases.iter();
+    cases.map(|case| or_missing(case, ratio(case))).collect()
+}
+
+/// Returns one figure of such tools.
+pub fn dynamic(data: &Data, case: &str) -> Vec<Figure> {
+    let found = get(&data.dynamic, OURS, case);
+    vec![or_missing(
+        case,
+        found.map(|found| figure(found, found.to_string())),
+    )]
 }
 
 pub fn at_once(data: &Data) -> Vec<Figure> {

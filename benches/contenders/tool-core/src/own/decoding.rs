@@ -67,6 +67,26 @@ pub fn validate(tool: &'static str, arguments: String) -> Work {
     })
 }
 
+/// The bytes of a piece of arguments, about two tokens.
+const PIECE: usize = 8;
+
+/// Validates the arguments of a call while they arrive in pieces.
+pub fn pieces(tool: &'static str, arguments: String) -> Work {
+    let registry = Registry::linked().expect("unique names");
+    let pieces = arguments.into_bytes();
+    let pieces = pieces.chunks(PIECE).map(<[u8]>::to_vec);
+    let pieces: Result<Vec<_>, _> = pieces.map(String::from_utf8).collect();
+    let pieces = pieces.expect("ASCII");
+    Work::new(1, move || {
+        let mut reader = registry.arguments(tool).expect("a known tool");
+        for piece in &pieces {
+            reader.push(piece);
+            assert!(!black_box(reader.is_rejected()));
+        }
+        black_box(reader.finish()).expect("a valid call");
+    })
+}
+
 fn calls(registry: Registry, tool: &'static str, arguments: String) -> Work {
     Work::new(1, move || {
         let call = ToolCall::new("call_1", tool, &*arguments);
