@@ -1,11 +1,13 @@
 //! [`DynamicTool`]: a tool that is defined at run time.
 
 mod builder;
+mod compiled;
 mod cost;
 pub(crate) mod expected;
 mod keys;
 mod mcp_result;
 mod node;
+mod plain;
 mod read;
 mod references;
 mod repair;
@@ -25,15 +27,14 @@ use std::fmt::Display;
 use std::future::Future;
 use std::sync::Arc;
 
-use jsonschema::Validator;
 use serde_json::{Number, Value};
 
+use self::compiled::CompiledSchema;
 use self::keys::Keys;
-use self::violations::violations;
+use self::plain::Plain;
 use crate::args::{ArgumentError, Input};
 use crate::call::boundary::Guarded;
 use crate::call::context::{CallContext, Shared};
-use crate::ordered_json::Json;
 #[cfg(feature = "schemars1")]
 use crate::output::IntoOutput;
 use crate::output::Outcome;
@@ -113,6 +114,8 @@ pub use repair::Repair;
 ///   the properties of all its members. The order of its keys matters to a model:
 ///   [`parameters_json`](DynamicToolBuilder::parameters_json) keeps it, while a [`Value`] usually sorts
 ///   keys.
+/// - The schema is compiled when the tool is built, to check it, and again by the first call: a tool that is never
+///   called holds little memory.
 /// - [`ToolSpec::parameters`] is [`Kind::Any`](crate::schema::Kind::Any), and
 ///   [`ToolSpec::parameters_json`] returns the schema. A tool without parameters has the empty
 ///   object as its schema, which works in every dialect and mode.
@@ -331,7 +334,7 @@ impl Body {
             return self.parameters.validate(arguments);
         };
         let sent = arguments.clone();
-        let renamed = mapped.keys.restore(&self.parameters.schema, arguments);
+        let renamed = mapped.keys.restore(self.parameters.schema(), arguments);
         let violations = match self.parameters.validate(arguments) {
             Ok(()) => return Ok(()),
             Err(violations) => violations,
@@ -345,49 +348,6 @@ impl Body {
         // Without a violation in the words of the model, report those of the original schema.
         mapped.schema.validate(&sent)?;
         Err(violations)
-    }
-}
-
-/// The violation of a value that takes too long to check.
-const UNCHECKED: &str = "can't be checked: its schema applies in too many ways; simplify it";
-
-/// The violation of a value for which there are too many ways to be invalid.
-const TOO_COMPLEX: &str = "does not match the schema, and is too complex to say where; simplify it";
-
-struct CompiledSchema {
-    schema: Json,
-    validator: Validator,
-    ways: usize,
-}
-
-impl CompiledSchema {
-    fn new(schema: Json) -> Result<CompiledSchema, String> {
-        let validator = schema_check::compile(&schema.to_value())?;
-        Ok(CompiledSchema::of(schema, validator))
-    }
-
-    fn of(schema: Json, validator: Validator) -> CompiledSchema {
-        let ways = cost::ways(&schema);
-        CompiledSchema {
-            schema,
-            validator,
-            ways,
-        }
-    }
-
-    fn validate(&self, value: &Value) -> Result<(), Violations> {
-        if !cost::is_quick_to_check(&self.schema, self.ways, value) {
-            return Err(Violations::one(String::new(), UNCHECKED));
-        }
-        if self.validator.is_valid(value) {
-            return Ok(());
-        }
-        // The verdict is memoized, and the list of errors is not.
-        if !cost::is_quick_to_explain(&self.schema, value) {
-            return Err(Violations::one(String::new(), TOO_COMPLEX));
-        }
-        let errors = self.validator.iter_errors(value);
-        Err(violations(errors, &self.schema, value))
     }
 }
 
@@ -414,6 +374,26 @@ fn read_example(text: &str, schema: &CompiledSchema) -> Result<Value, ArgumentEr
 }
 
 fn read_with(
+    text: &str,
+    validate: impl FnOnce(&mut Value) -> Result<(), Violations>,
+) -> Result<Value, ArgumentError> {
+    if let Some(Plain {
+        value: mut arguments @ Value::Object(_),
+        has_fractions,
+    }) = plain::read(text)
+    {
+        validate(&mut arguments).map_err(ValidateError::Invalid)?;
+        if has_fractions {
+            to_integers(&mut arguments);
+        }
+        return Ok(arguments);
+    }
+    read_any(text, validate)
+}
+
+/// Parses and validates arguments of any spelling.
+#[cold]
+fn read_any(
     text: &str,
     validate: impl FnOnce(&mut Value) -> Result<(), Violations>,
 ) -> Result<Value, ArgumentError> {
@@ -445,7 +425,7 @@ fn read_with(
 #[cfg(feature = "docs")]
 pub(crate) fn validate(schema: &str, arguments: &str) -> Result<(), Violations> {
     let validated = || {
-        let schema = Json::parse(schema).map_err(|error| error.to_string())?;
+        let schema = crate::schema::Json::parse(schema).map_err(|error| error.to_string())?;
         let arguments = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
         Ok(CompiledSchema::new(schema)?.validate(&arguments))
     };

@@ -8,11 +8,19 @@ use std::fmt;
 #[cfg(feature = "dynamic")]
 use serde_json::Value;
 
-use crate::schema::cursor::Cursor;
+use crate::schema::cursor::{Cursor, before_special};
 
 /// Appends a step to a JSON pointer.
 pub(crate) fn pointer_below(place: &str, key: &str) -> String {
-    format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"))
+    let mut pointer = String::with_capacity(place.len() + 1 + key.len());
+    pointer.push_str(place);
+    pointer.push('/');
+    if key.contains(['~', '/']) {
+        pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+    } else {
+        pointer.push_str(key);
+    }
+    pointer
 }
 
 /// Returns the key that a step of a JSON pointer stands for.
@@ -59,9 +67,14 @@ impl Json {
     ///
     /// Returns an error if the text is not valid JSON, or nested more than 127 levels deep.
     pub fn parse(text: &str) -> Result<Json, serde_json::Error> {
+        Json::parse_both(text).map(|(json, _)| json)
+    }
+
+    /// Parses a whole text. Returns the value without its order, too.
+    pub(crate) fn parse_both(text: &str) -> Result<(Json, serde_json::Value), serde_json::Error> {
         // The cursor requires valid JSON. This also limits the depth.
-        serde_json::from_str::<serde_json::Value>(text)?;
-        Ok(read(&mut Cursor::new(text)))
+        let value = serde_json::from_str(text)?;
+        Ok((read(&mut Cursor::new(text)), value))
     }
 
     /// Creates an object from the members that have a value.
@@ -291,6 +304,9 @@ fn new_line(out: &mut String, depth: usize) {
 /// A JSON string in quotes. Bidirectional control characters are escaped: people read the text,
 /// and such a character can show what follows in another order.
 pub(crate) fn quote(text: &str) -> String {
+    if text.is_ascii() && before_special(text.as_bytes()) == text.len() {
+        return ["\"", text, "\""].concat();
+    }
     let plain = serde_json::Value::from(text).to_string();
     if !plain.contains(is_bidi_control) {
         return plain;
@@ -307,6 +323,9 @@ pub(crate) fn is_bidi_control(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// The number of members from which an object that is read gets an index.
+const MANY: usize = 16;
+
 fn read(cursor: &mut Cursor<'_>) -> Json {
     match cursor.peek() {
         b'{' => {
@@ -314,17 +333,19 @@ fn read(cursor: &mut Cursor<'_>) -> Json {
             let mut indices = HashMap::new();
             cursor.eat(b'{');
             while !cursor.eat(b'}') && cursor.peek() != 0 {
-                let key = cursor.key().text().unwrap_or_default().into_owned();
+                let key = cursor.key().text().unwrap_or_default();
                 let value = read(cursor);
-                match indices.get(&key) {
-                    Some(&at) => {
-                        let member: &mut (String, Json) = &mut members[at];
-                        member.1 = value;
+                let before = if members.len() < MANY {
+                    members.iter().position(|(name, _)| *name == key)
+                } else {
+                    for (at, (name, _)) in members.iter().enumerate().skip(indices.len()) {
+                        indices.insert(name.clone(), at);
                     }
-                    None => {
-                        indices.insert(key.clone(), members.len());
-                        members.push((key, value));
-                    }
+                    indices.get(&*key).copied()
+                };
+                match before {
+                    Some(at) => members[at].1 = value,
+                    None => members.push((key.into_owned(), value)),
                 }
                 cursor.eat(b',');
             }
@@ -375,6 +396,12 @@ mod tests {
     fn the_last_member_of_a_name_wins() {
         let json = Json::parse(r#"{"a":1,"b":2,"a":3}"#).unwrap();
         assert_eq!(json.to_string(), r#"{"a":3,"b":2}"#);
+        let many = |value: &str| {
+            let members = (0..3 * MANY).map(|at| format!("\"{at}\":{value}"));
+            members.collect::<Vec<_>>().join(",")
+        };
+        let json = Json::parse(&format!("{{{},{}}}", many("1"), many("2"))).unwrap();
+        assert_eq!(json.to_string(), format!("{{{}}}", many("2")));
     }
 
     #[test]
@@ -385,6 +412,24 @@ mod tests {
             "{\n  \"a\": [\"x\", \"y\"],\n  \"b\": {},\n  \"c\": [],\n  \"d\": [\n    {\n      \
              \"e\": 1\n    }\n  ]\n}"
         );
+    }
+
+    #[test]
+    fn strings_are_quoted_as_serde_json_does() {
+        for text in [
+            "",
+            "a b",
+            "\"",
+            "a\\b/c",
+            "\u{7}",
+            "\u{7f}",
+            "é",
+            "a long text\twith a tab",
+        ] {
+            assert_eq!(quote(text), serde_json::Value::from(text).to_string());
+        }
+        assert_eq!(pointer_below("/a", "b"), "/a/b");
+        assert_eq!(pointer_below("", "~/a~1"), "/~0~1a~01");
     }
 
     #[test]

@@ -74,9 +74,9 @@ pub(crate) enum Parts {
 #[derive(Clone, Debug)]
 pub(crate) struct DynamicParts {
     /// JSON text of the arguments' schema.
-    pub(crate) parameters: String,
+    pub(crate) parameters: Arc<str>,
     /// JSON text of the result's schema; empty if there is none.
-    pub(crate) output: String,
+    pub(crate) output: Arc<str>,
     /// The output schema's values, as [`Mcp`](crate::dialect::Mcp) needs to know them.
     pub(crate) output_values: OutputValues,
     /// JSON text of the arguments' schema without what some provider rejects, if that differs.
@@ -101,7 +101,7 @@ pub(crate) struct SourceTool {
     pub(crate) valid_name: String,
     pub(crate) description: String,
     /// JSON text of the arguments' schema.
-    pub(crate) parameters: String,
+    pub(crate) parameters: Arc<str>,
 }
 
 /// The JSON types of a tool's results.
@@ -814,7 +814,7 @@ impl ToolSpec {
     pub(crate) fn without_output(mut self) -> ToolSpec {
         self.output = None;
         if let Parts::Dynamic(parts) = &mut self.parts {
-            Arc::make_mut(parts).output.clear();
+            Arc::make_mut(parts).output = Arc::default();
         }
         self
     }

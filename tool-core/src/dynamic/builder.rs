@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::compiled::CompiledSchema;
 use super::keys::{self, Keys};
 use super::read::portable;
 use super::repair::{Repair, Repairs};
 use super::schema_check::{self, SchemaInput, Subject};
 #[cfg(feature = "schemars1")]
 use super::typed;
-use super::{Body, CompiledSchema, Decode, DynamicTool, Mapped, Run, check_output, invoke};
+use super::{Body, Decode, DynamicTool, Mapped, Run, check_output, invoke};
 use crate::args::ArgumentError;
 use crate::call::boundary::Guarded;
 use crate::call::context::CallContext;
@@ -490,16 +491,23 @@ impl DynamicToolBuilder {
             });
             checked.collect::<Vec<_>>()
         });
-        let (Some(parts), true) = (parts, problems.is_empty()) else {
+        let (Some(mut parts), true) = (parts, problems.is_empty()) else {
             return Err(DynamicToolError {
                 tool: self.name,
                 problems,
             });
         };
-        let has_parameters = !is_empty(&parts.parameters.schema);
+        let has_parameters = !is_empty(parts.parameters.schema());
         let (output, output_text) = parts.output.unzip();
         let output_values = output.as_ref().map_or(OutputValues::Any, output_values);
-        let output = output.map(Arc::new);
+        parts.parameters.shrink();
+        if let Some(mapped) = &mut parts.mapped {
+            mapped.schema.shrink();
+        }
+        let output = output.map(|mut output| {
+            output.shrink();
+            Arc::new(output)
+        });
         let spec = ToolSpec::dynamic(
             self.name,
             self.description,
@@ -557,25 +565,33 @@ impl DynamicToolBuilder {
         }
         // Not cloned: it may be nested deeper than the stack.
         let parameters = std::mem::replace(&mut self.parameters, SchemaInput::Text(String::new()));
-        let parameters = schema_check::schema(parameters, Subject::Parameters, problems);
+        let parameters = match self.accepted.take() {
+            Some(accepted) => check_both(parameters, accepted, problems),
+            None => schema_check::schema(parameters, Subject::Parameters, problems)
+                .map(|parameters| (parameters, None)),
+        };
         let output = self.output.take();
         let output = output.map(|schema| schema_check::schema(schema, Subject::Output, problems));
-        let (mut parameters, text) = parameters?;
-        let schema = &parameters.schema;
-        let rewritten = self.accepted.is_some() || !schema_check::is_portable(schema);
-        let written = rewritten.then(|| portable(schema, &mut Repairs::default()).to_string());
+        let (parameters, shown) = parameters?;
+        let is_typed = shown.is_some();
+        let (schema, text) = match &shown {
+            Some((schema, text)) => (schema, text),
+            None => (parameters.schema(), parameters.text()),
+        };
+        let text = Arc::clone(text);
+        let is_reduced = is_typed || !schema_check::is_portable(schema);
+        let written = is_reduced.then(|| portable(schema, &mut Repairs::default()).to_string());
         let unusual_keys = keys::unusual(schema);
-        if let Some(accepted) = self.accepted.take() {
-            let accepted = SchemaInput::Text(accepted);
-            (parameters, _) = schema_check::schema(accepted, Subject::Parameters, problems)?;
-        }
         Some(Parts {
             parameters,
+            portable: written.filter(|written| **written != *text),
             text,
-            portable: written,
-            is_reduced: rewritten,
+            is_reduced,
             unusual_keys,
-            output: output.flatten(),
+            output: output.flatten().map(|output| {
+                let text = Arc::clone(output.text());
+                (output, text)
+            }),
             mapped: None,
             source: None,
         })
@@ -605,18 +621,16 @@ impl DynamicToolBuilder {
         let output =
             output.map(|schema| schema_check::repaired(schema, Subject::Output, repairs, problems));
         let (mut original, checked) = parameters?;
-        let keys = Keys::of(&checked.schema);
+        let keys = Keys::of(checked.schema());
         for (original, valid) in keys.pairs() {
             repairs.push(Repair::Key {
                 original: original.into(),
                 valid: valid.into(),
             });
         }
-        let renamed = keys.rename(&checked.schema);
-        let written = portable(&renamed, repairs).to_string();
-        let mapped = if keys.is_empty() {
-            None
-        } else {
+        let renamed = (!keys.is_empty()).then(|| keys.rename(checked.schema()));
+        let written = portable(renamed.as_ref().unwrap_or(checked.schema()), repairs);
+        let mapped = if let Some(renamed) = renamed {
             let schema = CompiledSchema::new(renamed);
             let schema = schema.map_err(|problem| {
                 problems.push(format!("its parameter schema: {problem}"));
@@ -626,6 +640,8 @@ impl DynamicToolBuilder {
                 schema: schema.ok()?,
                 source_name: Some(original_name.clone()).filter(|name| *name != self.name),
             })
+        } else {
+            None
         };
         // The protocol requires the type at the root.
         let is_object = original.get_str("type") == Some("object");
@@ -633,24 +649,59 @@ impl DynamicToolBuilder {
             members.retain(|(key, _)| key != "type");
             members.insert(0, ("type".into(), Json::from("object")));
         }
+        let source = if original == *checked.schema() {
+            Arc::clone(checked.text())
+        } else {
+            original.to_string().into()
+        };
+        let written = written.to_string();
         Some(Parts {
+            text: if written == **checked.text() {
+                Arc::clone(checked.text())
+            } else {
+                written.into()
+            },
             parameters: checked,
-            text: written,
             portable: None,
             is_reduced: true,
             unusual_keys: Vec::new(),
             output: output
                 .flatten()
-                .map(|(json, schema)| (schema, json.to_string())),
+                .map(|(json, schema)| (schema, json.to_string().into())),
             mapped,
             source: Some(SourceTool {
                 name: original_name,
                 valid_name: self.name.clone(),
                 description: original_description,
-                parameters: original.to_string(),
+                parameters: source,
             }),
         })
     }
+}
+
+/// A schema that models are given, with its JSON text.
+type Shown = (Json, Arc<str>);
+
+/// Checks the schema that calls are validated against, and the more narrow one that models are given.
+fn check_both(
+    shown: SchemaInput,
+    accepted: String,
+    problems: &mut Vec<String>,
+) -> Option<(CompiledSchema, Option<Shown>)> {
+    let mut found = Vec::new();
+    let accepted = SchemaInput::Text(accepted);
+    let accepted = schema_check::schema(accepted, Subject::Parameters, &mut found);
+    if let (Some(accepted), SchemaInput::Text(shown)) = (accepted, shown.clone()) {
+        let (schema, text) = schema_check::parameters_alone(shown)?;
+        return Some((accepted, Some((schema, text.into()))));
+    }
+    // The places in the schema that models are given say more to the author of the type.
+    let before = problems.len();
+    let shown = schema_check::schema(shown, Subject::Parameters, problems);
+    if shown.is_some() && problems.len() == before {
+        problems.append(&mut found);
+    }
+    None
 }
 
 /// Returns the place that defines a tool.
@@ -684,11 +735,11 @@ where
 struct Parts {
     parameters: CompiledSchema,
     /// JSON text of the parameters' schema.
-    text: String,
+    text: Arc<str>,
     portable: Option<String>,
     is_reduced: bool,
     unusual_keys: Vec<String>,
-    output: Option<(CompiledSchema, String)>,
+    output: Option<(CompiledSchema, Arc<str>)>,
     mapped: Option<Mapped>,
     source: Option<SourceTool>,
 }
@@ -713,7 +764,7 @@ impl Parts {
         let renamed = mapped.keys.rename_data(&json);
         let mut value = renamed.to_value();
         let is_valid = mapped.schema.validate(&value).is_ok();
-        mapped.keys.restore(&self.parameters.schema, &mut value);
+        mapped.keys.restore(self.parameters.schema(), &mut value);
         if is_valid && value == json.to_value() {
             Ok(renamed.to_string())
         } else {
@@ -767,7 +818,7 @@ fn output_values(schema: &CompiledSchema) -> OutputValues {
             _ => None,
         }
     }
-    match names(&schema.schema) {
+    match names(schema.schema()) {
         Some(names) if names == ["object"] => OutputValues::Objects,
         Some(names) if !names.iter().any(|name| matches!(*name, "string" | "null")) => {
             OutputValues::Structured

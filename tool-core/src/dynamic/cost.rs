@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::references::{References, rows};
+use super::references::{References, has_key, is_reference, rows};
 use crate::ordered_json::keywords::{Applies, Holds, Step};
 use crate::ordered_json::{Json, pointer_below};
 
@@ -40,12 +40,20 @@ pub(super) fn is_quick_to_explain(schema: &Json, value: &Value) -> bool {
 
 /// Returns `false` if the verdict on a value may take too long: if definitions share others, each of
 /// which is used twice, the ways to the last one double at every level. `ways` is from [`ways`].
-pub(super) fn is_quick_to_check(schema: &Json, ways: usize, value: &Value) -> bool {
+pub(super) fn is_quick_to_check<'s>(
+    schema: impl FnOnce() -> &'s Json,
+    ways: usize,
+    value: &Value,
+) -> bool {
+    if ways <= VISITS.1 {
+        return true;
+    }
     let size = size(value);
     let most = VISITS.0 + VISITS.1 * size;
     if ways.saturating_mul(size) <= most {
         return true;
     }
+    let schema = schema();
     let mut found = Ways::new(schema, true);
     found.of(schema);
     let mut visits = Visits {
@@ -67,6 +75,11 @@ pub(super) fn ways(schema: &Json) -> usize {
 
 /// Returns the places of the keywords that apply too many schemas to one value, the innermost ones.
 pub(super) fn crowded(root: &Json) -> Vec<String> {
+    // Otherwise each schema is one of the ways.
+    let is_shared = |key: &str| is_reference(key) || is_followed_twice(key);
+    if !has_key(root, &is_shared) {
+        return Vec::new();
+    }
     let mut ways = Ways::new(root, false);
     let mut limit = MAX_WAYS;
     walk(root, &mut |_, _| limit += 1);
@@ -125,8 +138,7 @@ impl<'s> Ways<'s> {
             for inner in in_place {
                 ways = ways.saturating_add(self.of(inner));
             }
-            // The validator follows the others once more to learn what they evaluate.
-            if keyword.name.starts_with("unevaluated") {
+            if is_followed_twice(keyword.name) {
                 factor = 2;
             }
             if self.is_deep && keyword.applies != Applies::Itself {
@@ -144,6 +156,11 @@ impl<'s> Ways<'s> {
         self.counted.insert(address, ways);
         ways
     }
+}
+
+/// Returns `true` for a keyword for which the validator follows the others once more, to learn what they evaluate.
+fn is_followed_twice(keyword: &str) -> bool {
+    keyword.starts_with("unevaluated")
 }
 
 /// Returns the number of values in a value.
@@ -277,6 +294,11 @@ pub(super) fn walk<'s>(root: &'s Json, visit: &mut dyn FnMut(&'s Json, &str)) {
 /// Returns `true` if references or combinators lead from one to the next too often, such as in a
 /// long list of aliases. A validator follows them by recursion.
 pub(super) fn has_long_chain(root: &Json) -> bool {
+    // Without a reference, a chain is no longer than the schema is deep.
+    const { assert!(MAX_CHAIN > MAX_DEPTH) };
+    if !has_key(root, &is_reference) {
+        return false;
+    }
     let references = References::new(root);
     let mut deepest = HashMap::new();
     let mut schemas = vec![root];

@@ -24,7 +24,7 @@ impl Keys {
         let mut all = BTreeSet::new();
         collect(schema, &mut all);
         let mut names: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for key in all.iter().filter(|key| !is_param_name(key)) {
+        for &key in all.iter().filter(|key| !is_param_name(key)) {
             names
                 .entry(valid_name(key, "key", false))
                 .or_default()
@@ -32,14 +32,14 @@ impl Keys {
         }
         let mut keys = Keys::default();
         for (name, originals) in names {
-            let is_free = originals.len() == 1 && !all.contains(&name);
+            let is_free = originals.len() == 1 && !all.contains(&*name);
             for original in originals {
                 let mut valid = name.clone();
                 if !is_free {
                     valid = with_suffix(&name, original);
                 }
                 // Equal hashes are possible, and so is a key that looks like this.
-                while all.contains(&valid) || keys.originals.contains_key(&valid) {
+                while all.contains(&*valid) || keys.originals.contains_key(&valid) {
                     valid = with_suffix(&name, &valid);
                 }
                 keys.originals.insert(valid.clone(), original.into());
@@ -264,10 +264,9 @@ impl<'s> Restorer<'s> {
 }
 
 /// Collects the keys of arguments that a schema names, at every depth.
-fn collect(schema: &Json, keys: &mut BTreeSet<String>) {
-    let list = |list: &Json, keys: &mut BTreeSet<String>| {
-        let listed = list.items().iter().filter_map(Json::as_str);
-        keys.extend(listed.map(str::to_owned));
+fn collect<'s>(schema: &'s Json, keys: &mut BTreeSet<&'s str>) {
+    let list = |list: &'s Json, keys: &mut BTreeSet<&'s str>| {
+        keys.extend(list.items().iter().filter_map(Json::as_str));
     };
     schema.items().iter().for_each(|item| collect(item, keys));
     for (name, value) in schema.members() {
@@ -280,7 +279,7 @@ fn collect(schema: &Json, keys: &mut BTreeSet<String>) {
         }
         for (step, schema) in keyword.schemas(value) {
             if let (Holds::Properties, Step::Key(key)) = (keyword.holds, step) {
-                keys.insert(key.to_owned());
+                keys.insert(key);
             }
             match (keyword.holds, schema) {
                 (Holds::Properties, Json::Array(_)) => list(schema, keys),
@@ -294,8 +293,8 @@ fn collect(schema: &Json, keys: &mut BTreeSet<String>) {
 pub(super) fn unusual(schema: &Json) -> Vec<String> {
     let mut all = BTreeSet::new();
     collect(schema, &mut all);
-    all.retain(|key| !is_param_name(key));
-    all.into_iter().collect()
+    let all = all.into_iter().filter(|key| !is_param_name(key));
+    all.map(str::to_owned).collect()
 }
 
 /// Returns a name that every provider accepts for a tool.

@@ -124,6 +124,19 @@ fn anchors(base: &Json) -> Index<'_> {
     index
 }
 
+/// Returns `true` if an object, at any depth, has a member whose key fulfils a condition.
+pub(super) fn has_key(value: &Json, matches: &dyn Fn(&str) -> bool) -> bool {
+    let mut members = value.members().iter();
+    members.any(|(key, inner)| matches(key) || has_key(inner, matches))
+        || value.items().iter().any(|inner| has_key(inner, matches))
+}
+
+/// Returns `true` for a keyword that holds a reference.
+pub(super) fn is_reference(keyword: &str) -> bool {
+    keyword.starts_with('$')
+        && Keyword::of(keyword).is_some_and(|keyword| keyword.holds == Holds::Reference)
+}
+
 /// Calls a function with each object, the outer ones first.
 pub(super) fn each_object<'s>(value: &'s Json, visit: &mut dyn FnMut(&'s Json)) {
     if let Json::Object(_) = value {

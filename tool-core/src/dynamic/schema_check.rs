@@ -7,15 +7,16 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Value, json};
 
-use super::CompiledSchema;
+use super::compiled::CompiledSchema;
 use super::cost::{
     MAX_DEPTH, circles, crowded, drop_deep, has_long_chain, has_long_places, is_deep, is_deep_text,
     walk,
 };
-use super::references::{References, each_object, rows};
+use super::plain;
+use super::references::{References, each_object, has_key, is_reference, rows};
 use super::repair::Repairs;
 use super::violations::message;
-use crate::ordered_json::keywords::{Drafts, Holds, Keyword};
+use crate::ordered_json::keywords::{Drafts, Holds};
 use crate::ordered_json::{Json, pointer_below, pointer_key};
 use crate::schema::Schema;
 use crate::schema::validate::{Options, ValidateError, normalise};
@@ -62,62 +63,115 @@ pub(super) fn tags(tags: &[String], problems: &mut Vec<String>) {
     }
 }
 
-/// Checks and compiles a schema, and returns it with its JSON text. Each problem is reported with
-/// its place, a JSON pointer. What a provider rejects is not a problem: its dialect handles that.
+/// A schema that was parsed.
+struct Parsed {
+    schema: Json,
+    /// The same without its order.
+    value: Value,
+    text: String,
+}
+
+/// Checks and compiles a schema. Each problem is reported with its place, a JSON pointer. What a provider rejects
+/// is not a problem: its dialect handles that.
 pub(super) fn schema(
     input: SchemaInput,
     subject: Subject,
     problems: &mut Vec<String>,
-) -> Option<(CompiledSchema, String)> {
-    let before = problems.len();
-    let (mut schema, mut text) = parse_and_check(input, subject, &mut reporter(subject, problems))?;
-    if problems.len() > before {
-        return None;
+) -> Option<CompiledSchema> {
+    let mut parsed = parse_as_written(input, subject, &mut reporter(subject, problems))?;
+    let mut found = Vec::new();
+    check_use(&parsed.schema, subject, &mut found);
+    complete(&mut parsed, subject);
+    let Parsed {
+        schema,
+        value,
+        text,
+    } = parsed;
+    let mut compiled = None;
+    if found.is_empty() && !has_other_dialects(&schema) {
+        // Compiling checks a schema against the meta-schema, too.
+        compiled = compile(&value).ok();
     }
-    complete(&mut schema, &mut text, subject);
-    let compiled = CompiledSchema::new(schema);
-    let compiled =
-        compiled.map_err(|problem| problems.push(format!("{}: {problem}", subject.text())));
-    Some((compiled.ok()?, text))
+    if compiled.is_none() {
+        let before = problems.len();
+        let mut report = reporter(subject, problems);
+        list_meta_errors(&value, &mut report);
+        for (place, problem) in found {
+            report(&place, &problem);
+        }
+        drop(report);
+        if problems.len() > before {
+            return None;
+        }
+        let compiled_again = compile(&value);
+        let problem = |problem| problems.push(format!("{}: {problem}", subject.text()));
+        compiled = compiled_again.map_err(problem).ok();
+    }
+    Some(CompiledSchema::of(schema, text.into(), compiled?))
 }
 
-fn parse_and_check(
-    input: SchemaInput,
-    subject: Subject,
-    report: Report<'_>,
-) -> Option<(Json, String)> {
+/// Parses the schema that models are given of a type, if [`schema`] accepts the one for calls. Both differ only in
+/// `null` and the bounds of numbers.
+pub(super) fn parameters_alone(text: String) -> Option<(Json, String)> {
+    let mut parsed = parse(SchemaInput::Text(text), &mut |_, _| {})?;
+    complete(&mut parsed, Subject::Parameters);
+    Some((parsed.schema, parsed.text))
+}
+
+/// Parses a schema, unless reading it would take too long or its draft is unknown.
+fn parse_as_written(input: SchemaInput, subject: Subject, report: Report<'_>) -> Option<Parsed> {
     let is_text = matches!(input, SchemaInput::Text(_));
-    let (schema, mut text) = parse(input, report)?;
+    let mut parsed = parse(input, report)?;
     if is_text {
         // Of a duplicate key, one reader may use the first value and another the last.
-        if let Err(ValidateError::Invalid(violations)) =
-            normalise(&Schema::ANY, &text, Options::default())
+        if plain::read(&parsed.text).is_none()
+            && let Err(ValidateError::Invalid(violations)) =
+                normalise(&Schema::ANY, &parsed.text, Options::default())
         {
             for violation in violations.into_parts().0 {
                 report(violation.path(), violation.message());
             }
             return None;
         }
-        text = minified(&text);
+        parsed.text = minified(&parsed.text);
     }
-    check_root(&schema, subject, report)?;
-    check_chain(&schema, report)?;
-    if let Some(place) = crowded(&schema).first() {
+    check_root(&parsed.schema, subject, report)?;
+    check_chain(&parsed.schema, report)?;
+    if let Some(place) = crowded(&parsed.schema).first() {
         report(
             place,
             "it applies shared definitions to one value in thousands of ways; use each once",
         );
         return None;
     }
-    check_meta_schema(&schema.to_value(), report)?;
-    if subject == Subject::Parameters && !accepts_objects(&schema) {
+    if meta_schema(&parsed.value).is_none() {
+        let name = &parsed.value["$schema"];
+        let problem =
+            format!("{name} is not a known version of JSON Schema; remove it, or use a known one");
+        report("/$schema", &problem);
+        return None;
+    }
+    Some(parsed)
+}
+
+/// Finds the problems that the meta-schema does not know.
+fn check_use(schema: &Json, subject: Subject, found: &mut Vec<(String, String)>) {
+    let mut report =
+        |place: &str, problem: &str| found.push((place.to_owned(), problem.to_owned()));
+    if subject == Subject::Parameters && !accepts_objects(schema) {
         report(
             "",
             "it does not describe an object; add `\"type\": \"object\"`",
         );
     }
-    check_parts(&schema, report);
-    Some((schema, text))
+    check_parts(schema, &mut report);
+}
+
+/// Returns `true` if a part of a schema names its own version of JSON Schema. Compiling then does not check it against
+/// the meta-schema of the whole.
+fn has_other_dialects(schema: &Json) -> bool {
+    let mut inner = schema.members().iter().map(|(_, value)| value);
+    inner.any(|value| has_key(value, &|key| key == "$schema"))
 }
 
 fn check_root(schema: &Json, subject: Subject, report: Report<'_>) -> Option<()> {
@@ -192,7 +246,9 @@ pub(super) fn repaired(
     problems: &mut Vec<String>,
 ) -> Option<(Json, CompiledSchema)> {
     let mut report = reporter(subject, problems);
-    let (mut schema, text) = parse(input, &mut report)?;
+    let Parsed {
+        mut schema, text, ..
+    } = parse(input, &mut report)?;
     if text.len() > MAX_TEXT {
         report("", "it is longer than a mebibyte");
         return None;
@@ -219,6 +275,10 @@ pub(super) fn repaired(
             remove(&mut schema, place);
             repairs.unchecked(place, "it applies shared definitions in thousands of ways");
         }
+    }
+    if let Some(validator) = compile_as_it_is(&schema, subject) {
+        let text = schema.to_string().into();
+        return Some((original, CompiledSchema::of(schema, text, validator)));
     }
     choose_draft(&mut schema, repairs);
     let mut remove = |schema: &mut Json, place: &str, problem: &str| {
@@ -262,7 +322,21 @@ pub(super) fn repaired(
         validator = compile(&schema.to_value());
     }
     let validator = validator.map_err(|problem| report("", &problem)).ok()?;
-    Some((original, CompiledSchema::of(schema, validator)))
+    let text = schema.to_string().into();
+    Some((original, CompiledSchema::of(schema, text, validator)))
+}
+
+/// Compiles a schema that needs no repair.
+fn compile_as_it_is(schema: &Json, subject: Subject) -> Option<Validator> {
+    let value = schema.to_value();
+    let mut found = Vec::new();
+    check_use(schema, subject, &mut found);
+    let is_known = meta_schema(&value).is_some() && !has_other_dialects(schema);
+    if !is_known || !found.is_empty() {
+        return None;
+    }
+    // This checks it against the meta-schema, too.
+    compile(&value).ok()
 }
 
 /// Returns the sorted places of the strings that fulfil a condition, at every depth.
@@ -292,10 +366,6 @@ fn addresses(schema: &Json) -> Vec<String> {
 
 fn references(schema: &Json) -> Vec<String> {
     places(schema, &|key, _| is_reference(key))
-}
-
-fn is_reference(key: &str) -> bool {
-    Keyword::of(key).is_some_and(|keyword| keyword.holds == Holds::Reference)
 }
 
 /// The errors in schemas that references lead to, where the version has no schemas.
@@ -396,8 +466,8 @@ fn remove_steps(json: &mut Json, steps: &[String]) -> bool {
     }
 }
 
-/// Returns a schema, and its JSON text as it was passed.
-fn parse(input: SchemaInput, report: Report<'_>) -> Option<(Json, String)> {
+/// Returns a schema with its JSON text as it was passed.
+fn parse(input: SchemaInput, report: Report<'_>) -> Option<Parsed> {
     let too_deep = match &input {
         SchemaInput::Text(text) => is_deep_text(text),
         SchemaInput::Value(schema) => is_deep(schema),
@@ -415,9 +485,9 @@ fn parse(input: SchemaInput, report: Report<'_>) -> Option<(Json, String)> {
         report("", &problem);
         return None;
     }
-    let schema = Json::parse(&text);
-    let schema = schema.map_err(|error| report("", &format!("it is not valid JSON: {error}")));
-    let schema = schema.ok()?;
+    let both = Json::parse_both(&text);
+    let both = both.map_err(|error| report("", &format!("it is not valid JSON: {error}")));
+    let (schema, value) = both.ok()?;
     if has_long_places(&schema) {
         report(
             "",
@@ -425,7 +495,11 @@ fn parse(input: SchemaInput, report: Report<'_>) -> Option<(Json, String)> {
         );
         return None;
     }
-    Some((schema, text))
+    Some(Parsed {
+        schema,
+        value,
+        text,
+    })
 }
 
 /// Removes the white space of JSON text outside of strings.
@@ -446,12 +520,17 @@ fn minified(text: &str) -> String {
 
 /// Adds `type` to a schema of arguments and `properties` to the schema of an object, without which some
 /// providers reject them.
-fn complete(schema: &mut Json, text: &mut String, subject: Subject) {
+fn complete(parsed: &mut Parsed, subject: Subject) {
+    let Parsed {
+        schema,
+        value,
+        text,
+    } = parsed;
     let added = [
         ("type", Json::from("object")),
         ("properties", Json::Object(Vec::new())),
     ];
-    for (key, value) in added {
+    for (key, added) in added {
         let is_needed = match key {
             "type" => subject == Subject::Parameters,
             _ => schema.get_str("type") == Some("object"),
@@ -462,28 +541,22 @@ fn complete(schema: &mut Json, text: &mut String, subject: Subject) {
         };
         if is_needed && !has_key {
             let comma = if members.is_empty() { "" } else { "," };
-            text.insert_str(text.len() - 1, &format!("{comma}\"{key}\":{value}"));
-            members.push((key.into(), value));
+            text.insert_str(text.len() - 1, &format!("{comma}\"{key}\":{added}"));
+            value[key] = added.to_value();
+            members.push((key.into(), added));
         }
     }
 }
 
-/// Checks a schema against the meta-schema of its draft. Returns `None` if the draft is unknown.
-fn check_meta_schema(schema: &Value, report: Report<'_>) -> Option<()> {
-    let Some(meta) = meta_schema(schema) else {
-        let name = &schema["$schema"];
-        let problem =
-            format!("{name} is not a known version of JSON Schema; remove it, or use a known one");
-        report("/$schema", &problem);
-        return None;
-    };
-    for error in meta.iter_errors(schema) {
+/// Reports what the meta-schema of its draft rejects in a schema.
+fn list_meta_errors(schema: &Value, report: Report<'_>) {
+    let meta = meta_schema(schema);
+    for error in meta.iter().flat_map(|meta| meta.iter_errors(schema)) {
         report(
             error.instance_path().as_str(),
             &message(&error, &Json::Null),
         );
     }
-    Some(())
 }
 
 /// Returns the meta-schema of a schema's draft, if it is known.
@@ -523,13 +596,21 @@ pub(super) fn is_portable(schema: &Json) -> bool {
     };
     let mut is_portable = schema.get_str("type") == Some("object")
         && schema.get("allOf").or(schema.get("anyOf")).is_none();
-    visit(schema, "", &mut |schema, _| {
-        is_portable &= !is_rejected(schema);
-    });
+    each_schema(schema, &mut |schema| is_portable &= !is_rejected(schema));
     is_portable
 }
 
 /// Calls a function with each schema of a schema, but not with data such as a default.
+fn each_schema<'s>(schema: &'s Json, each: &mut dyn FnMut(&'s Json)) {
+    each(schema);
+    for (keyword, value) in rows(schema) {
+        for (_, inner) in keyword.schemas(value) {
+            each_schema(inner, each);
+        }
+    }
+}
+
+/// The same with the places of the schemas.
 fn visit<'s>(schema: &'s Json, place: &str, each: &mut dyn FnMut(&'s Json, &str)) {
     each(schema, place);
     for (keyword, value) in rows(schema) {
@@ -542,6 +623,10 @@ fn visit<'s>(schema: &'s Json, place: &str, each: &mut dyn FnMut(&'s Json, &str)
 
 /// Reports invalid references and patterns.
 fn check_parts(root: &Json, report: Report<'_>) {
+    let may_be_invalid = |key: &str| key.starts_with("pattern") || is_reference(key);
+    if !has_key(root, &may_be_invalid) {
+        return;
+    }
     let references = References::new(root);
     let mut has_addresses = false;
     each_object(root, &mut |part| has_addresses |= part.get("$id").is_some());
@@ -694,5 +779,65 @@ mod tests {
             assert_eq!(row.enforced, found, "{}", row.name);
         }
         assert!(enforced.is_empty(), "no rows: {enforced:?}");
+    }
+
+    #[test]
+    fn a_part_of_another_version_is_checked_with_the_whole() {
+        let part = json!({
+            "$id": "urn:part",
+            "$schema": "http://json-schema.org/draft-04/schema#",
+            "minimum": 1,
+            "exclusiveMinimum": true,
+        });
+        let whole = json!({"type": "object", "properties": {"part": part}});
+        assert!(compile(&whole).is_ok(), "the validator knows both versions");
+        let mut problems = Vec::new();
+        let checked = schema(
+            SchemaInput::Value(whole),
+            Subject::Parameters,
+            &mut problems,
+        );
+        assert!(checked.is_none());
+        assert!(
+            problems[0].contains("`/properties/part/exclusiveMinimum`"),
+            "{problems:?}"
+        );
+    }
+
+    #[test]
+    fn all_problems_of_a_schema_are_listed_in_order() {
+        let whole = json!({
+            "type": "array",
+            "properties": {"a": {"type": "list"}, "b": {"pattern": "("}, "c": {"minLength": -1}},
+        });
+        let mut problems = Vec::new();
+        assert!(
+            schema(
+                SchemaInput::Value(whole),
+                Subject::Parameters,
+                &mut problems
+            )
+            .is_none()
+        );
+        let places = [
+            "/properties/a/type",
+            "/properties/c/minLength",
+            "object",
+            "/properties/b",
+        ];
+        assert_eq!(problems.len(), places.len(), "{problems:#?}");
+        for (problem, place) in problems.iter().zip(places) {
+            assert!(problem.contains(place), "{problem}");
+        }
+    }
+
+    #[test]
+    fn what_is_followed_twice_at_every_level_is_crowded() {
+        let mut schema = json!({});
+        for _ in 0..14 {
+            schema = json!({"unevaluatedProperties": false, "allOf": [schema]});
+        }
+        let schema = Json::parse(&schema.to_string()).unwrap();
+        assert!(!crowded(&schema).is_empty());
     }
 }

@@ -79,8 +79,8 @@ impl AnswerFormat {
     /// Returns the tool by which a model answers.
     pub(crate) fn tool(&self) -> ToolEntry {
         let parts = DynamicParts {
-            parameters: self.schema.to_json(),
-            output: String::new(),
+            parameters: self.schema.to_json().into(),
+            output: Arc::default(),
             output_values: OutputValues::Any,
             portable: None,
             is_reduced: false,
