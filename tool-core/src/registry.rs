@@ -890,11 +890,25 @@ impl Registry {
     ///
     /// Returns the error that the call would end with.
     pub fn validate(&self, call: &ToolCall) -> Result<String, ToolError> {
-        let mut call = call.clone();
-        match self.resolve(&mut call) {
-            Some(tool) => dispatch::validate_call(&self.0, &tool, call).map_err(|error| *error),
-            None => Err(self.0.current.load().unknown_tool(&call.name)),
-        }
+        let (tool, call) = match self.find(&call.name) {
+            // Decoding does not see the id, and functions do not see the name.
+            Ok(tool) => {
+                let name = if tool.is_dynamic() { &*call.name } else { "" };
+                let mut decoded = ToolCall::new("", name, call.arguments.clone());
+                decoded.is_truncated = call.is_truncated;
+                decoded.origin.clone_from(&call.origin);
+                decoded.extensions.clone_from(&call.extensions);
+                (tool, decoded)
+            }
+            Err(snapshot) => {
+                let mut call = call.clone();
+                match deferred::resolve(&snapshot, &mut call) {
+                    Some(tool) => (tool, call),
+                    None => return Err(snapshot.unknown_tool(&call.name)),
+                }
+            }
+        };
+        dispatch::validate_call(&self.0, &tool, call).map_err(|error| *error)
     }
 
     /// Returns the tool that a call runs, or `None` if there is none of this name, or if the
