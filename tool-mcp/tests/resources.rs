@@ -338,16 +338,17 @@ async fn capabilities_are_those_that_the_server_has() {
 
 #[test]
 fn mistakes_end_the_program_at_its_start() {
-    let problem = |build: &dyn Fn(Server) -> Server| {
-        let built = catch_unwind(AssertUnwindSafe(|| build(Server::new(registry()))));
-        let problem = built.err().expect("it panics");
-        problem.downcast_ref::<String>().expect("a message").clone()
-    };
     /// A note of a day.
     #[tool(unlinked)]
     fn daily(day: &str) -> String {
         day.into()
     }
+
+    let problem = |build: &dyn Fn(Server) -> Server| {
+        let built = catch_unwind(AssertUnwindSafe(|| build(Server::new(registry()))));
+        let problem = built.err().expect("it panics");
+        problem.downcast_ref::<String>().expect("a message").clone()
+    };
     for (build, expected) in [
         (
             &(|server: Server| {

@@ -149,13 +149,13 @@ impl Core {
         let user = call.get::<UserId>().cloned();
         let who = named(&call).map(UserId::as_str);
         let admission = Admission::new(self, who, call.get::<Token>());
-        if let Some(admission) = &admission {
-            if let Err(refused) = ruled(&seen, admission.admit(&tool)) {
-                let text = ContentBlock::text(refused.message(&tool.name));
-                return Ok(CallToolResponse::Complete(CallToolResult::error(vec![
-                    text,
-                ])));
-            }
+        if let Some(admission) = &admission
+            && let Err(refused) = ruled(&seen, admission.admit(&tool))
+        {
+            let text = ContentBlock::text(refused.message(&tool.name));
+            return Ok(CallToolResponse::Complete(CallToolResult::error(vec![
+                text,
+            ])));
         }
         let call = match admission {
             Some(admission) => admission.guard(call),
