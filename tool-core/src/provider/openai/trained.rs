@@ -301,8 +301,9 @@ impl PatchOperation {
 
 /// The computer, `computer`.
 ///
-/// A call whose [safety checks](https://developers.openai.com/api/docs/guides/tools-computer-use) are pending is not
-/// made: it stays [unanswered](crate::dialect::Turn::unanswered).
+/// A call with [safety checks](https://developers.openai.com/api/docs/guides/tools-computer-use) is
+/// [held](crate::hooks::Gate::hold) until somebody decides on each, and its output repeats those that were acknowledged. The
+/// API requires a screenshot from every call: one that failed sends an empty picture, and its message follows.
 ///
 /// ```
 /// use tool_core::content::Image;
