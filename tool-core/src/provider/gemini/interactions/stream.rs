@@ -115,8 +115,10 @@ impl InteractionStream {
                 if step.value.get("type").and_then(Value::as_str) != Some(kind) {
                     out.unknown(kind);
                 }
-                let mut delta = delta.as_object().cloned().unwrap_or_default();
-                delta.remove("type");
+                let mut delta = delta.clone();
+                if let Some(members) = delta.as_object_mut() {
+                    members.remove("type");
+                }
                 merge(&mut step.value, &delta);
             }
         }
