@@ -91,7 +91,7 @@ async fn read(
     most: usize,
 ) -> io::Result<()> {
     let Some(mut from) = from else { return Ok(()) };
-    let mut part = [0; 8192];
+    let mut part = vec![0; 8192];
     loop {
         let count = from.read(&mut part).await?;
         if count == 0 {

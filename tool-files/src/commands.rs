@@ -145,27 +145,27 @@ impl Commands {
 
     pub(crate) fn delete(&self, path: &str) -> Result<String, FileError> {
         let inner = self.any_path(path)?;
-        self.check_not_root(path, inner, "delete")?;
+        check_not_root(path, inner, "delete")?;
         self.folder.remove(inner).map_err(|error| error.at(path))?;
         Ok(format!("Successfully deleted {path}"))
     }
 
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<String, FileError> {
         let (old, new) = (self.any_path(from)?, self.any_path(to)?);
-        self.check_not_root(from, old, "rename")?;
+        check_not_root(from, old, "rename")?;
         self.folder.rename(old, new).map_err(|error| {
             let path = if error.path() == old { from } else { to };
             error.at(path)
         })?;
         Ok(format!("Successfully renamed {from} to {to}"))
     }
+}
 
-    fn check_not_root(&self, path: &str, inner: &str, verb: &'static str) -> Result<(), FileError> {
-        if inner.is_empty() || inner == "." {
-            return Err(FileError::new(path, Reason::Root(verb)));
-        }
-        Ok(())
+fn check_not_root(path: &str, inner: &str, verb: &'static str) -> Result<(), FileError> {
+    if inner.is_empty() || inner == "." {
+        return Err(FileError::new(path, Reason::Root(verb)));
     }
+    Ok(())
 }
 
 /// Writes a size as `du -h` does, which Anthropic's memory tool shows.

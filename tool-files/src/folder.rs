@@ -196,7 +196,7 @@ impl Folder {
     pub fn read(&self, path: &str) -> Result<String, FileError> {
         let read = || {
             let (parent, name) = self.parent(path, false)?;
-            let (mut file, _) = self.open_file(&parent, name)?;
+            let (mut file, _) = open_file(&parent, name)?;
             self.text(&mut file)
         };
         read().map_err(|reason| FileError::new(path, reason))
@@ -214,7 +214,7 @@ impl Folder {
         let write = || {
             let _changes = self.changes();
             let (parent, name) = self.writable_file(path)?;
-            let replaced = match self.open_file(&parent, name) {
+            let replaced = match open_file(&parent, name) {
                 Ok((_, metadata)) => Some(metadata.permissions()),
                 Err(Reason::Missing) => None,
                 Err(reason) => return Err(reason),
@@ -268,7 +268,7 @@ impl Folder {
         let append = || {
             let _changes = self.changes();
             let (parent, name) = self.writable_file(path)?;
-            let (old, put) = match self.open_file(&parent, name) {
+            let (old, put) = match open_file(&parent, name) {
                 Ok((mut file, metadata)) => {
                     (self.text(&mut file)?, Put::Replace(metadata.permissions()))
                 }
@@ -290,7 +290,7 @@ impl Folder {
         // Nothing is created, so that a missing file is said to be missing.
         self.check_writable(path)?;
         let (parent, name) = self.parent(path, false)?;
-        let (mut file, metadata) = self.open_file(&parent, name)?;
+        let (mut file, metadata) = open_file(&parent, name)?;
         let (text, result) = change(&self.text(&mut file)?)?;
         self.put(&parent, name, &text, Put::Replace(metadata.permissions()))?;
         Ok(result)
@@ -345,7 +345,7 @@ impl Folder {
         let remove = || {
             let _changes = self.changes();
             let (parent, name) = self.parent(path, false)?;
-            match self.kind(&parent, name)? {
+            match kind(&parent, name)? {
                 Kind::File => self.unlink(path, &parent, name),
                 Kind::Folder => {
                     self.check_whole(path)?;
@@ -367,7 +367,7 @@ impl Folder {
         let remove = || {
             let _changes = self.changes();
             let (parent, name) = self.parent(path, false)?;
-            match self.kind(&parent, name)? {
+            match kind(&parent, name)? {
                 Kind::File => self.unlink(path, &parent, name),
                 Kind::Folder => Err(Reason::NotAFile),
             }
@@ -392,7 +392,7 @@ impl Folder {
         let at = |path| move |reason| FileError::new(path, reason);
         let _changes = self.changes();
         let (old_parent, old) = self.parent(from, false).map_err(at(from))?;
-        let kind = self.kind(&old_parent, old).map_err(at(from))?;
+        let kind = kind(&old_parent, old).map_err(at(from))?;
         let check = |path| match kind {
             Kind::File => self.check_writable(path),
             Kind::Folder => self.check_whole(path),
@@ -505,24 +505,6 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Opens a regular file with one name: not a link, a folder, or a pipe, which could block forever.
-    fn open_file(&self, parent: &Dir, name: &str) -> Result<(File, Metadata), Reason> {
-        let mut options = OpenOptions::new();
-        options.read(true).follow(FollowSymlinks::No).nonblock(true);
-        let file = parent
-            .open_with(name, &options)
-            .map_err(|error| reason(parent, name, &error))?;
-        let metadata = file.metadata().map_err(|error| Reason::Io(error.kind()))?;
-        if !metadata.is_file() {
-            return Err(Reason::NotAFile);
-        }
-        // A file with a second name may be outside of the folder as well.
-        if metadata.nlink() != 1 {
-            return Err(Reason::HardLink);
-        }
-        Ok((file, metadata))
-    }
-
     fn text(&self, file: &mut File) -> Result<String, Reason> {
         let most = self.rules.file_bytes;
         let mut bytes = Vec::new();
@@ -582,21 +564,6 @@ impl Folder {
             // The error says more than that it is left behind.
             let _ = parent.remove_file(&unfinished);
         })
-    }
-
-    fn kind(&self, parent: &Dir, name: &str) -> Result<Kind, Reason> {
-        let metadata = parent
-            .symlink_metadata(name)
-            .map_err(|error| reason(parent, name, &error))?;
-        if metadata.is_symlink() {
-            Err(Reason::Link)
-        } else if metadata.is_dir() {
-            Ok(Kind::Folder)
-        } else if metadata.is_file() {
-            Ok(Kind::File)
-        } else {
-            Err(Reason::NotAFile)
-        }
     }
 
     /// Reads the entries of a folder, without following links. Also returns `false` if there are more.
@@ -711,6 +678,39 @@ impl Folder {
             removed.map_err(|error| reason(folder, &name, &error))?;
         }
         Ok(())
+    }
+}
+
+/// Opens a regular file with one name: not a link, a folder, or a pipe, which could block forever.
+fn open_file(parent: &Dir, name: &str) -> Result<(File, Metadata), Reason> {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let file = parent
+        .open_with(name, &options)
+        .map_err(|error| reason(parent, name, &error))?;
+    let metadata = file.metadata().map_err(|error| Reason::Io(error.kind()))?;
+    if !metadata.is_file() {
+        return Err(Reason::NotAFile);
+    }
+    // A file with a second name may be outside of the folder as well.
+    if metadata.nlink() != 1 {
+        return Err(Reason::HardLink);
+    }
+    Ok((file, metadata))
+}
+
+fn kind(parent: &Dir, name: &str) -> Result<Kind, Reason> {
+    let metadata = parent
+        .symlink_metadata(name)
+        .map_err(|error| reason(parent, name, &error))?;
+    if metadata.is_symlink() {
+        Err(Reason::Link)
+    } else if metadata.is_dir() {
+        Ok(Kind::Folder)
+    } else if metadata.is_file() {
+        Ok(Kind::File)
+    } else {
+        Err(Reason::NotAFile)
     }
 }
 

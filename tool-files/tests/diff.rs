@@ -76,7 +76,7 @@ fn diffs(text: &str, parts: &[Part], end: &str) -> String {
             Part::Delete => written.push(format!("-{line}")),
             Part::Add(line) => written.push(format!("+{line}")),
             Part::Header(number) => {
-                written.push(format!("@@ {}", lines.get(*number).unwrap_or(&"zz")))
+                written.push(format!("@@ {}", lines.get(*number).unwrap_or(&"zz")));
             }
             Part::Other(line) => written.push(line.clone()),
             Part::Skip => {}
