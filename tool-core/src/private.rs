@@ -24,7 +24,7 @@ pub use crate::schema::{Property, Schema, Text};
 pub use crate::spec::{Details, Freeform, Grammar, Location, Programmatic, Provided};
 pub use crate::tool::json_texts::assert_schema;
 pub use crate::tool::{
-    AsyncStart, Invoke, ListsBlock, StaticSpec, StaticTool, SyncResult, Tool,
+    AsyncStart, Invoke, ListsBlock, StaticEntry, StaticSpec, SyncResult, Tool,
     number_the_other_blocks_of_this_type__write_toolset_block_2,
 };
 pub use crate::types::borrow::{BorrowArg, Str};
@@ -60,7 +60,7 @@ pub mod autoref_fallbacks {
 use std::marker::PhantomData;
 
 use crate::provider::rule_check::{self as provider_check, TypeCheck};
-use crate::schema::references::resolve;
+use crate::schema::references::{has_references, resolve};
 use crate::schema::{ExtraForms, Kind, Reference, Results, Strings};
 use crate::tool::Running;
 
@@ -78,9 +78,9 @@ pub const fn link<T: Tool>() -> LinkedTool {
 
 /// Returns the static entry of a tool. Stops the build like [`link`].
 #[track_caller]
-pub const fn entry<T: Tool>() -> &'static StaticTool {
+pub const fn entry<T: Tool>() -> StaticEntry {
     link::<T>();
-    T::ENTRY
+    StaticEntry::of::<T>()
 }
 
 /// Stops the build if a provider rejects tools that programs call.
@@ -149,6 +149,10 @@ impl<T: ToolType + ?Sized> OfType<T> {
         exact: T::EXACT,
         ..Property::new(Text::EMPTY, Text::EMPTY, T::SCHEMA)
     };
+    const PARAMETER: Property = Property {
+        has_references: has_references(T::SCHEMA),
+        ..Self::PROPERTY
+    };
 }
 
 /// Returns the property of a parameter or a field whose name and description are the same in JSON.
@@ -195,7 +199,7 @@ pub const fn parameter<T: ToolType + ?Sized>(
             plain: description,
             escaped: "",
         },
-        ..OfType::<T>::PROPERTY
+        ..OfType::<T>::PARAMETER
     };
     if TypeCheck::<T>::IS_FINE {
         return property;
@@ -210,7 +214,12 @@ pub const fn parameter_of<T: ToolType + ?Sized>(
     name: Text,
     description: Text,
 ) -> Property {
-    TypeCheck::<T>::parameter(tool, property_of::<T>(name, description))
+    let property = Property {
+        name,
+        description,
+        ..OfType::<T>::PARAMETER
+    };
+    TypeCheck::<T>::parameter(tool, property)
 }
 
 /// Returns the property, whose schema is written as JSON. Stops the build if it breaks a provider rule.

@@ -140,11 +140,11 @@ fn validated<T: Tool>(outcome: Outcome) -> Outcome {
 )]
 pub trait Toolset: Sized + Send + Sync + 'static {
     #[doc(hidden)]
-    const TOOLS: &'static [&'static [&'static StaticTool]];
+    const TOOLS: &'static [&'static [StaticEntry]];
 }
 
 impl<T: number_the_other_blocks_of_this_type__write_toolset_block_2<1>> Toolset for T {
-    const TOOLS: &'static [&'static [&'static StaticTool]] = T::BLOCKS;
+    const TOOLS: &'static [&'static [StaticEntry]] = T::BLOCKS;
 }
 
 /// An `impl` block with `#[toolset]`. Its name is in the message of rustc if two blocks of one type have no
@@ -159,7 +159,7 @@ pub trait number_the_other_blocks_of_this_type__write_toolset_block_2<const BLOC
     Sized + Send + Sync + ListsBlock<BLOCK> + 'static
 {
     /// The tools of the block; in the first one, of each block.
-    const BLOCKS: &'static [&'static [&'static StaticTool]];
+    const BLOCKS: &'static [&'static [StaticEntry]];
 }
 
 /// Marks the blocks that the first one lists. The tools of another would be missing.
@@ -229,6 +229,24 @@ impl StaticSpec {
 pub struct StaticTool {
     pub spec: ToolSpec,
     pub invoke: Invoke,
+}
+
+/// The static entry of a method. `cargo check` does not evaluate what a function returns.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct StaticEntry(fn() -> &'static StaticTool);
+
+impl StaticEntry {
+    pub(crate) const fn of<T: Tool>() -> StaticEntry {
+        fn entry<T: Tool>() -> &'static StaticTool {
+            T::ENTRY
+        }
+        StaticEntry(entry::<T>)
+    }
+
+    pub(crate) fn get(self) -> &'static StaticTool {
+        (self.0)()
+    }
 }
 
 /// The function that decodes a call's arguments and calls the tool's function.

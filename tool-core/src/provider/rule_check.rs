@@ -23,7 +23,8 @@ impl<T: ToolType + ?Sized> TypeCheck<T> {
     const CHECKED: &'static CheckedSchema = &check_enabled(inner(T::SCHEMA));
 
     /// `true` if there is nothing to report, and nothing to count.
-    pub(crate) const IS_FINE: bool = Self::CHECKED.broken.is_none() && !IS_ANY_LIMIT_ENABLED;
+    pub(crate) const IS_FINE: bool = Self::CHECKED.broken.is_none()
+        && (!IS_ANY_LIMIT_ENABLED || contains_nothing(inner(T::SCHEMA)));
 
     /// Returns the parameter. Stops the build if it breaks a rule that is on.
     #[track_caller]
@@ -62,8 +63,20 @@ pub(crate) const fn tool(name: &str, parameters: &[Property]) {
     let mut total = SchemaStats::NONE;
     let mut at = 0;
     while at < parameters.len() {
-        total = total.and(stats(&parameters[at]));
+        let parameter = &parameters[at];
         at += 1;
+        total.keys += 1;
+        total.characters += size_of_val(parameter.name.plain);
+        total.required += parameter.required as usize;
+        total.optional += !parameter.required as usize;
+        if let Some(inside) = parameter.stats {
+            total = total.and(*inside);
+        } else if !contains_nothing(parameter.schema) {
+            total = total.and(check_for(parameter.schema, Targets::NONE).stats);
+        }
+    }
+    if is_within_limits(&total) {
+        return;
     }
     if let Some(exceeded) = exceeded_limit(&total, parameters, Targets::ENABLED) {
         let mut line: ConstString<1024> = ConstString::new("tool `");
@@ -517,6 +530,69 @@ const IS_ANY_LIMIT_ENABLED: bool = {
     }
     is_any
 };
+
+/// The strictest limits of the targets of this build: the most of each count, and the fewest required parameters.
+const LIMITS: SchemaStats = {
+    let mut limits = SchemaStats {
+        keys: usize::MAX,
+        optional: usize::MAX,
+        required: 0,
+        values: usize::MAX,
+        characters: usize::MAX,
+        unions: usize::MAX,
+    };
+    let mut at = 0;
+    while at < Target::ALL.len() {
+        let target = Target::ALL[at];
+        at += 1;
+        if !target.is_enabled() {
+            continue;
+        }
+        let rules = target.profile().tool_limits;
+        let mut index = 0;
+        while index < rules.len() {
+            let (counted, rule) = rules[index];
+            let limit = rule.value.number();
+            match counted {
+                Count::Properties => limits.keys = smaller(limits.keys, limit),
+                Count::EnumValues => limits.values = smaller(limits.values, limit),
+                Count::Characters => limits.characters = smaller(limits.characters, limit),
+                Count::Optional => limits.optional = smaller(limits.optional, limit),
+                Count::Unions => limits.unions = smaller(limits.unions, limit),
+                Count::Required if limit > limits.required => limits.required = limit,
+                Count::Required => {}
+                Count::Tools | Count::MinTools | Count::StrictTools => {
+                    panic!("this is no limit of one tool")
+                }
+            }
+            index += 1;
+        }
+    }
+    limits
+};
+
+const fn smaller(left: usize, right: usize) -> usize {
+    if left < right { left } else { right }
+}
+
+/// Returns `true` if a tool exceeds no limit of this build: one comparison for each count, however many
+/// targets there are.
+const fn is_within_limits(total: &SchemaStats) -> bool {
+    total.keys <= LIMITS.keys
+        && total.optional <= LIMITS.optional
+        && total.required >= LIMITS.required
+        && total.values <= LIMITS.values
+        && total.characters <= LIMITS.characters
+        && total.unions <= LIMITS.unions
+}
+
+/// Returns `true` if a schema contains nothing that is counted.
+const fn contains_nothing(schema: &Schema) -> bool {
+    matches!(
+        schema.kind,
+        Kind::Any | Kind::Null | Kind::Boolean | Kind::Integer(_) | Kind::Number(_) | Kind::String(_)
+    )
+}
 
 /// A limit that a tool exceeds.
 struct ExceededLimit {

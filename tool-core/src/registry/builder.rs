@@ -264,7 +264,7 @@ impl RegistryBuilder {
             let mut tool = LiveTool {
                 receiver: Some(value.clone()),
                 group: group.clone(),
-                ..ToolEntry::from_static(tool).into_live()
+                ..ToolEntry::from_static(tool.get()).into_live()
             };
             if !prefix.is_empty() {
                 tool.spec.name = format!("{prefix}{}", tool.spec.name).into();

@@ -45,6 +45,8 @@ pub struct Property {
     pub(crate) flat: bool,
     /// `true` for a flattened union that references need; its members are properties of their own.
     pub(crate) is_definition: bool,
+    /// `false` if the schema is known to contain no reference.
+    pub(crate) has_references: bool,
     /// The size of the schema, where a target of the build limits it for a whole tool.
     pub(crate) stats: Option<&'static SchemaStats>,
 }
@@ -72,6 +74,7 @@ impl Property {
             skipped_in_results: false,
             flat: false,
             is_definition: false,
+            has_references: true,
             stats: None,
         }
     }

@@ -1,7 +1,7 @@
 //! References between recursive types: the names that a schema defines and what they refer to.
 
 use crate::schema::const_check::same;
-use crate::schema::{Direction, Kind, Property, Schema};
+use crate::schema::{Direction, Kind, Property, Results, Schema};
 
 /// The most recursive types in one schema.
 const RECURSIVE: usize = 16;
@@ -78,6 +78,12 @@ impl Names {
     }
 }
 
+/// Returns `true` if arguments of a schema may contain a reference. The compiler evaluates it once for each type
+/// of a parameter, so that [`resolve`] need not visit its schema for each tool.
+pub(crate) const fn has_references(schema: &Schema) -> bool {
+    !schema.kind.is_leaf() && Names::of(schema, Direction::Arguments).count > 0
+}
+
 /// Checks the references in a tool's schemas.
 ///
 /// Most schemas have none, which costs one look at each parameter.
@@ -90,7 +96,7 @@ pub(crate) const fn resolve(parameters: &'static [Property], output: Option<&'st
     let mut names = Names::NONE;
     let mut at = 0;
     while at < parameters.len() {
-        if !parameters[at].schema.kind.is_leaf() {
+        if parameters[at].has_references && !parameters[at].schema.kind.is_leaf() {
             names.collect(parameters[at].schema, Direction::Arguments);
         }
         at += 1;
@@ -98,7 +104,9 @@ pub(crate) const fn resolve(parameters: &'static [Property], output: Option<&'st
     if names.count > 0 {
         names.resolve_in(&Schema::object(parameters), Direction::Arguments);
     }
-    if let Some(output) = output {
+    if let Some(output) = output
+        && !(output.kind.is_leaf() && matches!(output.results, Results::Same))
+    {
         Names::of(output, Direction::Result).resolve_in(output, Direction::Result);
     }
 }

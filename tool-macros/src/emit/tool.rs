@@ -52,7 +52,7 @@ pub(crate) fn fallback(tool: &Tool) -> TokenStream {
 
 // Input:  impl Home { #[tool] fn set(&self, …) { … } }
 // Output: const _: () = {
-//             const __TOOL_0: &StaticTool = {
+//             const __TOOL_0: StaticEntry = {
 //                 struct __tool_handler {}
 //                 impl Tool for __tool_handler; constants; fn __tool_invoke
 //                 entry::<__tool_handler>()
@@ -103,7 +103,7 @@ pub(crate) fn toolset(set: &Toolset) -> TokenStream {
                 return (TokenStream::new(), with_cfgs(&tool.cfgs, entry));
             }
             let name = name(at);
-            let constant = code!(const #name: &__tool_core::StaticTool = #entry;);
+            let constant = code!(const #name: __tool_core::StaticEntry = #entry;);
             (
                 with_cfgs(&tool.cfgs, constant),
                 with_cfgs(&tool.cfgs, code!(#name)),
@@ -148,7 +148,7 @@ fn toolset_implementation(set: &Toolset, tools: &TokenStream) -> TokenStream {
     code! {
         #[automatically_derived]
         impl #parameters #block<#number> for #ty #conditions {
-            const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] =
+            const BLOCKS: &'static [&'static [__tool_core::StaticEntry]] =
                 &[#tools #(, <#ty as #block<#further>>::BLOCKS[0])*];
         }
         #(impl #parameters __tool_core::ListsBlock<#further> for #ty #conditions {})*
@@ -639,7 +639,7 @@ fn link(tool: &Tool) -> Trees {
     let handler = tool.handler();
     if tool.unlinked {
         let entry = entry(tool, handler);
-        return trees!(const _: &__tool_core::StaticTool = #entry;);
+        return trees!(const _: __tool_core::StaticEntry = #entry;);
     }
     // With this span, a provider limit that the whole tool exceeds underlines its name.
     let link = trees_at!(tool.ident.span()=> __tool_core::link::<#handler>());
