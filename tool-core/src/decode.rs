@@ -14,7 +14,7 @@ mod variant;
 
 pub(crate) use self::object::DecodeSlot;
 pub(crate) use self::object::{DecodeFailure, decode_strict, decode_trusted};
-pub use self::object::{DescribedSlot, OtherSlot, Slot};
+pub use self::object::{DescribedSlot, OtherSlot, Slot, take};
 pub use self::reader::{ReadError, Reader};
 pub use self::structure::{Absent, Both, BySerde, HasDefault, HasFrom, HasTryFrom, Tag, Wrapper};
 pub use self::variant::Variant;

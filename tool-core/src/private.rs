@@ -13,7 +13,7 @@ pub use crate::call::context::Need;
 pub use crate::decode::check::{Comparison, DecodeCheck, NoDecodeCheck, VerdictComparison};
 pub use crate::decode::{
     Absent, Both, BySerde, Decode, HasDefault, HasFrom, HasTryFrom, ReadError, Reader, Slot, Tag,
-    Variant, Wrapper,
+    Variant, Wrapper, take,
 };
 pub use crate::output::{Outcome, Output, ReturnValue};
 pub use crate::provider::trained::provided;

@@ -83,15 +83,15 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
+        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>(__tool_core::None);
         if let __tool_core::Err(__tool_error) = __tool_input
-            .read(&mut [(&mut __tool_0).reference()])
+            .read(&mut [&mut __tool_0])
         {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
             __tool_core::ReturnValue(
-                    forecast(__tool_core::BorrowArg::borrow(&__tool_0.take())),
+                    forecast(__tool_core::BorrowArg::borrow(&__tool_core::take(__tool_0))),
                 )
                 .success()
                 .outcome(),
@@ -196,7 +196,7 @@ const _: () = {
     where
         Home<T, N>: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] = &[
+        const BLOCKS: &'static [&'static [__tool_core::StaticEntry]] = &[
             &[
                 {
                     #[allow(non_camel_case_types, dead_code)]
@@ -262,12 +262,12 @@ const _: () = {
                             N,
                         >: ::core::marker::Send + ::core::marker::Sync + 'static,
                     {
-                        let mut __tool_0 = __tool_core::Slot::<u8>::new();
-                        let mut __tool_1 = __tool_core::Slot::<Vec<T::Key>>::new();
+                        let mut __tool_0 = __tool_core::Slot::<u8>(__tool_core::None);
+                        let mut __tool_1 = __tool_core::Slot::<Vec<T::Key>>(__tool_core::None);
                         if let __tool_core::Err(__tool_error) = __tool_input
                             .read(
                                 &mut [
-                                    (&mut __tool_0).reference(),
+                                    &mut __tool_0,
                                     (&mut __tool_1).reference(),
                                 ],
                             )
@@ -281,8 +281,8 @@ const _: () = {
                                         N,
                                     >>::set(
                                         __tool_core::Input::receiver::<Home<T, N>>(__tool_input),
-                                        __tool_0.take(),
-                                        __tool_1.take(),
+                                        __tool_core::take(__tool_0),
+                                        __tool_core::take(__tool_1),
                                     ),
                                 )
                                 .success()
@@ -340,7 +340,7 @@ const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
     use __tool_core::autoref_fallbacks::*;
-    const __TOOL_0: &__tool_core::StaticTool = {
+    const __TOOL_0: __tool_core::StaticEntry = {
         #[allow(non_camel_case_types, dead_code)]
         struct __tool_handler {}
         #[automatically_derived]
@@ -378,7 +378,7 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2<2>
     for Home<u8, 2> {
-        const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] = &[
+        const BLOCKS: &'static [&'static [__tool_core::StaticEntry]] = &[
             &[__TOOL_0],
         ];
     }

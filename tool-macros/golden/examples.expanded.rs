@@ -58,18 +58,18 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
-        let mut __tool_1 = __tool_core::Slot::<Option<u8>>::new();
+        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>(__tool_core::None);
+        let mut __tool_1 = __tool_core::Slot::<Option<u8>>(__tool_core::None);
         if let __tool_core::Err(__tool_error) = __tool_input
-            .read(&mut [(&mut __tool_0).reference(), (&mut __tool_1).reference()])
+            .read(&mut [&mut __tool_0, &mut __tool_1])
         {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
             __tool_core::ReturnValue(
                     weather(
-                        __tool_core::BorrowArg::borrow(&__tool_0.take()),
-                        __tool_1.take(),
+                        __tool_core::BorrowArg::borrow(&__tool_core::take(__tool_0)),
+                        __tool_core::take(__tool_1),
                     ),
                 )
                 .success()
@@ -133,7 +133,7 @@ const _: () = {
     where
         Home<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] = &[
+        const BLOCKS: &'static [&'static [__tool_core::StaticEntry]] = &[
             &[
                 {
                     #[allow(non_camel_case_types, dead_code)]
@@ -194,9 +194,9 @@ const _: () = {
                     where
                         Home<T>: ::core::marker::Send + ::core::marker::Sync + 'static,
                     {
-                        let mut __tool_0 = __tool_core::Slot::<bool>::new();
+                        let mut __tool_0 = __tool_core::Slot::<bool>(__tool_core::None);
                         if let __tool_core::Err(__tool_error) = __tool_input
-                            .read(&mut [(&mut __tool_0).reference()])
+                            .read(&mut [&mut __tool_0])
                         {
                             return __tool_core::Err(__tool_error);
                         }
@@ -206,7 +206,7 @@ const _: () = {
                                         T,
                                     >>::light(
                                         __tool_core::Input::receiver::<Home<T>>(__tool_input),
-                                        __tool_0.take(),
+                                        __tool_core::take(__tool_0),
                                     ),
                                 )
                                 .success()

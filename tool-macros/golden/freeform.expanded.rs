@@ -62,15 +62,15 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
+        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>(__tool_core::None);
         if let __tool_core::Err(__tool_error) = __tool_input
-            .read(&mut [(&mut __tool_0).reference()])
+            .read(&mut [&mut __tool_0])
         {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
             __tool_core::ReturnValue(
-                    add(__tool_core::BorrowArg::borrow(&__tool_0.take())),
+                    add(__tool_core::BorrowArg::borrow(&__tool_core::take(__tool_0))),
                 )
                 .success()
                 .outcome(),
@@ -150,14 +150,14 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        let mut __tool_0 = __tool_core::Slot::<String>::new();
+        let mut __tool_0 = __tool_core::Slot::<String>(__tool_core::None);
         if let __tool_core::Err(__tool_error) = __tool_input
-            .read(&mut [(&mut __tool_0).reference()])
+            .read(&mut [&mut __tool_0])
         {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
-            __tool_core::ReturnValue(run_sql(__tool_0.take())).success().outcome(),
+            __tool_core::ReturnValue(run_sql(__tool_core::take(__tool_0))).success().outcome(),
         )
     }
     const __TOOL_NARROW_0: &__tool_core::Schema = const {

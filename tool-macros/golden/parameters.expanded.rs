@@ -92,33 +92,33 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        let mut __tool_0 = __tool_core::Slot::<String>::new();
-        let mut __tool_1 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>::new();
-        let mut __tool_2 = __tool_core::Slot::<Option<u8>>::new();
+        let mut __tool_0 = __tool_core::Slot::<String>(__tool_core::None);
+        let mut __tool_1 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>(__tool_core::None);
+        let mut __tool_2 = __tool_core::Slot::<Option<u8>>(__tool_core::None);
         let mut __tool_3 = __tool_core::Slot::<
             __tool_core::Option<__tool_core::OwnedArg<'_, str>>,
-        >::new();
+        >(__tool_core::None);
         let mut __tool_4 = __tool_core::Slot::<
             __tool_core::OwnedArg<'_, [Vec<u8>]>,
-        >::new();
-        let mut __tool_5 = __tool_core::Slot::<i64>::new();
-        let mut __tool_6 = __tool_core::Slot::<Vec<String>>::new();
-        let mut __tool_7 = __tool_core::Slot::<Kind<'_>>::new();
+        >(__tool_core::None);
+        let mut __tool_5 = __tool_core::Slot::<i64>(__tool_core::None);
+        let mut __tool_6 = __tool_core::Slot::<Vec<String>>(__tool_core::None);
+        let mut __tool_7 = __tool_core::Slot::<Kind<'_>>(__tool_core::None);
         #[cfg(unix)]
-        let mut __tool_8 = __tool_core::Slot::<bool>::new();
+        let mut __tool_8 = __tool_core::Slot::<bool>(__tool_core::None);
         if let __tool_core::Err(__tool_error) = __tool_input
             .read(
                 &mut [
-                    (&mut __tool_0).reference(),
-                    (&mut __tool_1).reference(),
-                    (&mut __tool_2).reference(),
-                    (&mut __tool_3).reference(),
-                    (&mut __tool_4).reference(),
-                    (&mut __tool_5).reference(),
-                    (&mut __tool_6).reference(),
+                    &mut __tool_0,
+                    &mut __tool_1,
+                    &mut __tool_2,
+                    &mut __tool_3,
+                    &mut __tool_4,
+                    &mut __tool_5,
+                    &mut __tool_6,
                     (&mut __tool_7).reference(),
                     #[cfg(unix)]
-                    (&mut __tool_8).reference(),
+                    &mut __tool_8,
                 ],
             )
         {
@@ -127,20 +127,20 @@ const _: () = {
         __tool_core::Ok(
             __tool_core::ReturnValue(
                     parameters(
-                        __tool_0.take(),
-                        __tool_core::BorrowArg::borrow(&__tool_1.take()),
-                        __tool_2.take(),
+                        __tool_core::take(__tool_0),
+                        __tool_core::BorrowArg::borrow(&__tool_core::take(__tool_1)),
+                        __tool_core::take(__tool_2),
                         __tool_core::Slot::<
                             __tool_core::Option<__tool_core::OwnedArg<'_, str>>,
                         >::take_or_default(__tool_3)
                             .as_ref()
                             .map(__tool_core::BorrowArg::borrow),
-                        __tool_core::BorrowArg::borrow(&__tool_4.take()),
-                        __tool_5.take(),
+                        __tool_core::BorrowArg::borrow(&__tool_core::take(__tool_4)),
+                        __tool_core::take(__tool_5),
                         __tool_core::Slot::<Vec<String>>::take_or_default(__tool_6),
-                        __tool_7.take(),
+                        __tool_core::take(__tool_7),
                         #[cfg(unix)]
-                        __tool_8.take(),
+                        __tool_core::take(__tool_8),
                     ),
                 )
                 .success()

@@ -39,7 +39,7 @@ const _: () = {
     use ::tool_core::__private as __tool_core;
     #[allow(unused_imports)]
     use __tool_core::autoref_fallbacks::*;
-    const __TOOL_0: &__tool_core::StaticTool = {
+    const __TOOL_0: __tool_core::StaticEntry = {
         #[allow(non_camel_case_types, dead_code)]
         struct __tool_handler {}
         #[automatically_derived]
@@ -76,10 +76,10 @@ const _: () = {
             );
         }
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-            let mut __tool_0 = __tool_core::Slot::<i32>::new();
-            let mut __tool_1 = __tool_core::Slot::<Option<Home>>::new();
+            let mut __tool_0 = __tool_core::Slot::<i32>(__tool_core::None);
+            let mut __tool_1 = __tool_core::Slot::<Option<Home>>(__tool_core::None);
             if let __tool_core::Err(__tool_error) = __tool_input
-                .read(&mut [(&mut __tool_0).reference(), (&mut __tool_1).reference()])
+                .read(&mut [&mut __tool_0, (&mut __tool_1).reference()])
             {
                 return __tool_core::Err(__tool_error);
             }
@@ -87,8 +87,8 @@ const _: () = {
                 __tool_core::ReturnValue(
                         <Home>::set(
                             __tool_core::Input::receiver::<Home>(__tool_input),
-                            __tool_0.take(),
-                            __tool_1.take(),
+                            __tool_core::take(__tool_0),
+                            __tool_core::take(__tool_1),
                         ),
                     )
                     .success()
@@ -98,7 +98,7 @@ const _: () = {
         __tool_core::entry::<__tool_handler>()
     };
     #[cfg(unix)]
-    const __TOOL_1: &__tool_core::StaticTool = {
+    const __TOOL_1: __tool_core::StaticEntry = {
         #[allow(non_camel_case_types, dead_code)]
         struct __tool_handler {}
         #[automatically_derived]
@@ -135,7 +135,7 @@ const _: () = {
         }
         __tool_core::entry::<__tool_handler>()
     };
-    const __TOOL_2: &__tool_core::StaticTool = {
+    const __TOOL_2: __tool_core::StaticEntry = {
         #[allow(non_camel_case_types, dead_code)]
         struct __tool_handler {}
         #[automatically_derived]
@@ -165,7 +165,7 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2<1>
     for Home {
-        const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] = &[
+        const BLOCKS: &'static [&'static [__tool_core::StaticEntry]] = &[
             &[__TOOL_0, #[cfg(unix)] __TOOL_1, __TOOL_2],
         ];
     }
@@ -187,7 +187,7 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2<1>
     for Home {
-        const BLOCKS: &'static [&'static [&'static __tool_core::StaticTool]] = &[&[]];
+        const BLOCKS: &'static [&'static [__tool_core::StaticEntry]] = &[&[]];
     }
 };
 ::core::compile_error! {

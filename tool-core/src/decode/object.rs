@@ -294,27 +294,22 @@ pub trait DecodeSlot<'de> {
 }
 
 /// Holds a decoded parameter or field.
-pub struct Slot<T>(Option<T>);
+pub struct Slot<T>(pub Option<T>);
+
+/// Returns the decoded value. The generated code calls a function, because rustc looks for a method in each trait in
+/// scope.
+///
+/// # Panics
+///
+/// Panics if the slot is empty, which successful decoding prevents.
+pub fn take<T>(slot: Slot<T>) -> T {
+    match slot.0 {
+        Some(value) => value,
+        None => unreachable!("what was read has a value"),
+    }
+}
 
 impl<T> Slot<T> {
-    /// Creates an empty slot.
-    #[allow(clippy::new_without_default)]
-    pub const fn new() -> Slot<T> {
-        Slot(None)
-    }
-
-    /// Returns the decoded value.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the slot is empty, which successful decoding prevents.
-    pub fn take(self) -> T {
-        match self.0 {
-            Some(value) => value,
-            None => unreachable!("what was read has a value"),
-        }
-    }
-
     /// Returns the decoded value, or the default of its type if the slot is empty.
     pub fn take_or_default(self) -> T
     where

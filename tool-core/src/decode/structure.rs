@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Error};
 
 use super::Decode;
-use super::object::{DecodeSlot, Slot};
+use super::object::{DecodeSlot, Slot, take};
 use super::reader::{ReadError, Reader, Result};
 use crate::schema::{Kind, Schema};
 
@@ -132,7 +132,7 @@ impl<'de, T: Decode<'de>> Field<'de> for T {
     type Value = T;
 
     fn of(slot: Slot<T>) -> T {
-        slot.take()
+        take(slot)
     }
 }
 
@@ -181,7 +181,7 @@ macro_rules! fields {
         #[allow(non_snake_case)]
         impl<'de, $($item: Field<'de>),*> Fields<'de> for ($($item,)*) {
             fn fill(mut decode: impl FnMut(&mut Slots<'_, 'de>) -> Result<()>) -> Result<Self> {
-                $(let mut $item = Slot::<$item::Value>::new();)*
+                $(let mut $item = Slot::<$item::Value>(None);)*
                 decode(&mut [$(&mut $item),*])?;
                 Ok(($($item::of($item),)*))
             }

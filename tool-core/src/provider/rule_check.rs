@@ -590,7 +590,12 @@ const fn is_within_limits(total: &SchemaStats) -> bool {
 const fn contains_nothing(schema: &Schema) -> bool {
     matches!(
         schema.kind,
-        Kind::Any | Kind::Null | Kind::Boolean | Kind::Integer(_) | Kind::Number(_) | Kind::String(_)
+        Kind::Any
+            | Kind::Null
+            | Kind::Boolean
+            | Kind::Integer(_)
+            | Kind::Number(_)
+            | Kind::String(_)
     )
 }
 

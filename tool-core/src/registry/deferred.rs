@@ -76,8 +76,8 @@ impl Tool for CallTool {
 
 /// Reports what is wrong with the arguments of `call_tool`.
 fn reject(input: &Input) -> SyncResult {
-    let mut name = Slot::<String>::new();
-    let mut arguments = Slot::<BySerde<IgnoredAny>>::new();
+    let mut name = Slot::<String>(None);
+    let mut arguments = Slot::<BySerde<IgnoredAny>>(None);
     input.read(&mut [&mut name, &mut arguments])?;
     // A string that `inner` rejects is invalid by the schema, too.
     Err(ArgumentError::Malformed("`name` could not be read".into()))

@@ -6,18 +6,18 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use super::tool::generics_of;
 use super::{commas, with_cfgs};
 use crate::model::tool::{ContextParameter, Owner, Parameter, Tool, WhenAbsent};
-use crate::model::types::{Passing, result};
+use crate::model::types::{Passing, is_scalar, result};
 use crate::util::site::{Trees, code, site, string, trees, trees_at};
 use crate::util::tokens::ends;
 
 // Input:  async fn f(city: &str, days: Option<u8>) -> …
 // Output: fn __tool_invoke(__tool_input: &Input) -> AsyncStart<'_> {
-//             let mut __tool_0 = Slot::<OwnedArg<'_, str>>::new();
-//             let mut __tool_1 = Slot::<Option<u8>>::new();
-//             if let Err(__tool_error) = __tool_input.read(&mut [(&mut __tool_0).reference(), (&mut __tool_1).reference()]) {
+//             let mut __tool_0 = Slot::<OwnedArg<'_, str>>(None);
+//             let mut __tool_1 = Slot::<Option<u8>>(None);
+//             if let Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0, &mut __tool_1]) {
 //                 return Err(__tool_error);
 //             }
-//             Ok(boxed(async move { outcome of f(borrow(&__tool_0.take()), __tool_1.take()).await }))
+//             Ok(boxed(async move { outcome of f(borrow(&take(__tool_0)), take(__tool_1)).await }))
 //         }
 pub(super) fn function(tool: &Tool) -> Trees {
     let slots = tool.parameters.iter().enumerate().map(|(at, parameter)| {
@@ -25,7 +25,7 @@ pub(super) fn function(tool: &Tool) -> Trees {
         let slot = slot(at, parameter, parameter.ends.0);
         with_cfgs(
             &parameter.cfgs,
-            trees!(let mut #slot = __tool_core::Slot::<#ty>::new();),
+            trees!(let mut #slot = __tool_core::Slot::<#ty>(__tool_core::None);),
         )
     });
     let slots: Vec<_> = slots.collect();
@@ -33,7 +33,8 @@ pub(super) fn function(tool: &Tool) -> Trees {
         // With these spans, "can't be decoded" underlines the type.
         let (first, last) = parameter.ends;
         let slot = slot(at, parameter, last);
-        let reference = if is_by_serde(parameter) {
+        // No other type has the name of a scalar in practice; the method only improves its error.
+        let reference = if is_by_serde(parameter) || is_scalar(parameter.passing.inner()) {
             trees_at!(first=> &mut #slot)
         } else {
             trees_at!(first=> (&mut #slot).reference())
@@ -106,7 +107,7 @@ fn unwrapped(result: &TokenStream) -> TokenStream {
 }
 
 // Input:  fn f(city: &str) -> Result<Forecast, Error>
-// Output: ReturnValue(f(BorrowArg::borrow(&__tool_0.take()))).success().outcome()
+// Output: ReturnValue(f(BorrowArg::borrow(&take(__tool_0)))).success().outcome()
 fn outcome(tool: &Tool) -> Trees {
     let ident = &tool.ident;
     let (function, receiver) = match &tool.owner {
@@ -155,7 +156,7 @@ fn outcome(tool: &Tool) -> Trees {
 }
 
 // Input:  city: &str
-// Output: BorrowArg::borrow(&__tool_0.take())
+// Output: BorrowArg::borrow(&take(__tool_0))
 fn argument(at: usize, parameter: &Parameter) -> Trees {
     // With this span, "has no default" underlines the type.
     let span = parameter.ends.0;
@@ -165,7 +166,7 @@ fn argument(at: usize, parameter: &Parameter) -> Trees {
         let ty = slot_type(parameter);
         trees_at!(span=> __tool_core::Slot::<#ty>::take_or_default(#slot))
     } else {
-        trees!(#slot.take())
+        trees!(__tool_core::take(#slot))
     };
     let value = if is_by_serde(parameter) {
         trees!(__tool_core::Wrapper::inner(#value))
