@@ -219,9 +219,10 @@ fn lines(registry: &Registry, saved: &output::Saved) -> Result<(), Failure> {
                     Some(_) => failed += 1,
                 }
                 let value = output::json(&result, saved)?;
-                match result.is_error() {
-                    true => value,
-                    false => json!({"result": value}),
+                if result.is_error() {
+                    value
+                } else {
+                    json!({"result": value})
                 }
             }
         };

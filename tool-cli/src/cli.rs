@@ -396,9 +396,10 @@ fn docs(registry: &Registry, matches: &ArgMatches) -> Result<(), Failure> {
     if let Some(title) = matches.get_one::<String>("title") {
         docs = docs.title(title);
     }
-    let page = match matches.get_flag("html") {
-        true => docs.to_html(),
-        false => docs.to_markdown(),
+    let page = if matches.get_flag("html") {
+        docs.to_html()
+    } else {
+        docs.to_markdown()
     };
     output::document(matches, &page)
 }

@@ -180,20 +180,20 @@ fn with_flags(tool: &ToolSpec, flags: &[Flag], is_completed: bool) -> Command {
         .allow_hyphen_values(true)
         .help_heading("All arguments")
         .help("The arguments as a JSON object, @FILE, or - for standard input");
-    let named = Arg::new("arg")
+    let pair = Arg::new("arg")
         .long("arg")
         .value_name("NAME=VALUE")
         .action(ArgAction::Append)
         .help_heading("All arguments")
         .help("One argument, whose value is taken as it is");
-    let names: Vec<_> = flags.iter().map(|flag| flag.path.clone()).collect();
+    let paths: Vec<_> = flags.iter().map(|flag| flag.path.clone()).collect();
     Command::new(tool.name.to_string())
         .about(safe(&tool.description).into_owned())
         .long_about(safe(&tool.prompt()).into_owned())
         .disable_version_flag(true)
         .args(flags.iter().map(|flag| arg(flag, is_completed)))
-        .arg(whole.conflicts_with_all(names).conflicts_with("arg"))
-        .arg(named)
+        .arg(whole.conflicts_with_all(paths).conflicts_with("arg"))
+        .arg(pair)
 }
 
 fn arg(flag: &Flag, is_completed: bool) -> Arg {
@@ -201,9 +201,10 @@ fn arg(flag: &Flag, is_completed: bool) -> Arg {
         .long(flag.long.clone())
         .value_name(flag.kind.placeholder())
         .help(help(flag));
-    arg = arg.action(match flag.is_list {
-        true => ArgAction::Append,
-        false => ArgAction::Set,
+    arg = arg.action(if flag.is_list {
+        ArgAction::Append
+    } else {
+        ArgAction::Set
     });
     arg = match flag.kind {
         Kind::Boolean => arg
@@ -245,10 +246,7 @@ fn help(flag: &Flag) -> String {
 pub(crate) fn arguments(tool: &ToolSpec, matches: &ArgMatches) -> Result<String, Failure> {
     let mut input = input::Input::default();
     if let Some(whole) = matches.get_one::<String>("arguments") {
-        return match whole.starts_with(['@', '-']) {
-            true => input.read("--arguments", whole),
-            false => Ok(whole.clone()),
-        };
+        return input.read("--arguments", whole);
     }
     let mut pairs = Vec::new();
     for flag in of(tool) {

@@ -62,18 +62,25 @@ pub struct Hold {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     key: Option<String>,
+    /// What the provider asks. Boxed, because few holds have it.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    asked: Option<Box<Asked>>,
+}
+
+/// What the provider asks before a call.
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+struct Asked {
+    request: ApprovalRequest,
     /// The server of the provider that runs the tool.
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     server: Option<String>,
-    /// What the provider asks. Boxed, because few holds have it.
-    #[cfg_attr(
-        feature = "serde",
-        serde(default, skip_serializing_if = "Option::is_none")
-    )]
-    approval: Option<Box<ApprovalRequest>>,
 }
 
 impl Hold {
@@ -93,14 +100,14 @@ impl Hold {
             number,
             is_confirmation,
             key: None,
-            server: None,
-            approval: None,
+            asked: None,
         }
     }
 
     /// Adds what the provider asks.
     pub(crate) fn with_approval(mut self, request: ApprovalRequest) -> Hold {
-        self.approval = Some(Box::new(request));
+        let server = None;
+        self.asked = Some(Box::new(Asked { request, server }));
         self
     }
 
@@ -108,11 +115,12 @@ impl Hold {
     pub(crate) fn of_hosted(shown: ShownHosted, number: u32, request: &ApprovalRequest) -> Hold {
         let reason = request.reason().to_owned();
         let kind = (number, false);
-        let hold = Hold::new(&shown.tool, &[], &shown.arguments, reason, kind);
-        Hold {
+        let mut hold = Hold::new(&shown.tool, &[], &shown.arguments, reason, kind);
+        hold.asked = Some(Box::new(Asked {
+            request: request.clone(),
             server: Some(shown.server),
-            ..hold.with_approval(request.clone())
-        }
+        }));
+        hold
     }
 
     pub(crate) fn with_key(mut self, key: String) -> Hold {
@@ -129,12 +137,12 @@ impl Hold {
     /// Returns the server of the provider that runs the tool; `None` for a tool that runs here. The
     /// [name](Hold::tool) of the tool starts with it.
     pub fn server(&self) -> Option<&str> {
-        self.server.as_deref()
+        self.asked.as_ref()?.server.as_deref()
     }
 
     /// Returns what the provider asks; `None` if a hook holds the call.
     pub fn approval(&self) -> Option<&ApprovalRequest> {
-        self.approval.as_deref()
+        self.asked.as_ref().map(|asked| &asked.request)
     }
 
     /// Returns the number of holds of this call so far, starting at 1.
@@ -371,12 +379,12 @@ impl Decided {
         self.own().any(|(hold, decision)| {
             hold.is_confirmation == needed.is_confirmation
                 && hold.tool == needed.tool
-                && hold.server == needed.server
+                && hold.server() == needed.server()
                 && match decision {
                     Decision::Allow => {
                         hold.number == needed.number
                             && hold.arguments == needed.arguments
-                            && hold.approval == needed.approval
+                            && hold.approval() == needed.approval()
                     }
                     // Whoever changes the arguments has decided on the earlier holds too.
                     Decision::Change(_) => {

@@ -239,7 +239,7 @@ fn output(shared: &Shared, blocks: Vec<Value>) -> Result<AnyOutput, ImportError>
     let output = AnyOutput::from_mcp(json!({ "content": blocks }), false);
     let rejected =
         |error: String| ImportError::new(ImportErrorKind::Rejected, shared.secrets.redact(error));
-    output.map_err(|error| rejected(error.to_string()))
+    output.map_err(|error| rejected(error.clone()))
 }
 
 async fn read(

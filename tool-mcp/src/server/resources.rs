@@ -22,6 +22,9 @@ use super::template::Template;
 /// The longest URI that is looked up.
 const LONGEST: usize = 64 << 10;
 
+/// The registry of a request, the function that a URI calls, and the variables of the URI.
+type Found<'o> = (Registry, ToolEntry, Vec<(&'o str, String)>);
+
 impl Core {
     /// Returns the resources without variables that a request can see; `None` if the server has no resources of its own.
     pub(super) fn own_resources(
@@ -115,11 +118,7 @@ impl Core {
     }
 
     /// Returns the function that a URI calls, if the request can see it.
-    fn find(
-        &self,
-        uri: &str,
-        context: &RequestContext<RoleServer>,
-    ) -> Option<(Registry, ToolEntry, Vec<(&str, String)>)> {
+    fn find(&self, uri: &str, context: &RequestContext<RoleServer>) -> Option<Found<'_>> {
         let resources = self.options.offers.resources.iter();
         let mut found = resources.filter_map(|resource| {
             let values = resource.template.matches(uri)?;
