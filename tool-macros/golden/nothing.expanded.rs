@@ -45,5 +45,5 @@ const _: () = {
         }
         __tool_core::Ok(__tool_core::ReturnValue(nap()).success().outcome())
     }
-    const _: &__tool_core::StaticTool = __tool_core::entry::<nap>();
+    const _: __tool_core::StaticEntry = __tool_core::entry::<nap>();
 };
