@@ -34,7 +34,7 @@ fn flatten(
             if depth > 0
                 && !members.is_empty()
                 && !members.values().any(Value::is_null)
-                && random.word() % 2 == 0 =>
+                && random.word().is_multiple_of(2) =>
         {
             for (key, value) in members {
                 flatten(format!("{name}.{key}"), value, depth - 1, random, pairs);

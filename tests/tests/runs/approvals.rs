@@ -625,10 +625,10 @@ fn without_a_run_an_approval_is_a_held_result() {
     let held = registry.call_blocking(call.clone());
     let error = held.error().unwrap();
     assert_eq!(error.kind(), ToolErrorKind::Held);
-    let hold = error.hold().unwrap().clone();
+    let asked = error.hold().unwrap().clone();
     assert!(!approves(&held));
     assert!(!approves(&ToolResult::new(&call, "yes")));
-    let allowed = call.clone().decided(hold.clone(), Decision::Allow);
+    let allowed = call.clone().decided(asked.clone(), Decision::Allow);
     assert!(approves(&registry.call_blocking(allowed.clone())));
     assert!(!approves(
         &registry.fail(allowed.clone(), tool_core::ToolError::cancelled("x"))
@@ -644,7 +644,7 @@ fn without_a_run_an_approval_is_a_held_result() {
     assert!(!approves(
         &registry.call_blocking(allowed.clone().truncated())
     ));
-    let denied = allowed.decided(hold, Decision::deny("no"));
+    let denied = allowed.decided(asked, Decision::deny("no"));
     assert!(!approves(&registry.call_blocking(denied)));
     let unasked = ToolCall::new("mcpr_1", "close", "{}").hosted_by("tickets");
     let result = registry.call_blocking(unasked);
