@@ -83,15 +83,17 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>(__tool_core::None);
-        if let __tool_core::Err(__tool_error) = __tool_input
-            .read(&mut [&mut __tool_0])
-        {
+        let mut __tool_0 = __tool_core::Slot::<
+            __tool_core::OwnedArg<'_, str>,
+        >(__tool_core::None);
+        if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0]) {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
             __tool_core::ReturnValue(
-                    forecast(__tool_core::BorrowArg::borrow(&__tool_core::take(__tool_0))),
+                    forecast(
+                        __tool_core::BorrowArg::borrow(&__tool_core::take(__tool_0)),
+                    ),
                 )
                 .success()
                 .outcome(),
@@ -263,14 +265,11 @@ const _: () = {
                         >: ::core::marker::Send + ::core::marker::Sync + 'static,
                     {
                         let mut __tool_0 = __tool_core::Slot::<u8>(__tool_core::None);
-                        let mut __tool_1 = __tool_core::Slot::<Vec<T::Key>>(__tool_core::None);
+                        let mut __tool_1 = __tool_core::Slot::<
+                            Vec<T::Key>,
+                        >(__tool_core::None);
                         if let __tool_core::Err(__tool_error) = __tool_input
-                            .read(
-                                &mut [
-                                    &mut __tool_0,
-                                    (&mut __tool_1).reference(),
-                                ],
-                            )
+                            .read(&mut [&mut __tool_0, (&mut __tool_1).reference()])
                         {
                             return __tool_core::Err(__tool_error);
                         }
@@ -378,8 +377,6 @@ const _: () = {
     #[automatically_derived]
     impl __tool_core::number_the_other_blocks_of_this_type__write_toolset_block_2<2>
     for Home<u8, 2> {
-        const BLOCKS: &'static [&'static [__tool_core::StaticEntry]] = &[
-            &[__TOOL_0],
-        ];
+        const BLOCKS: &'static [&'static [__tool_core::StaticEntry]] = &[&[__TOOL_0]];
     }
 };

@@ -58,7 +58,9 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>(__tool_core::None);
+        let mut __tool_0 = __tool_core::Slot::<
+            __tool_core::OwnedArg<'_, str>,
+        >(__tool_core::None);
         let mut __tool_1 = __tool_core::Slot::<Option<u8>>(__tool_core::None);
         if let __tool_core::Err(__tool_error) = __tool_input
             .read(&mut [&mut __tool_0, &mut __tool_1])

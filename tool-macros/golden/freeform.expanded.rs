@@ -62,10 +62,10 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>(__tool_core::None);
-        if let __tool_core::Err(__tool_error) = __tool_input
-            .read(&mut [&mut __tool_0])
-        {
+        let mut __tool_0 = __tool_core::Slot::<
+            __tool_core::OwnedArg<'_, str>,
+        >(__tool_core::None);
+        if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0]) {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
@@ -151,13 +151,13 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<String>(__tool_core::None);
-        if let __tool_core::Err(__tool_error) = __tool_input
-            .read(&mut [&mut __tool_0])
-        {
+        if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0]) {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
-            __tool_core::ReturnValue(run_sql(__tool_core::take(__tool_0))).success().outcome(),
+            __tool_core::ReturnValue(run_sql(__tool_core::take(__tool_0)))
+                .success()
+                .outcome(),
         )
     }
     const __TOOL_NARROW_0: &__tool_core::Schema = const {

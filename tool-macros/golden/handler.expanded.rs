@@ -57,7 +57,9 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::AsyncStart<'_> {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>(__tool_core::None);
+        let mut __tool_0 = __tool_core::Slot::<
+            __tool_core::OwnedArg<'_, str>,
+        >(__tool_core::None);
         let mut __tool_1 = __tool_core::Slot::<Page>(__tool_core::None);
         if let __tool_core::Err(__tool_error) = __tool_input
             .read(&mut [&mut __tool_0, (&mut __tool_1).reference()])
@@ -68,7 +70,9 @@ const _: () = {
             __tool_core::boxed(async move {
                 __tool_core::ReturnValue(
                         search(
-                                __tool_core::BorrowArg::borrow(&__tool_core::take(__tool_0)),
+                                __tool_core::BorrowArg::borrow(
+                                    &__tool_core::take(__tool_0),
+                                ),
                                 __tool_core::take(__tool_1),
                             )
                             .await,

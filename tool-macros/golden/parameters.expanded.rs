@@ -93,7 +93,9 @@ const _: () = {
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<String>(__tool_core::None);
-        let mut __tool_1 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>(__tool_core::None);
+        let mut __tool_1 = __tool_core::Slot::<
+            __tool_core::OwnedArg<'_, str>,
+        >(__tool_core::None);
         let mut __tool_2 = __tool_core::Slot::<Option<u8>>(__tool_core::None);
         let mut __tool_3 = __tool_core::Slot::<
             __tool_core::Option<__tool_core::OwnedArg<'_, str>>,

@@ -70,7 +70,9 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
-        let mut __tool_0 = __tool_core::Slot::<anthropic::BashCommand>::new();
+        let mut __tool_0 = __tool_core::Slot::<
+            anthropic::BashCommand,
+        >(__tool_core::None);
         if let __tool_core::Err(__tool_error) = __tool_input
             .read_whole("input", &mut [(&mut __tool_0).reference()])
         {
@@ -83,7 +85,7 @@ const _: () = {
             __tool_core::Err(__tool_error) => return __tool_core::Err(__tool_error),
         };
         __tool_core::Ok(
-            __tool_core::ReturnValue(bash(__tool_0.take(), __tool_context_0))
+            __tool_core::ReturnValue(bash(__tool_core::take(__tool_0), __tool_context_0))
                 .success()
                 .outcome(),
         )
@@ -170,7 +172,9 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::AsyncStart<'_> {
-        let mut __tool_0 = __tool_core::Slot::<anthropic::ComputerAction>::new();
+        let mut __tool_0 = __tool_core::Slot::<
+            anthropic::ComputerAction,
+        >(__tool_core::None);
         if let __tool_core::Err(__tool_error) = __tool_input
             .read_whole("what", &mut [(&mut __tool_0).reference()])
         {
@@ -178,7 +182,7 @@ const _: () = {
         }
         __tool_core::Ok(
             __tool_core::boxed(async move {
-                __tool_core::ReturnValue(desktop(__tool_0.take()).await)
+                __tool_core::ReturnValue(desktop(__tool_core::take(__tool_0)).await)
                     .success()
                     .outcome()
             }),

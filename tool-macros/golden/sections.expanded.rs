@@ -85,16 +85,19 @@ const _: () = {
         );
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::AsyncStart<'_> {
-        let mut __tool_0 = __tool_core::Slot::<__tool_core::OwnedArg<'_, str>>(__tool_core::None);
-        if let __tool_core::Err(__tool_error) = __tool_input
-            .read(&mut [&mut __tool_0])
-        {
+        let mut __tool_0 = __tool_core::Slot::<
+            __tool_core::OwnedArg<'_, str>,
+        >(__tool_core::None);
+        if let __tool_core::Err(__tool_error) = __tool_input.read(&mut [&mut __tool_0]) {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
             __tool_core::boxed(async move {
                 __tool_core::ReturnValue(
-                        forecast(__tool_core::BorrowArg::borrow(&__tool_core::take(__tool_0))).await,
+                        forecast(
+                                __tool_core::BorrowArg::borrow(&__tool_core::take(__tool_0)),
+                            )
+                            .await,
                     )
                     .success()
                     .outcome()

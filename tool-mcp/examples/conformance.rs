@@ -405,7 +405,7 @@ fn static_binary() -> Image {
 
 #[derive(Serialize, ToolType)]
 #[serde(rename_all = "camelCase")]
-struct Data {
+struct Found {
     id: String,
     template_test: bool,
     data: String,
@@ -413,9 +413,9 @@ struct Data {
 
 /// The data of an id.
 #[tool(unlinked)]
-fn template_data(id: String) -> Data {
+fn template_data(id: String) -> Found {
     let data = format!("Data for ID: {id}");
-    Data {
+    Found {
         id,
         template_test: true,
         data,

@@ -346,7 +346,7 @@ fn mistakes_end_the_program_at_its_start() {
 
     let problem = |build: &dyn Fn(Server) -> Server| {
         let built = catch_unwind(AssertUnwindSafe(|| build(Server::new(registry()))));
-        let problem = built.err().expect("it panics");
+        let problem = built.expect_err("it panics");
         problem.downcast_ref::<String>().expect("a message").clone()
     };
     for (build, expected) in [
