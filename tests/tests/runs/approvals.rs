@@ -117,9 +117,10 @@ fn a_run_waits_for_an_approval_and_sends_the_decision() {
         assert_eq!(wait(agent.run(&mut run)).unwrap(), outcome);
         assert_eq!(run.pending(), waiting(&outcome));
 
-        let decision = match is_allowed {
-            true => Decision::Allow,
-            false => Decision::deny("it is not solved"),
+        let decision = if is_allowed {
+            Decision::Allow
+        } else {
+            Decision::deny("it is not solved")
         };
         wait(agent.decide(&mut run, fingerprint, decision.clone(), "Ada")).unwrap();
         let mut run = load(&agent);
@@ -179,9 +180,10 @@ fn several_approvals_are_decided_in_any_order() {
         let ids: Vec<_> = pending.iter().map(|one| &*one.call().id).collect();
         assert_eq!(ids, ["mcpr_0", "mcpr_1", "mcpr_2"]);
         for (place, index) in order.into_iter().enumerate() {
-            let decision = match index == denied {
-                true => Decision::deny("no"),
-                false => Decision::Allow,
+            let decision = if index == denied {
+                Decision::deny("no")
+            } else {
+                Decision::Allow
             };
             let fingerprint = pending[index].fingerprint();
             wait(agent.decide(&mut run, fingerprint, decision, "Ada")).unwrap();
@@ -212,9 +214,10 @@ fn an_interrupted_run_neither_approves_nor_forgets() {
         let mut run = Run::new("run-1");
         wait(agent.reply(&mut run, "Go.")).unwrap();
         let fingerprint = run.pending()[0].fingerprint().to_owned();
-        let decision = match is_allowed {
-            true => Decision::Allow,
-            false => Decision::deny("no"),
+        let decision = if is_allowed {
+            Decision::Allow
+        } else {
+            Decision::deny("no")
         };
         wait(agent.decide(&mut run, &fingerprint, decision, "Ada")).unwrap();
         wait(agent.run(&mut run)).unwrap();
@@ -225,9 +228,10 @@ fn an_interrupted_run_neither_approves_nor_forgets() {
             .unwrap();
         for end in 2..increments.len() {
             let mut run = Run::replay(increments[..end].to_vec()).unwrap();
-            let model = match run.rounds().is_empty() {
-                true => vec![vec![approval("mcpr_1", "{}")], vec![message("Done.")]],
-                false => vec![vec![message("Done.")]],
+            let model = if run.rounds().is_empty() {
+                vec![vec![approval("mcpr_1", "{}")], vec![message("Done.")]]
+            } else {
+                vec![vec![message("Done.")]]
             };
             let responses = model.iter().map(|items| response(items));
             let agent = Agent::new(
@@ -546,9 +550,10 @@ fn safety_checks_of_a_call_are_decided_before_its_tool_starts() {
             assert_eq!(pending.arguments(), r#"{ "button": "Pay" }"#);
             assert_eq!(pending.hold().server(), None);
             assert_eq!(pending.hold().approval().is_some(), index < 2);
-            let decision = match denied == Some(index) {
-                true => Decision::deny("too dangerous"),
-                false => Decision::Allow,
+            let decision = if denied == Some(index) {
+                Decision::deny("too dangerous")
+            } else {
+                Decision::Allow
             };
             wait(agent.decide(&mut run, pending.fingerprint(), decision, "Ada")).unwrap();
             wait(agent.run(&mut run)).unwrap();
