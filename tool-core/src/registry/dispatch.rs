@@ -107,7 +107,10 @@ fn is_alone(call: &ToolCall) -> bool {
             && extensions.starts.is_empty()
             && extensions.decided.iter().next().is_none()
     };
-    !call.is_truncated && call.extensions.as_deref().is_none_or(is_alone)
+    !call.is_truncated
+        && call.approvals().is_empty()
+        && call.server().is_none()
+        && call.extensions.as_deref().is_none_or(is_alone)
 }
 
 /// Runs a sync tool whose call is one of a conversation.
