@@ -1,5 +1,7 @@
 //! Tools on which providers trained their models: `#[tool(provides = …)]`.
 
+#![allow(clippy::unused_async)]
+
 use serde_json::{Value, json};
 use tool_core::call::CancellationToken;
 use tool_core::content::{Audio, Content, File, Image};
@@ -711,6 +713,14 @@ fn what_is_incomplete_does_not_run() {
     }
 }
 
+mod ordinary {
+    /// Is no shell of OpenAI.
+    #[tool_core::tool(name = "shell", unlinked)]
+    pub(super) fn shell(commands: Vec<String>) -> usize {
+        commands.len()
+    }
+}
+
 #[test]
 fn only_what_a_tool_provides_becomes_a_call() {
     let items = openai_items();
@@ -731,13 +741,6 @@ fn only_what_a_tool_provides_becomes_a_call() {
     );
 
     // A tool that merely has the name of the provider's gets nothing.
-    mod ordinary {
-        /// Is no shell of OpenAI.
-        #[tool_core::tool(name = "shell", unlinked)]
-        pub(super) fn shell(commands: Vec<String>) -> usize {
-            commands.len()
-        }
-    }
     let registry = Registry::builder()
         .tools(tools![ordinary::shell])
         .build()

@@ -154,7 +154,7 @@ fn read(provider: &str, parts: &[Value]) -> Turn {
         };
         assert_eq!(approvals(&streamed), approvals(&whole));
         // Whoever runs calls as they arrive sees them, too.
-        assert_eq!(arrived(&*dialect, &events), approvals(&whole));
+        assert_eq!(arrived(dialect, &events), approvals(&whole));
         whole
     });
     let mut turns: Vec<_> = turns.collect();
