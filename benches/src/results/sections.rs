@@ -22,6 +22,7 @@ const CALLS: &[&str] = &[
 ];
 
 pub fn write(data: &Data, out: &mut String) {
+    paths(data, out);
     calls(data, out);
     requests(data, out);
     registry(data, out);
@@ -29,6 +30,51 @@ pub fn write(data: &Data, out: &mut String) {
     dynamic(data, out);
     builds(data, out);
     schemas(data, out);
+}
+
+/// Where the time goes: each path beside the best peer and the floor.
+fn paths(data: &Data, out: &mut String) {
+    let figures = &data.instructions;
+    let mut grid = Grid::new([OURS, "best peer", "floor", "ours / floor"]);
+    let mut row = |name: String, ours: Option<f64>, peer: Option<(&str, f64)>, floor: Option<f64>| {
+        let figure = |figure: Option<f64>| figure.map(|figure| format!("{figure}"));
+        let ratio = ours.zip(floor).map(|(ours, floor)| format!("{:.2}", ours / floor));
+        let peer = peer.map(|(name, figure)| format!("{figure} ({name})"));
+        grid.row(name, [figure(ours), peer, figure(floor), ratio]);
+    };
+    for case in ["flat", "nested", "text", "refused"] {
+        let peer = least(PEERS, |peer| get(figures, peer, case));
+        let floor = get(figures, "floor", case);
+        row(format!("a call, {case}"), get(figures, OURS, case), peer, floor);
+    }
+    let peer = least(PEERS, |peer| get(figures, peer, "list definitions"));
+    for form in DIALECTS {
+        let ours = get(figures, OURS, &format!("list {form}"));
+        row(format!("listing 201 tools, {form}"), ours, peer, None);
+    }
+    let peer = least(PEERS, |peer| get(figures, peer, "start"));
+    row("start with 201 tools".into(), get(figures, OURS, "start"), peer, None);
+    for what in ["stream", "arguments"] {
+        for form in DIALECTS {
+            let case = format!("{what} {form}");
+            let ours = get(figures, OURS, &case);
+            row(format!("an event, {case}"), ours, None, get(figures, "floor", &case));
+        }
+    }
+    let by_hand = get(figures, OURS, "call by hand");
+    for case in ["call in a run", "call in an agent"] {
+        row(format!("a {case}"), get(figures, OURS, case), None, by_hand);
+    }
+    for case in ["call", "call, nested", "build"] {
+        let of = |case: &str| get(&data.dynamic, OURS, case);
+        row(format!("a `DynamicTool`, {case}"), of(case), None, of(&format!("{case}, jsonschema")));
+    }
+    grid.section(
+        "Where the time goes",
+        "Instructions of each path. The floor is what a careful programmer writes by hand: for a call in a conversation, a \
+         loop that calls the dialect and the registry; for a `DynamicTool`, `jsonschema` alone.",
+        out,
+    );
 }
 
 fn calls(data: &Data, out: &mut String) {
