@@ -13,6 +13,16 @@ use anstyle::{AnsiColor, Style};
 ///
 /// At a terminal, lines are wrapped at words. What does not fit goes on further right in the next row, so that it can't
 /// look like a line of its own. A word is written once it is complete, so that text may arrive in pieces.
+///
+/// ```
+/// use std::io::Write;
+/// use tool_cli::terminal::{GOOD, Terminal};
+///
+/// let mut out = Terminal::stdout();
+/// out.styled(GOOD, "done")?;
+/// writeln!(out, ": what a model wrote can't clear the screen: \u{1b}[2J")?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Terminal<W: Write> {
     out: W,
@@ -187,11 +197,19 @@ impl<W: Write> Terminal<W> {
 }
 
 /// Returns the maximum width of a character, in columns. Terminals differ.
+///
+/// ```
+/// assert_eq!(tool_cli::terminal::columns_of('日'), 2);
+/// ```
 pub fn columns_of(c: char) -> usize {
     if c.is_ascii() { 1 } else { 2 }
 }
 
 /// Returns the maximum width of a string, in columns.
+///
+/// ```
+/// assert_eq!(tool_cli::terminal::columns("Tokyo 東京"), 10);
+/// ```
 pub fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
@@ -280,6 +298,13 @@ pub fn indented(text: &str, columns: usize) -> String {
 ///
 /// Returns `None` if the standard input is not a terminal, so there is nobody to ask.
 ///
+/// ```no_run
+/// if tool_cli::terminal::confirm("Delete the note?")? == Some(true) {
+///     println!("deleted");
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Returns an error if the terminal can't be read or written.
@@ -292,6 +317,11 @@ pub fn confirm(question: &str) -> io::Result<Option<bool>> {
 }
 
 /// Waits until the person at the terminal wants to read on. Returns `false` if nobody is there.
+///
+/// ```no_run
+/// tool_cli::terminal::pause("Press Enter for the next call.")?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// # Errors
 ///
