@@ -36,16 +36,24 @@ pub fn write(data: &Data, out: &mut String) {
 fn paths(data: &Data, out: &mut String) {
     let figures = &data.instructions;
     let mut grid = Grid::new([OURS, "best peer", "floor", "ours / floor"]);
-    let mut row = |name: String, ours: Option<f64>, peer: Option<(&str, f64)>, floor: Option<f64>| {
-        let figure = |figure: Option<f64>| figure.map(|figure| format!("{figure}"));
-        let ratio = ours.zip(floor).map(|(ours, floor)| format!("{:.2}", ours / floor));
-        let peer = peer.map(|(name, figure)| format!("{figure} ({name})"));
-        grid.row(name, [figure(ours), peer, figure(floor), ratio]);
-    };
+    let mut row =
+        |name: String, ours: Option<f64>, peer: Option<(&str, f64)>, floor: Option<f64>| {
+            let figure = |figure: Option<f64>| figure.map(|figure| format!("{figure}"));
+            let ratio = ours
+                .zip(floor)
+                .map(|(ours, floor)| format!("{:.2}", ours / floor));
+            let peer = peer.map(|(name, figure)| format!("{figure} ({name})"));
+            grid.row(name, [figure(ours), peer, figure(floor), ratio]);
+        };
     for case in ["flat", "nested", "text", "refused"] {
         let peer = least(PEERS, |peer| get(figures, peer, case));
         let floor = get(figures, "floor", case);
-        row(format!("a call, {case}"), get(figures, OURS, case), peer, floor);
+        row(
+            format!("a call, {case}"),
+            get(figures, OURS, case),
+            peer,
+            floor,
+        );
     }
     let peer = least(PEERS, |peer| get(figures, peer, "list definitions"));
     for form in DIALECTS {
@@ -53,12 +61,22 @@ fn paths(data: &Data, out: &mut String) {
         row(format!("listing 201 tools, {form}"), ours, peer, None);
     }
     let peer = least(PEERS, |peer| get(figures, peer, "start"));
-    row("start with 201 tools".into(), get(figures, OURS, "start"), peer, None);
+    row(
+        "start with 201 tools".into(),
+        get(figures, OURS, "start"),
+        peer,
+        None,
+    );
     for what in ["stream", "arguments"] {
         for form in DIALECTS {
             let case = format!("{what} {form}");
             let ours = get(figures, OURS, &case);
-            row(format!("an event, {case}"), ours, None, get(figures, "floor", &case));
+            row(
+                format!("an event, {case}"),
+                ours,
+                None,
+                get(figures, "floor", &case),
+            );
         }
     }
     let by_hand = get(figures, OURS, "call by hand");
@@ -67,7 +85,12 @@ fn paths(data: &Data, out: &mut String) {
     }
     for case in ["call", "call, nested", "build"] {
         let of = |case: &str| get(&data.dynamic, OURS, case);
-        row(format!("a `DynamicTool`, {case}"), of(case), None, of(&format!("{case}, jsonschema")));
+        row(
+            format!("a `DynamicTool`, {case}"),
+            of(case),
+            None,
+            of(&format!("{case}, jsonschema")),
+        );
     }
     grid.section(
         "Where the time goes",
