@@ -17,8 +17,8 @@ use super::saving::Through;
 use super::{calling, dialect, saying};
 
 /// Set in the process that is killed: its folder, and the point at which it stops.
-pub(super) const FOLDER: &str = "TOOL_CORE_TEST_RUN_FOLDER";
-pub(super) const STOP_AT: &str = "TOOL_CORE_TEST_RUN_STOP_AT";
+const FOLDER: &str = "TOOL_CORE_TEST_RUN_FOLDER";
+const STOP_AT: &str = "TOOL_CORE_TEST_RUN_STOP_AT";
 
 /// Counts points, and waits at one of them to be killed.
 pub(super) struct Points {
@@ -129,7 +129,7 @@ fn agent(folder: &Path, stop_at: u32) -> Agent {
 }
 
 /// Continues the run in a folder, or starts it.
-fn go_on(agent: &Agent) -> (Run, RunOutcome) {
+pub(super) fn go_on(agent: &Agent) -> (Run, RunOutcome) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
@@ -149,6 +149,11 @@ fn go_on(agent: &Agent) -> (Run, RunOutcome) {
 /// The process that is killed. Does nothing in a usual run of the tests.
 #[test]
 fn interrupted_process() {
+    go_on_until_killed(agent);
+}
+
+/// Continues the run of the process that is killed, if this is it.
+pub(super) fn go_on_until_killed(agent: impl Fn(&Path, u32) -> Agent) {
     if let (Ok(folder), Ok(stop_at)) = (std::env::var(FOLDER), std::env::var(STOP_AT)) {
         go_on(&agent(Path::new(&folder), stop_at.parse().unwrap()));
         println!("ended");

@@ -15,7 +15,7 @@ use tool_core::dialect::{Anthropic, Dialect, OpenAiResponses, anthropic, openai}
 use tool_core::hooks::Decision;
 use tool_core::{Registry, tool, tools};
 
-use super::interruptions::{FOLDER, Points, STOP_AT, append, run_and_kill};
+use super::interruptions::{Points, append, go_on, go_on_until_killed, run_and_kill};
 
 struct Effects(std::path::PathBuf, Arc<Points>);
 
@@ -165,31 +165,10 @@ fn agent(folder: &Path, stop_at: u32) -> Agent {
     Agent::new(registry(folder, points), dialect, model).journal(journal)
 }
 
-/// Continues the run in a folder, or starts it.
-fn go_on(agent: &Agent) -> (Run, RunOutcome) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let mut run = match agent.load("run-1").await.unwrap() {
-            Some(run) => run,
-            None => Run::new("run-1"),
-        };
-        if run.messages().is_empty() {
-            run.push(json!({"role": "user", "content": "Go."})).unwrap();
-        }
-        let outcome = agent.run(&mut run).await.unwrap();
-        (run, outcome)
-    })
-}
-
 /// The process that is killed. Does nothing in a usual run of the tests.
 #[test]
 fn interrupted_process() {
-    if let (Ok(folder), Ok(stop_at)) = (std::env::var(FOLDER), std::env::var(STOP_AT)) {
-        go_on(&agent(Path::new(&folder), stop_at.parse().unwrap()));
-        println!("ended");
-    }
+    go_on_until_killed(agent);
 }
 
 #[test]
