@@ -532,6 +532,19 @@ fn continues_number(next: Option<&u8>) -> bool {
     matches!(next, Some(b'.' | b'e' | b'E'))
 }
 
+/// Returns a text with each of its characters removed, replaced by an odd one, or preceded by one; each with the place.
+#[cfg(test)]
+pub(crate) fn damaged(text: &str, odd: &str) -> impl Iterator<Item = (usize, String)> {
+    text.char_indices().flat_map(move |(at, old)| {
+        let (before, from) = text.split_at(at);
+        let behind = &from[old.len_utf8()..];
+        let put = odd.chars().map(move |new| format!("{before}{new}{from}"));
+        let swapped = odd.chars().map(move |new| format!("{before}{new}{behind}"));
+        let cut = [before.to_owned(), format!("{before}{behind}")];
+        put.chain(swapped).chain(cut).map(move |text| (at, text))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -239,6 +239,7 @@ impl<'t> Rewrite<'t> {
 mod tests {
     use serde::de::IgnoredAny;
 
+    use crate::schema::cursor::damaged;
     use crate::schema::validate::{Options, ValidateError, normalise};
     use crate::schema::{Property, Schema, Text};
 
@@ -273,23 +274,16 @@ mod tests {
         ];
         let odd = "{}[]\",:0-.e1tn \\\0\u{7}\u{a0}\u{feff}é";
         for text in texts {
-            for (at, old) in text.char_indices() {
-                let (before, from) = text.split_at(at);
-                let behind = &from[old.len_utf8()..];
-                let put = odd.chars().map(|new| format!("{before}{new}{from}"));
-                let swapped = odd.chars().map(|new| format!("{before}{new}{behind}"));
-                let cut = [before.to_owned(), format!("{before}{behind}")];
-                for text in put.chain(swapped).chain(cut) {
-                    let is_json = serde_json::from_str::<IgnoredAny>(&text).is_ok();
-                    let options = Options {
-                        is_lenient: at % 2 == 0,
-                        is_rounded: at % 3 == 0,
-                    };
-                    for schema in [&SCHEMA, &OPEN, &EITHER] {
-                        let result = normalise(schema, &text, options);
-                        let is_not_json = matches!(result, Err(ValidateError::NotJson(_)));
-                        assert_eq!(is_not_json, !is_json, "{text:?}");
-                    }
+            for (at, text) in damaged(text, odd) {
+                let is_json = serde_json::from_str::<IgnoredAny>(&text).is_ok();
+                let options = Options {
+                    is_lenient: at % 2 == 0,
+                    is_rounded: at % 3 == 0,
+                };
+                for schema in [&SCHEMA, &OPEN, &EITHER] {
+                    let result = normalise(schema, &text, options);
+                    let is_not_json = matches!(result, Err(ValidateError::NotJson(_)));
+                    assert_eq!(is_not_json, !is_json, "{text:?}");
                 }
             }
         }
