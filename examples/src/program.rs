@@ -20,8 +20,16 @@ pub struct Ran {
 ///
 /// Panics if the program can't be run, or if its output is not UTF-8.
 pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
-    let mut child = command(program)
-        .args(flags)
+    run_command(command(program).args(flags), input)
+}
+
+/// Runs a command with this standard input, and waits for its end.
+///
+/// # Panics
+///
+/// Panics if the command can't be run, or if its output is not UTF-8.
+pub fn run_command(command: &mut Command, input: &str) -> Ran {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -42,7 +50,7 @@ pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
     }
 }
 
-/// Runs a program in a terminal without colours, which the command `script` opens. Types `early` immediately, and `answer` when the question
+/// Runs a program in a terminal without colours. Types `early` immediately, and `answer` when the question
 /// appears. Returns the output of the terminal, or `None` if the system lacks `script`.
 ///
 /// # Panics
@@ -50,9 +58,23 @@ pub fn run(program: &str, flags: &[&str], input: &str) -> Ran {
 /// Panics if the program can't be run, or if its output is not UTF-8.
 pub fn run_at_terminal(program: &str, early: &str, question: &str, answer: &str) -> Option<String> {
     let program = command(program);
-    let command = program.get_program().to_str().expect("text");
+    let line = program.get_program().to_str().expect("text");
+    run_line_at_terminal(line, early, question, answer)
+}
+
+/// Runs a line of a shell in a terminal like [`run_at_terminal`], which the command `script` opens.
+///
+/// # Panics
+///
+/// Panics if the output is not UTF-8.
+pub fn run_line_at_terminal(
+    line: &str,
+    early: &str,
+    question: &str,
+    answer: &str,
+) -> Option<String> {
     let mut child = Command::new("script")
-        .args(["--quiet", "--return", "--command", command, "/dev/null"])
+        .args(["--quiet", "--return", "--command", line, "/dev/null"])
         .env("NO_COLOR", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -138,9 +138,13 @@ fn main() -> ExitCode {
     Cli::new(tools)
         .name("desk")
         .version("1.0.0")
-        .try_context(|| match std::env::var("NOTES") {
-            Ok(notes) => Ok(Notes(notes.lines().map(str::to_owned).collect())),
-            Err(error) => Err(format!("NOTES: {error}")),
+        .try_context(|| {
+            let notes = std::env::var("NOTES").unwrap_or("Water the plants.\nCall Ada.".into());
+            let notes: Vec<_> = notes.lines().map(str::to_owned).collect();
+            if notes.is_empty() {
+                return Err("`NOTES` has no notes");
+            }
+            Ok(Notes(notes))
         })
         .run()
 }

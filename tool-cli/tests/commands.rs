@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{desk, desk_in};
+use support::{desk, desk_in, desk_without_notes};
 
 /// Returns the JSON of a command that succeeds.
 fn json_of(flags: &[&str], input: &str) -> Value {
@@ -46,6 +46,26 @@ fn tools_are_listed_and_shown_without_their_context() {
     assert_eq!(shown["parameters"]["properties"]["days"]["maximum"], 14);
     assert_eq!(shown["examples"][0]["city"], "Lisbon");
     fails(2, &["show", "get_forecasts"], &["get_forecast"]);
+}
+
+#[test]
+fn only_a_call_creates_what_tools_need() {
+    for flags in [
+        &["list"][..],
+        &["show", "count"],
+        &["docs"],
+        &["render", "mcp"],
+        &["check"],
+        &["skill"],
+        &["completions", "bash"],
+        &["call", "count", "--help"],
+    ] {
+        let ran = desk_without_notes(flags);
+        assert_eq!(ran.code, Some(0), "{flags:?}: {ran:?}");
+    }
+    let ran = desk_without_notes(&["call", "count", "--to", "0"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.log.contains("Notes: `NOTES` has no notes"), "{ran:?}");
 }
 
 #[test]
@@ -310,8 +330,8 @@ fn providers_catalogues_checks_and_skills() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    use std::process::{Command, Stdio};
-    let mut child = Command::new(support::program())
+    use std::process::Stdio;
+    let mut child = support::command()
         .args(["docs", "--html"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -374,9 +394,8 @@ fn bash_completes() {
 fn an_interrupt_cancels_the_call() {
     use std::io::Read;
     use std::process::{Command, Stdio};
-    let mut child = Command::new(support::program())
+    let mut child = support::command()
         .args(["call", "count", "--to", "100000"])
-        .env("NOTES", "")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -74,16 +74,6 @@ fn results() {
 
 #[test]
 fn a_hold_is_a_question() {
-    check(
-        "allowed-80",
-        80,
-        &["call", "delete_note", "--id", "7"],
-        "y\n",
-    );
-    check(
-        "denied-80",
-        80,
-        &["call", "delete_note", "--id", "7"],
-        "n\n",
-    );
+    check("allowed-80", 80, &["call", "delete_note", "--id", "7"], "y");
+    check("denied-80", 80, &["call", "delete_note", "--id", "7"], "n");
 }
