@@ -8,15 +8,18 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Value, json};
 use tool_core::call::CancellationToken;
 use tool_core::hooks::{Decision, Hold};
-use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult};
+use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult};
 
-use crate::cli::{Cli, Failure};
+use crate::cli::{Cli, Failure, find, inspected, runtime};
 use crate::progress::ProgressLine;
 use crate::terminal::{Terminal, confirm, indented};
 use crate::{example, flags, output};
 
 /// A call is held this often at most, by hooks that hold it again after each decision.
 const HOLDS: usize = 16;
+
+/// One runs the call, and one waits for Ctrl-C.
+const THREADS: usize = 2;
 
 pub(crate) fn command() -> Command {
     Command::new("call")
@@ -42,7 +45,7 @@ pub(crate) fn command() -> Command {
         .arg_required_else_help(true)
 }
 
-pub(crate) fn run(mut cli: Cli, matches: &ArgMatches) -> Result<(), Failure> {
+pub(crate) fn run(cli: Cli, builder: RegistryBuilder, matches: &ArgMatches) -> Result<(), Failure> {
     let folder = matches
         .get_one::<PathBuf>("out")
         .cloned()
@@ -54,7 +57,7 @@ pub(crate) fn run(mut cli: Cli, matches: &ArgMatches) -> Result<(), Failure> {
                 format!("--jsonl reads the names of tools from standard input; remove `{name}`");
             return Err(Failure::Wrong(message));
         }
-        let registry = cli.registry()?;
+        let registry = cli.registry(builder)?;
         return lines(&registry, &saved);
     }
     let Some((name, given)) = matches.subcommand() else {
@@ -63,13 +66,8 @@ pub(crate) fn run(mut cli: Cli, matches: &ArgMatches) -> Result<(), Failure> {
         ));
     };
     // What is wrong with the flags needs no context value.
-    let inspected = cli.inspected()?;
-    let Some(tool) = find(&inspected, name) else {
-        let error = inspected.validate(&ToolCall::new("call", name, "{}")).err();
-        return Err(Failure::Wrong(
-            error.map_or_else(String::new, |error| error.message().to_owned()),
-        ));
-    };
+    let tool = find(&inspected(builder.clone())?, name)?;
+    let flags = flags::of(&tool);
     let given = given
         .get_many::<OsString>("")
         .into_iter()
@@ -77,16 +75,16 @@ pub(crate) fn run(mut cli: Cli, matches: &ArgMatches) -> Result<(), Failure> {
         .cloned();
     let name = std::iter::once(OsString::from(&*tool.name));
     let program = cli.program();
-    let command = flags::command(&tool)
+    let command = flags::command(&tool, &flags)
         .bin_name(format!("{program} call {}", tool.name))
-        .after_help(example::after_help(&tool, &format!("{program} call")));
+        .after_help(example::after_help(&tool, &flags, &program));
     let arguments = match command.try_get_matches_from(name.chain(given)) {
-        Ok(matches) => flags::arguments(&tool, &matches)?,
+        Ok(matches) => flags::arguments(&tool, &flags, &matches)?,
         Err(error) => error.exit(),
     };
     let call = ToolCall::new("call", &*tool.name, arguments);
-    let registry = cli.registry()?;
-    let runtime = runtime()?;
+    let registry = cli.registry(builder)?;
+    let runtime = runtime(THREADS)?;
     let result = runtime.block_on(decided(&registry, call));
     drop(runtime);
     if std::io::stdout().is_terminal() {
@@ -100,7 +98,6 @@ pub(crate) fn run(mut cli: Cli, matches: &ArgMatches) -> Result<(), Failure> {
             let violations = error.violations().iter();
             let message = match error.kind() {
                 ToolErrorKind::InvalidArguments if !error.violations().is_empty() => {
-                    let flags = flags::of(&tool);
                     let lines = violations
                         .map(|v| format!("\n  {}", indented(&flags::violation(&flags, v), 4)));
                     let head = format!("the arguments of {} are wrong", tool.name);
@@ -113,13 +110,6 @@ pub(crate) fn run(mut cli: Cli, matches: &ArgMatches) -> Result<(), Failure> {
     }
 }
 
-/// Finds a tool by its name, which may be written with `-` in place of `_`.
-fn find(registry: &Registry, name: &str) -> Option<tool_core::ToolEntry> {
-    registry
-        .get(name)
-        .or_else(|| registry.get(&name.replace('-', "_")))
-}
-
 fn failure(kind: ToolErrorKind, message: String) -> Failure {
     match kind {
         ToolErrorKind::InvalidArguments
@@ -128,12 +118,6 @@ fn failure(kind: ToolErrorKind, message: String) -> Failure {
         ToolErrorKind::Cancelled => Failure::Cancelled(message),
         _ => Failure::Failed(message),
     }
-}
-
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    let built = builder.worker_threads(2).enable_all().build();
-    built.map_err(|error| Failure::failed(format!("can't start the runtime: {error}")))
 }
 
 /// Makes a call, and asks the person at the terminal while hooks hold it.
@@ -194,7 +178,7 @@ async fn cancel_when_interrupted(token: CancellationToken) {
 
 /// Makes the calls on standard input, one after the other, and writes a line for each.
 fn lines(registry: &Registry, saved: &output::Saved) -> Result<(), Failure> {
-    let runtime = runtime()?;
+    let runtime = runtime(THREADS)?;
     let (mut wrong, mut failed) = (0_usize, 0_usize);
     for (line, number) in std::io::stdin().lock().lines().zip(1..) {
         let line = line

@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
-use tool_core::{Registry, RegistryBuilder};
+use tokio::runtime::Runtime;
+use tool_core::{Registry, RegistryBuilder, ToolCall, ToolEntry};
 
 use crate::terminal::{BAD, Terminal};
 use crate::{call, check, flags, listing, output, providers, skill};
@@ -48,7 +49,7 @@ pub struct Cli {
     build: Build,
     contexts: Vec<Open>,
     pub(crate) name: Option<String>,
-    version: Option<String>,
+    pub(crate) version: Option<String>,
     pub(crate) locks: Vec<PathBuf>,
     pub(crate) catalogues: Vec<PathBuf>,
     pub(crate) budget: Option<usize>,
@@ -253,15 +254,16 @@ impl Cli {
     }
 
     fn dispatch(self, matches: &ArgMatches) -> Result<(), Failure> {
+        let builder = (self.build)();
         let (command, matches) = match matches.subcommand() {
-            Some(("call", matches)) => return call::run(self, matches),
+            Some(("call", matches)) => return call::run(self, builder, matches),
             #[cfg(feature = "mcp")]
-            Some(("mcp", matches)) => return crate::serve::run(self, matches),
+            Some(("mcp", matches)) => return crate::serve::run(self, builder, matches),
             Some(command) => command,
             None => return Err(Failure::wrong("a command is missing; `--help` lists them")),
         };
         let name = self.program();
-        let registry = self.inspected()?;
+        let registry = inspected(builder)?;
         match command {
             "list" => listing::list(&registry, matches),
             "show" => listing::show(&registry, matches, &name),
@@ -285,19 +287,12 @@ impl Cli {
         })
     }
 
-    /// Returns the registry with what the tools need.
-    pub(crate) fn registry(&mut self) -> Result<Registry, Failure> {
-        let mut builder = (self.build)();
-        for open in std::mem::take(&mut self.contexts) {
+    /// Builds the registry with what the tools need.
+    pub(crate) fn registry(self, mut builder: RegistryBuilder) -> Result<Registry, Failure> {
+        for open in self.contexts {
             builder = open(builder)?;
         }
         builder.build().map_err(Failure::failed)
-    }
-
-    /// Returns the registry without what the tools need.
-    pub(crate) fn inspected(&self) -> Result<Registry, Failure> {
-        let built = (self.build)().build_without_context();
-        built.map_err(Failure::failed)
     }
 
     fn complete(&self, registry: &Registry, matches: &ArgMatches) -> Result<(), Failure> {
@@ -305,16 +300,12 @@ impl Cli {
             return Err(Failure::wrong("name a shell"));
         };
         let tools = registry.specs();
+        let names: Vec<_> = tools.iter().map(|tool| tool.name.to_string()).collect();
         let tools = tools.iter().map(|tool| flags::completed(tool));
         let mut command = self.command();
         command = command.mut_subcommand("call", |call| {
             call.allow_external_subcommands(false).subcommands(tools)
         });
-        let names: Vec<String> = registry
-            .specs()
-            .iter()
-            .map(|t| t.name.to_string())
-            .collect();
         command = command.mut_subcommand("show", |show| {
             show.mut_arg("name", |arg| {
                 arg.value_parser(PossibleValuesParser::new(names))
@@ -326,6 +317,29 @@ impl Cli {
         std::io::stdout().write_all(&script)?;
         Ok(())
     }
+}
+
+/// Builds the registry without what the tools need.
+pub(crate) fn inspected(builder: RegistryBuilder) -> Result<Registry, Failure> {
+    builder.build_without_context().map_err(Failure::failed)
+}
+
+/// Finds a tool by its name, which may be written with `-` in place of `_`.
+pub(crate) fn find(registry: &Registry, name: &str) -> Result<ToolEntry, Failure> {
+    let found = registry.get(name);
+    let found = found.or_else(|| registry.get(&name.replace('-', "_")));
+    found.ok_or_else(|| {
+        // Suggests names, as for a model.
+        let error = registry.validate(&ToolCall::new("", name, "{}")).err();
+        Failure::Wrong(error.map_or_else(String::new, |error| error.message().to_owned()))
+    })
+}
+
+/// Creates a runtime with this number of threads.
+pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let built = builder.worker_threads(threads).enable_all().build();
+    built.map_err(|error| Failure::failed(format!("can't start the runtime: {error}")))
 }
 
 fn commands() -> Vec<Command> {

@@ -5,21 +5,23 @@ use std::fmt::Write;
 use serde_json::Value;
 use tool_core::ToolSpec;
 
-use crate::flags;
+use crate::flags::{Flag, Kind};
 
 /// Returns the examples of a tool as command lines, for the end of its help; empty if it has none.
-pub(crate) fn after_help(tool: &ToolSpec, program: &str) -> String {
-    let lines: Vec<_> = tool.examples().map(|example| line(tool, example)).collect();
+pub(crate) fn after_help(tool: &ToolSpec, flags: &[Flag], program: &str) -> String {
+    let lines = tool.examples().map(|example| line(tool, flags, example));
+    let lines: Vec<_> = lines.collect();
     if lines.is_empty() {
         return String::new();
     }
-    let lines = lines.iter().map(|line| format!("\n  {program} {line}"));
+    let lines = lines
+        .iter()
+        .map(|line| format!("\n  {program} call {line}"));
     format!("Examples:{}", lines.collect::<String>())
 }
 
 /// Returns the command line of a call: flags where all values have one, else the whole.
-pub(crate) fn line(tool: &ToolSpec, arguments: &str) -> String {
-    let flags = flags::of(tool);
+pub(crate) fn line(tool: &ToolSpec, flags: &[Flag], arguments: &str) -> String {
     let values: Option<Value> = serde_json::from_str(arguments).ok();
     let members = values
         .as_ref()
@@ -34,7 +36,7 @@ pub(crate) fn line(tool: &ToolSpec, arguments: &str) -> String {
         };
         // After a space, a value of this form would be read from a file, or as a flag.
         let space = match flag.kind {
-            flags::Kind::Boolean => "=",
+            Kind::Boolean => "=",
             _ if value.starts_with('-') && value.parse::<f64>().is_err() => "=",
             _ => " ",
         };

@@ -164,8 +164,8 @@ fn kind(schema: &Json) -> Kind {
 }
 
 /// Returns the command of a tool, with its flags.
-pub(crate) fn command(tool: &ToolSpec) -> Command {
-    with_flags(tool, &of(tool), false)
+pub(crate) fn command(tool: &ToolSpec, flags: &[Flag]) -> Command {
+    with_flags(tool, flags, false)
 }
 
 /// Returns the command of a tool for a script that completes it: possible values are completed, too.
@@ -243,13 +243,17 @@ fn help(flag: &Flag) -> String {
 }
 
 /// Returns the arguments of a call as JSON text.
-pub(crate) fn arguments(tool: &ToolSpec, matches: &ArgMatches) -> Result<String, Failure> {
+pub(crate) fn arguments(
+    tool: &ToolSpec,
+    flags: &[Flag],
+    matches: &ArgMatches,
+) -> Result<String, Failure> {
     let mut input = input::Input::default();
     if let Some(whole) = matches.get_one::<String>("arguments") {
         return input.read("--arguments", whole);
     }
     let mut pairs = Vec::new();
-    for flag in of(tool) {
+    for flag in flags {
         for value in matches.get_many::<String>(&flag.path).into_iter().flatten() {
             let value = input.read(&format!("--{}", flag.long), value)?;
             pairs.push((flag.path.clone(), value));

@@ -5,9 +5,9 @@ use std::io::{IsTerminal, Write};
 use clap::ArgMatches;
 use serde_json::{Map, Value, json};
 use tool_core::schema::Json;
-use tool_core::{Registry, ToolCall, ToolEntry, ToolSpec};
+use tool_core::{Registry, ToolEntry, ToolSpec};
 
-use crate::cli::Failure;
+use crate::cli::{Failure, find};
 use crate::terminal::{NAME, Terminal, columns};
 use crate::{example, flags};
 
@@ -52,15 +52,7 @@ pub(crate) fn show(
     program: &str,
 ) -> Result<(), Failure> {
     let name = matches.get_one::<String>("name").map_or("", |name| name);
-    let tool = registry
-        .get(name)
-        .or_else(|| registry.get(&name.replace('-', "_")));
-    let Some(tool) = tool else {
-        let error = registry.validate(&ToolCall::new("show", name, "{}")).err();
-        return Err(Failure::Wrong(
-            error.map_or_else(String::new, |error| error.message().to_owned()),
-        ));
-    };
+    let tool = find(registry, name)?;
     if !std::io::stdout().is_terminal() {
         writeln!(std::io::stdout(), "{}", whole(&tool))?;
         return Ok(());
@@ -68,10 +60,11 @@ pub(crate) fn show(
     let mut out = Terminal::stdout();
     out.styled(NAME, tool.title().unwrap_or(&tool.name))?;
     writeln!(out, "{}\n", marks(&tool))?;
-    let command = flags::command(&tool).bin_name(format!("{program} call {}", tool.name));
-    let help = command
-        .after_help(example::after_help(&tool, &format!("{program} call")))
-        .render_long_help();
+    let flags = flags::of(&tool);
+    let mut command = flags::command(&tool, &flags)
+        .bin_name(format!("{program} call {}", tool.name))
+        .after_help(example::after_help(&tool, &flags, program));
+    let help = command.render_long_help();
     write!(out, "{help}")?;
     if let Some(Ok(result)) = tool.output_json().map(Json::parse) {
         writeln!(out, "\nResult:\n{result:#}")?;

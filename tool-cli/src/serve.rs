@@ -2,12 +2,14 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::num::NonZero;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use tool_core::RegistryBuilder;
 use tool_mcp::Server;
 use tool_mcp::server::http::HttpConfig;
 
-use crate::cli::{Cli, Failure};
+use crate::cli::{Cli, Failure, runtime};
 use crate::terminal::Terminal;
 
 pub(crate) fn command() -> Command {
@@ -22,7 +24,7 @@ pub(crate) fn command() -> Command {
         )
 }
 
-pub(crate) fn run(mut cli: Cli, matches: &ArgMatches) -> Result<(), Failure> {
+pub(crate) fn run(cli: Cli, builder: RegistryBuilder, matches: &ArgMatches) -> Result<(), Failure> {
     let address = matches.get_one::<SocketAddr>("http").copied();
     if let Some(address) = address
         && !address.ip().is_loopback()
@@ -31,14 +33,11 @@ pub(crate) fn run(mut cli: Cli, matches: &ArgMatches) -> Result<(), Failure> {
             "--http {address}: the server asks for no token, so it serves loopback addresses alone, such as 127.0.0.1:8080"
         )));
     }
-    let command = cli.command();
-    let version = command.get_version().unwrap_or("0").to_owned();
-    let server = Server::new(cli.registry()?).name(command.get_name(), version);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let runtime =
-        runtime.map_err(|error| Failure::failed(format!("can't start the runtime: {error}")))?;
+    let name = cli.program();
+    let version = cli.version.clone().unwrap_or("0".into());
+    let server = Server::new(cli.registry(builder)?).name(name, version);
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let runtime = runtime(threads)?;
     runtime.block_on(async {
         let Some(address) = address else {
             return server.stdio().await.map_err(Failure::failed);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tool_core::Registry;
 
-use crate::{example, listing};
+use crate::{example, flags, listing};
 
 /// Returns the page, with the front matter that coding agents read.
 pub(crate) fn page(registry: &Registry, program: &str) -> String {
@@ -32,7 +32,7 @@ pub(crate) fn page(registry: &Registry, program: &str) -> String {
             page.push_str(" Destructive: ask first.");
         }
         if let Some(example) = tool.examples().next() {
-            let line = example::line(tool, example);
+            let line = example::line(tool, &flags::of(tool), example);
             let _ = write!(page, " `{program} call {line}`");
         }
     }
