@@ -1,5 +1,6 @@
 //! The flags of a tool: from its schema to flags, and from flags to strings with names.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use clap::builder::PossibleValuesParser;
@@ -59,13 +60,25 @@ impl Kind {
 
 /// Returns the flags of a tool, in the order of its parameters.
 pub(crate) fn of(tool: &ToolSpec) -> Vec<Flag> {
-    let Ok(schema) = Json::parse(tool.parameters_json()) else {
+    of_schema(tool.parameters_json())
+}
+
+/// Returns the flags of a schema. A parameter whose name can't be that of a flag, or is already that of another, has none:
+/// `--arg` gives it a value.
+fn of_schema(schema: &str) -> Vec<Flag> {
+    let Ok(schema) = Json::parse(schema) else {
         return Vec::new();
     };
     let mut flags = Vec::new();
     collect(&schema, &schema, "", true, 0, &mut flags);
-    flags.retain(|flag| !TAKEN.contains(&flag.long.as_str()) && !flag.long.contains(['=', ' ']));
+    let mut taken: HashSet<String> = TAKEN.map(str::to_owned).into();
+    flags.retain(|flag| is_name(&flag.long) && taken.insert(flag.long.clone()));
     flags
+}
+
+fn is_name(long: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '.';
+    long.starts_with(char::is_alphanumeric) && long.chars().all(is_part)
 }
 
 fn collect(
@@ -287,5 +300,22 @@ pub(crate) fn violation(flags: &[Flag], violation: &Violation) -> String {
             format!("--{} at {rest}: {message}", flag.long)
         }
         None => violation.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_no_flags_or_taken_have_none() {
+        let schema = r#"{"properties": {"a_b": {}, "a-b": {}, "help": {}, "arguments": {}, "": {}, "-x": {}, "a=b": {},
+            "c.d": {}, "c": {"properties": {"d": {}}}, "\u001b[2J": {}, "größe": {}}}"#;
+        let flags = of_schema(schema);
+        let longs: Vec<_> = flags.iter().map(|flag| &*flag.long).collect();
+        assert_eq!(longs, ["a-b", "c.d", "c", "größe"]);
+        // clap panics at a name that is there twice.
+        let args = flags.iter().map(|flag| arg(flag, true));
+        Command::new("tool").args(args).debug_assert();
     }
 }
