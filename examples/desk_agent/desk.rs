@@ -12,7 +12,7 @@ const WRITABLE: [&str; 2] = ["memory.md", "history/*"];
 #[derive(Clone)]
 pub(crate) struct Desk {
     pub(crate) files: Folder,
-    /// The same folder, in which this program writes proposals alone.
+    /// The same folder, opened so that this program can write proposals and nothing else.
     pub(crate) proposals: Folder,
 }
 

@@ -31,7 +31,7 @@ const FLAT: &str = r#"{"type":"object","properties":{"city":{"type":"string","de
 /// The parameters of the case `nested`.
 const NESTED: &str = r#"{"type":"object","properties":{"order":{"type":"object","properties":{"customer":{"type":"string"},"address":{"type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"},"country":{"type":"string","minLength":2,"maxLength":2}},"required":["street","city","country"],"additionalProperties":false},"items":{"type":"array","items":{"type":"object","properties":{"sku":{"type":"string"},"quantity":{"type":"integer","minimum":1},"price":{"type":"integer","minimum":0},"gift":{"type":"boolean"}},"required":["sku","quantity"],"additionalProperties":false},"minItems":1},"note":{"type":"string"}},"required":["customer","address","items"],"additionalProperties":false},"rush":{"type":"boolean"}},"required":["order"],"additionalProperties":false}"#;
 
-/// What `schemars` describes like [`FLAT`].
+/// A type whose schema, as `schemars` writes it, equals [`FLAT`].
 #[allow(dead_code, reason = "fields are decoded, not read")]
 #[derive(Deserialize, JsonSchema)]
 struct Forecast {
@@ -70,7 +70,7 @@ pub fn work(case: &str) -> Work {
     }
 }
 
-/// Calls a tool, whose result is a text.
+/// Calls a tool, and returns the string that a model is sent.
 fn call(schema: &str, arguments: String) -> Work {
     let registry = Registry::builder().tool(tool("tool", parsed(schema)));
     let registry = registry.build().expect("one tool");
@@ -172,7 +172,7 @@ pub fn validators() -> Vec<Validator> {
     schemas().map(|schema| compiled(&schema)).collect()
 }
 
-/// Returns the bytes of one tool, given those of all.
+/// Returns the bytes of one tool: an equal share of what all `MANY` hold.
 pub fn each(bytes: usize) -> usize {
     bytes / MANY
 }

@@ -3,7 +3,7 @@
 /// The formats.
 pub const FORMS: [&str; 4] = ["openai-chat", "openai-responses", "anthropic", "gemini"];
 
-/// The pieces of a text.
+/// The pieces of an answer.
 const PIECES: usize = 200;
 /// The calls of a response, and the pieces of the arguments of each.
 const CALLS: usize = 2;
@@ -16,7 +16,7 @@ const ARGUMENTS: [&str; 50] = {
     pieces
 };
 
-/// Returns a response with a text, each event as the bytes of a server-sent event.
+/// Returns a response that answers with a message, each event as the bytes of a server-sent event.
 pub fn text(form: &str) -> Vec<String> {
     let words = [
         " the",

@@ -73,7 +73,7 @@ pub fn events(data: &Data, what: &str, forms: &[&str]) -> Vec<Figure> {
         .collect()
 }
 
-/// Returns the instructions of a call in a conversation, without those of the same by hand.
+/// Returns the instructions that a conversation adds to a call made by hand.
 pub fn above_hand(data: &Data, case: &str) -> Vec<Figure> {
     let above = || {
         let of = |case| get(&data.instructions, OURS, case);

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use harness::{Work, streams};
 use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses};
 
-/// Reads a text.
+/// Reads a stream whose pieces are text.
 pub fn text(form: &str) -> Work {
     work(form, streams::text(form))
 }
