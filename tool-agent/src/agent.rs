@@ -4,6 +4,7 @@ mod compaction;
 mod error;
 mod events;
 mod prices;
+mod steps;
 mod telemetry;
 #[cfg(feature = "dynamic")]
 mod tool;
@@ -45,6 +46,7 @@ pub use self::compaction::Compaction;
 pub use self::error::{AgentError, Typed, Unfinished, UnfinishedReason};
 pub use self::events::{Event, Events, PartialArguments};
 pub use self::prices::Prices;
+pub use self::steps::{PreparedCall, Steps};
 
 /// A registry, a dialect and a model, which together drive [runs](Run).
 ///
@@ -903,14 +905,26 @@ impl Agent {
         decision: Decision,
         user: impl Into<String>,
     ) -> Result<(), AgentError> {
-        let user = user.into();
+        self.decide_on(run, fingerprint, decision, user.into())
+            .await?;
+        self.save(run).await
+    }
+
+    /// Decides on a pending call, and saves nothing.
+    async fn decide_on(
+        &self,
+        run: &mut Run,
+        fingerprint: &str,
+        decision: Decision,
+        user: String,
+    ) -> Result<(), AgentError> {
         run.bind(self.dialect())?;
         let pending = run.pending_with(fingerprint)?;
         let request = self.decision_request(run, pending.hold(), &user);
         let checked = self.policy.check(request).await;
         checked.map_err(DecideError::Denied)?;
         run.decide_pending(&self.registry, &pending, decision, user)?;
-        self.save(run).await
+        Ok(())
     }
 
     fn decision_request(&self, run: &Run, hold: &Hold, user: &str) -> DecisionRequest {
@@ -938,31 +952,27 @@ impl Agent {
         forbidden
     }
 
-    /// Attaches what the application adds to calls. An error of one call is its result.
+    /// Attaches what the application adds to a call. If that fails for this call alone, the error is its result.
     async fn prepared(
         &self,
         run: &RunInfo,
-        calls: &[ToolCall],
-    ) -> Result<Vec<Result<ToolCall, ToolError>>, AgentError> {
-        let mut prepared = Vec::with_capacity(calls.len());
-        for call in calls {
-            let mut own = match &self.prepare {
-                Some(prepare) => caught(&call.name, || prepare(call.clone())),
-                None => Ok(call.clone()),
-            };
-            // Last, so that nothing replaces the values of the owner.
-            if let (Some(contexts), Ok(attaching)) = (&self.contexts, &own) {
-                let attaching = || contexts(run.clone(), attaching.clone());
-                let attached = answered(&call.name, attaching).await;
-                own = Ok(attached.map_err(|error| AgentError::Context {
-                    run: run.id().into(),
-                    tool: call.name.clone(),
-                    error,
-                })?);
-            }
-            prepared.push(own.map(|own| own.with(run.clone())));
+        call: &ToolCall,
+    ) -> Result<Result<ToolCall, ToolError>, AgentError> {
+        let mut own = match &self.prepare {
+            Some(prepare) => caught(&call.name, || prepare(call.clone())),
+            None => Ok(call.clone()),
+        };
+        // Last, so that nothing replaces the values of the owner.
+        if let (Some(contexts), Ok(attaching)) = (&self.contexts, &own) {
+            let attaching = || contexts(run.clone(), attaching.clone());
+            let attached = answered(&call.name, attaching).await;
+            own = Ok(attached.map_err(|error| AgentError::Context {
+                run: run.id().into(),
+                tool: call.name.clone(),
+                error,
+            })?);
         }
-        Ok(prepared)
+        Ok(own.map(|own| own.with(run.clone())))
     }
 
     /// Checks that the agent can run calls in the name of the owner, and count what they cost.
@@ -1093,49 +1103,19 @@ impl Agent {
                 Step::Request(_) | Step::Call(_) if time.is_over && running.is_empty() => {
                     return Ok(Some(RunOutcome::OutOfTime));
                 }
-                Step::Request(messages) => {
-                    if let Some(old) = self.old_messages(run) {
-                        let summary = self.summarise(invocation, run, old.clone());
-                        let summary = time.within(until_cancelled(token, summary)).await?;
-                        let Some(summary) = summary.flatten() else {
-                            continue;
-                        };
-                        if let Some(summary) = summary? {
-                            let micros = self.micros(run, summary.usage);
-                            run.compact(old, summary.message, summary.usage, micros);
-                            continue;
-                        }
-                    }
-                    let messages = Arc::clone(messages);
-                    let mut options = self.options.clone();
-                    if run.has_called() {
-                        options = options.without_required_choice();
-                    }
-                    let tools = self.registry.request(dialect).options(options).build();
-                    let tools = tools.map_err(AgentError::Request)?;
-                    let request = Request::of(messages, tools);
-                    let mut request = request.continued(run.continuation().clone());
-                    request.prefers_stream = events.is_read();
-                    let asking = until_cancelled(
-                        token,
-                        self.response(invocation, request, run, &events, None),
-                    );
-                    let Some(response) = time.within(asking).await?.flatten() else {
-                        continue;
-                    };
-                    let (mut turn, shows_text) = response?;
-                    if self.options.has_answer() {
-                        turn.accept_answer(|results| dialect.results(results));
-                    }
-                    let micros = self.micros(run, turn.usage);
-                    run.respond_at(dialect, &self.registry, turn, micros)?;
-                    if events.is_read() {
-                        emit_response(run, shows_text, &emit);
+                Step::Request(_) => {
+                    let responding = self.respond(invocation, run, &events);
+                    let responding = until_cancelled(token, responding);
+                    if let Some(responded) = time.within(responding).await?.flatten() {
+                        responded?;
                     }
                 }
                 Step::Call(calls) if !time.is_over => {
                     let preparing = until_cancelled(token, async {
-                        let prepared = self.prepared(run.info(), &calls).await?;
+                        let mut prepared = Vec::with_capacity(calls.len());
+                        for call in &calls {
+                            prepared.push(self.prepared(run.info(), call).await?);
+                        }
                         // Last, right before the calls start.
                         let forbidden = self.forbidden(run, &calls).await;
                         Ok::<_, AgentError>((prepared, forbidden))
@@ -1144,12 +1124,7 @@ impl Agent {
                         continue;
                     };
                     let (prepared, forbidden) = prepared?;
-                    if !forbidden.is_empty() {
-                        for (call, decision) in forbidden {
-                            run.revoke(call, decision);
-                            let pending = run.pending_at(call.position());
-                            pending.into_iter().map(Event::Held).for_each(emit);
-                        }
+                    if revoke(run, forbidden, &emit) {
                         continue;
                     }
                     let mut starting = Starting::new(run, &calls)?;
@@ -1176,18 +1151,73 @@ impl Agent {
                         run.resume(dialect, &self.registry)?;
                         continue;
                     };
-                    let position = result.position().cloned();
-                    let shown = events.is_read().then(|| result.clone());
-                    run.finish(dialect, result)?;
-                    match run.pending_at(position.as_ref()) {
-                        Some(pending) => emit(Event::Held(pending)),
-                        None => shown.map(Event::Result).into_iter().for_each(emit),
-                    }
+                    self.finish(run, result, &events)?;
                 }
                 Step::Wait(pending) => return Ok(Some(RunOutcome::Waiting(pending))),
                 Step::Done(outcome) => return Ok(Some(outcome)),
             }
         }
+    }
+
+    /// Does what [`Step::Request`] asks for: adds the response of the model to a run, or replaces old messages by a summary.
+    async fn respond(
+        &self,
+        invocation: &Invocation<'_>,
+        run: &mut Run,
+        events: &EventSink,
+    ) -> Result<(), AgentError> {
+        let dialect = self.dialect();
+        if let Some(old) = self.old_messages(run)
+            && let Some(summary) = self.summarise(invocation, run, old.clone()).await?
+        {
+            let micros = self.micros(run, summary.usage);
+            run.compact(old, summary.message, summary.usage, micros);
+            return Ok(());
+        }
+        let Step::Request(messages) = run.next() else {
+            return Err(RunError::NotRequested.into());
+        };
+        let messages = Arc::clone(messages);
+        let mut options = self.options.clone();
+        if run.has_called() {
+            options = options.without_required_choice();
+        }
+        let tools = self.registry.request(dialect).options(options).build();
+        let tools = tools.map_err(AgentError::Request)?;
+        let request = Request::of(messages, tools);
+        let mut request = request.continued(run.continuation().clone());
+        request.prefers_stream = events.is_read();
+        let asking = self.response(invocation, request, run, events, None);
+        let (mut turn, shows_text) = asking.await?;
+        if self.options.has_answer() {
+            turn.accept_answer(|results| dialect.results(results));
+        }
+        let micros = self.micros(run, turn.usage);
+        run.respond_at(dialect, &self.registry, turn, micros)?;
+        if events.is_read() {
+            emit_response(run, shows_text, &|event| events.push(event));
+        }
+        Ok(())
+    }
+
+    /// Takes the result of a call.
+    fn finish(
+        &self,
+        run: &mut Run,
+        result: ToolResult,
+        events: &EventSink,
+    ) -> Result<(), AgentError> {
+        if !events.is_read() {
+            return Ok(run.finish(self.dialect(), result)?);
+        }
+        let position = result.position().cloned();
+        let shown = result.clone();
+        run.finish(self.dialect(), result)?;
+        events.push(match run.pending_at(position.as_ref()) {
+            Some(pending) => Event::Held(pending),
+            None => Event::Result(shown),
+        });
+        Ok(())
     }
 
     /// Returns what a response cost. One of unknown usage reaches any limit.
@@ -1380,6 +1410,17 @@ impl Agent {
             }
         }
     }
+}
+
+/// Takes decisions back, so that their calls wait again. Returns `true` if there are some.
+fn revoke(run: &mut Run, forbidden: Vec<(&ToolCall, usize)>, emit: &dyn Fn(Event)) -> bool {
+    let is_any = !forbidden.is_empty();
+    for (call, decision) in forbidden {
+        run.revoke(call, decision);
+        let pending = run.pending_at(call.position());
+        pending.into_iter().map(Event::Held).for_each(emit);
+    }
+    is_any
 }
 
 /// Emits the events of the last response.

@@ -38,6 +38,6 @@ pub mod testing;
 pub mod transcript;
 
 pub use agent::{
-    Agent, AgentError, Compaction, Event, Events, OpenCalls, PartialArguments, Prices, Typed,
-    Unfinished, UnfinishedReason,
+    Agent, AgentError, Compaction, Event, Events, OpenCalls, PartialArguments, PreparedCall,
+    Prices, Steps, Typed, Unfinished, UnfinishedReason,
 };

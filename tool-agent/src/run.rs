@@ -117,6 +117,7 @@ mod increment;
 mod info;
 mod journal;
 mod pending;
+mod portable;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 mod sqlite_journal;
 
@@ -138,6 +139,7 @@ pub use self::increment::{Increment, ReplayError};
 pub use self::info::{RunBuilder, RunInfo};
 pub use self::journal::{Journal, JournalError, MemoryJournal};
 pub use self::pending::{DecideError, Pending};
+pub use self::portable::PortableCall;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 pub use self::sqlite_journal::SqliteJournal;
 use tool_core::call::{Arguments, CallPosition};
@@ -574,13 +576,39 @@ impl Run {
     /// of this crate.
     pub fn replay(increments: impl IntoIterator<Item = Increment>) -> Result<Run, ReplayError> {
         let mut run = Run::empty();
-        for increment in increments {
-            run.apply_saved(increment)?;
-        }
+        run.apply(increments)?;
         if run.state.changes == 0 {
             return Err(ReplayError::new("there are no increments"));
         }
         Ok(run)
+    }
+
+    /// Repeats increments that another process made of a run in this state, in order. They count as saved.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::run::Run;
+    ///
+    /// let mut run = Run::new("conversation-1");
+    /// let mut copy = run.clone();
+    /// copy.push(json!({"role": "user", "content": "Hello!"}))?;
+    /// let new = copy.unsaved().iter().filter(|new| new.number() > 1).cloned();
+    /// run.apply(new)?;
+    /// assert_eq!(run.messages(), copy.messages());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one is missing, if one does not fit the run, or if they were saved by a newer version of this
+    /// crate. The run then has those before it.
+    pub fn apply(
+        &mut self,
+        increments: impl IntoIterator<Item = Increment>,
+    ) -> Result<(), ReplayError> {
+        increments
+            .into_iter()
+            .try_for_each(|increment| self.apply_saved(increment))
     }
 
     /// Returns the increments that are not [marked as saved](Run::mark_saved), by number, to be appended to a

@@ -12,6 +12,7 @@ mod observers;
 mod saving;
 #[cfg(not(target_family = "wasm"))]
 mod services;
+mod steps;
 #[cfg(not(target_family = "wasm"))]
 mod trained;
 mod transcripts;

@@ -27,7 +27,7 @@ pub(super) fn saved(run: &Run) -> Value {
 }
 
 /// Passes a value through its saved form.
-fn through_json<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+pub(super) fn through_json<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
     serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
 }
 

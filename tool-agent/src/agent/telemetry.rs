@@ -103,20 +103,43 @@ impl<'a> Invocation<'a> {
         }
     }
 
+    /// The invocation of a driver that may go on in another process.
+    pub(super) fn of_steps(agent: &'a Agent, run: &Run) -> Invocation<'a> {
+        let invocation = Invocation::new(agent, run);
+        Invocation {
+            counter: invocation.counter.of_steps(),
+            ..invocation
+        }
+    }
+
+    /// Runs a step inside the span.
+    pub(super) async fn step<T>(&self, running: impl Future<Output = T>) -> T {
+        #[cfg(not(feature = "tracing"))]
+        {
+            running.await
+        }
+        #[cfg(feature = "tracing")]
+        {
+            self.span.around(running).await
+        }
+    }
+
+    /// Records how the run ended.
+    pub(super) fn end(&self, ended: &Result<RunOutcome, AgentError>) {
+        #[cfg(feature = "tracing")]
+        if let Err(error) = ended {
+            failed(&self.span, error.kind());
+        }
+        self.counter.end(ended);
+    }
+
     /// Drives the run inside the span.
     pub(super) async fn run(
         &self,
         driving: impl Future<Output = Result<RunOutcome, AgentError>>,
     ) -> Result<RunOutcome, AgentError> {
-        #[cfg(not(feature = "tracing"))]
-        let ended = driving.await;
-        #[cfg(feature = "tracing")]
-        let ended = self.span.around(driving).await;
-        #[cfg(feature = "tracing")]
-        if let Err(error) = &ended {
-            failed(&self.span, error.kind());
-        }
-        self.counter.end(&ended);
+        let ended = self.step(driving).await;
+        self.end(&ended);
         ended
     }
 

@@ -139,7 +139,7 @@ impl Run {
             };
             self.unsaved.push(increment);
         }
-        self.apply(change)
+        self.change(change)
             .expect("the run makes only changes that fit its state");
     }
 
@@ -152,11 +152,11 @@ impl Run {
                 "increment {expected} is missing: the next one has the number {number}"
             )));
         }
-        self.apply(*increment.change)
+        self.change(*increment.change)
             .map_err(|problem| ReplayError::new(format!("increment {number}: {problem}")))
     }
 
-    fn apply(&mut self, change: Change) -> Result<(), String> {
+    fn change(&mut self, change: Change) -> Result<(), String> {
         let is_created = matches!(change, Change::Created { .. });
         if is_created != (self.state.changes == 0) {
             return Err("a run is created once, and first".into());

@@ -455,6 +455,17 @@ impl ToolCall {
         self
     }
 
+    /// Returns the holds of this call that were decided on, with the decisions and who made them, in order.
+    pub fn decisions(&self) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
+        let extensions = self.extensions.iter();
+        extensions.flat_map(|extensions| extensions.decided.iter())
+    }
+
+    /// Returns the [idempotency key](ToolCall::idempotency_key), if it is set.
+    pub fn key(&self) -> Option<&str> {
+        self.extensions.as_ref()?.idempotency_key.as_deref()
+    }
+
     /// Sets the key that [`CallContext::idempotency_key`](crate::CallContext::idempotency_key)
     /// returns. A call that is repeated must have the same key, and no other call may have it.
     /// A `Run` of the crate `tool-agent` sets it.

@@ -35,6 +35,8 @@ pub(super) struct RunCounter<'a> {
     clock: Clock,
     requests: AtomicU32,
     calls: AtomicU32,
+    /// `false` if nothing is recorded when it is dropped without an end, because another process goes on.
+    is_whole: bool,
     /// The outcome or the error.
     ended: OnceLock<Result<&'static str, &'static str>>,
 }
@@ -46,8 +48,15 @@ impl<'a> RunCounter<'a> {
             clock: Clock::start(),
             requests: AtomicU32::new(0),
             calls: AtomicU32::new(0),
+            is_whole: true,
             ended: OnceLock::new(),
         }
+    }
+
+    /// Records nothing unless it ends.
+    pub(super) fn of_steps(mut self) -> Self {
+        self.is_whole = false;
+        self
     }
 
     pub(super) fn count_request(&self) {
@@ -67,6 +76,9 @@ impl<'a> RunCounter<'a> {
 
 impl Drop for RunCounter<'_> {
     fn drop(&mut self) {
+        if !self.is_whole && self.ended.get().is_none() {
+            return;
+        }
         let agent = self.agent;
         let ended = self.ended.get().copied().unwrap_or(Err(CANCELLED));
         let mut record = RunRecord::new(agent.dialect.telemetry_name(), self.clock.elapsed());

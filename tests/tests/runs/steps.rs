@@ -1,0 +1,369 @@
+//! The single steps of an agent, driven from outside, beside the agent itself.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tool_agent::model::Request;
+use tool_agent::run::{Increment, PortableCall, Run, RunInfo, RunOutcome, RunSettings, Step};
+use tool_agent::testing::ScriptedModel;
+use tool_agent::{Agent, AgentError, Compaction, Steps};
+use tool_core::call::CancellationToken;
+use tool_core::hooks::{Decision, Gate, Observer, RunRecord};
+use tool_core::{CallContext, Registry, ToolCall, ToolError, ToolResult, tool, tools};
+
+use super::saving::{saved, through_json};
+use super::{calling, dialect, holding, new_run, question, saying, turn};
+
+/// Who may use a tool.
+struct Rights(String);
+
+/// Reads a record.
+#[tool(read_only, unlinked)]
+async fn read(id: u32, #[param(context)] rights: &Rights) -> String {
+    tokio::task::yield_now().await;
+    format!("{id} for {}", rights.0)
+}
+
+/// Pays an invoice, once somebody allowed it.
+#[tool(destructive, unlinked)]
+fn pay(id: u32, #[param(context)] rights: &Rights, call: &CallContext) -> String {
+    let key = call.idempotency_key().unwrap_or("no key");
+    let by: Vec<_> = call.decisions().map(|(_, _, by)| by).collect();
+    format!("{id} for {} as {key} by {by:?}", rights.0)
+}
+
+/// Ends the conversation.
+#[tool(ends_run, unlinked)]
+fn hang_up() -> &'static str {
+    "bye"
+}
+
+/// Fails.
+#[tool(unlinked)]
+fn fail() -> Result<(), &'static str> {
+    Err("out of order")
+}
+
+const CALLS: [(&str, &str); 6] = [
+    ("read", r#"{"id":1}"#),
+    ("read", r#"{"id":2}"#),
+    ("pay", r#"{"id":3}"#),
+    ("fail", "{}"),
+    ("unknown", "{"),
+    ("hang_up", "{}"),
+];
+
+fn registry() -> Registry {
+    let builder = Registry::builder().tools(tools![read, pay, hang_up, fail]);
+    let builder = builder.context_per_call::<Rights>();
+    let builder = builder.before(async |hook| match hook.tool.annotations.destructive {
+        Some(true) => Gate::hold("it costs money"),
+        _ => Gate::Allow,
+    });
+    builder.build().unwrap()
+}
+
+/// An agent whose model answers from a script: responses with these calls, then an answer. Each is long enough for a summary.
+fn agent(script: &[Vec<usize>]) -> Agent {
+    let responses = script.iter().map(|calls| match &calls[..] {
+        [] => saying("Go on."),
+        calls => calling(&calls.iter().map(|call| CALLS[*call]).collect::<Vec<_>>()),
+    });
+    let responses = responses.chain((0..8).map(|_| saying("Done.")));
+    let summary = Compaction::at_tokens(15).keep(2);
+    Agent::new(registry(), dialect(), ScriptedModel::new(responses))
+        .contexts(async |run: RunInfo, call: ToolCall| {
+            let owner = run.owner().ok_or("the run has no owner")?;
+            let rights = Rights(owner.to_owned());
+            Ok(call.with(rights))
+        })
+        .may_decide(async |request| request.user == "lea")
+        .compact(summary.summary_with(async |messages| Ok(format!("{} messages", messages.len()))))
+}
+
+fn run() -> Run {
+    let mut settings = RunSettings::default();
+    settings.max_rounds = 5;
+    settings.max_calls = 9;
+    let mut run = Run::builder("run-1")
+        .owner("ann")
+        .settings(settings)
+        .build();
+    run.push(question()).unwrap();
+    run
+}
+
+/// The decisions of the test, in order.
+fn decision(number: usize) -> Decision {
+    match number % 3 {
+        0 => Decision::Allow,
+        1 => Decision::deny("too much"),
+        _ => Decision::change(r#"{"id":9}"#),
+    }
+}
+
+/// What a conversation comes to: how each part of it ended, and all that is saved of the run.
+type Transcript = (Vec<RunOutcome>, Value);
+
+fn transcript(outcomes: Vec<RunOutcome>, run: &Run) -> Transcript {
+    let mut saved = saved(run);
+    saved.as_object_mut().unwrap().remove("changes");
+    (outcomes, without_references(saved))
+}
+
+/// Removes the random references of errors to the log, in which two runs differ.
+fn without_references(mut value: Value) -> Value {
+    match &mut value {
+        Value::String(text) => {
+            if let Some((before, after)) = text.split_once(" [ref ") {
+                *text = format!("{before}{}", after.split_once(']').unwrap().1);
+            }
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| *item = without_references(item.take())),
+        Value::Object(members) => {
+            if members.contains_key("violations") {
+                members.remove("id");
+            }
+            members
+                .values_mut()
+                .for_each(|member| *member = without_references(member.take()));
+        }
+        _ => {}
+    }
+    value
+}
+
+async fn by_agent(script: &[Vec<usize>], agent: &Agent) -> Transcript {
+    let mut run = run();
+    let mut outcomes = Vec::new();
+    let mut decided = 0;
+    for _ in 0..=script.len() {
+        loop {
+            let outcome = agent.run(&mut run).await.unwrap();
+            let RunOutcome::Waiting(pending) = outcome else {
+                outcomes.push(outcome);
+                break;
+            };
+            let fingerprint = pending[0].fingerprint();
+            let made = decision(decided);
+            let made = agent.decide(&mut run, fingerprint, made, "lea").await;
+            made.unwrap();
+            decided += 1;
+        }
+        run.push(question()).unwrap();
+    }
+    transcript(outcomes, &run)
+}
+
+/// A driver: each step happens in another process, to which it sends the run, and which sends its increments back.
+struct Driver<'a> {
+    agent: &'a Agent,
+    run: Run,
+    saved: Vec<Increment>,
+}
+
+impl Driver<'_> {
+    async fn step<T>(&mut self, step: impl AsyncFnOnce(Steps<'_>, &mut Run) -> T) -> T {
+        let mut copy = Run::replay(self.saved.iter().map(through_json)).unwrap();
+        let steps = self.agent.steps(&copy).unwrap();
+        let done = step(steps, &mut copy).await;
+        let new: Vec<_> = copy.unsaved().iter().map(through_json).collect();
+        self.saved.extend(new.iter().cloned());
+        self.run.apply(new).unwrap();
+        done
+    }
+}
+
+async fn by_steps(script: &[Vec<usize>], agent: &Agent) -> Transcript {
+    let mut first = run();
+    let saved = first.unsaved().to_vec();
+    first.mark_saved(u64::MAX);
+    let mut driver = Driver {
+        agent,
+        run: first,
+        saved,
+    };
+    let mut outcomes = Vec::new();
+    let mut decided = 0;
+    let stop = CancellationToken::new();
+    for _ in 0..=script.len() {
+        loop {
+            match driver.run.next() {
+                Step::Request(_) => {
+                    let respond = async |steps: Steps<'_>, run: &mut Run| steps.respond(run).await;
+                    driver.step(respond).await.unwrap();
+                }
+                Step::Call(calls) => {
+                    let start = async |steps: Steps<'_>, run: &mut Run| {
+                        steps.start(run, calls).await.unwrap()
+                    };
+                    let started = driver.step(start).await;
+                    for call in started {
+                        let info = driver.run.info().clone();
+                        let sent = through_json(&PortableCall::new(&info, &call));
+                        let result = driver.step(async |steps, _| {
+                            let info = sent.run().clone();
+                            let prepared = steps.prepare(&info, sent.into_call()).await.unwrap();
+                            steps.call(prepared, &stop).await
+                        });
+                        let result = through_json(&result.await);
+                        let finish =
+                            async |steps: Steps<'_>, run: &mut Run| steps.finish(run, result);
+                        driver.step(finish).await.unwrap();
+                    }
+                }
+                Step::Wait(pending) => {
+                    let fingerprint = pending[0].fingerprint().to_owned();
+                    let made = decision(decided);
+                    decided += 1;
+                    let decide = async |steps: Steps<'_>, run: &mut Run| {
+                        steps.decide(run, &fingerprint, made, "lea").await
+                    };
+                    driver.step(decide).await.unwrap();
+                }
+                Step::Done(outcome) => {
+                    outcomes.push(outcome);
+                    break;
+                }
+                Step::Running => unreachable!("each call is finished"),
+            }
+        }
+        let push = async |_: Steps<'_>, run: &mut Run| run.push(question());
+        driver.step(push).await.unwrap();
+    }
+    transcript(outcomes, &driver.run)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(
+        if std::env::var_os("TOOL_CORE_LONG").is_some() { 5_000 } else { 100 }
+    ))]
+
+    #[test]
+    fn a_run_is_the_same_by_an_agent_and_step_by_step_in_other_processes(
+        script in proptest::collection::vec(proptest::collection::vec(0..6_usize, 0..4), 0..7)
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let expected = runtime.block_on(by_agent(&script, &agent(&script)));
+        let driven = runtime.block_on(by_steps(&script, &agent(&script)));
+        prop_assert_eq!(driven, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_call_waits_again_if_its_decision_is_no_longer_allowed() {
+    let is_lead = Arc::new(AtomicBool::new(true));
+    let may = Arc::clone(&is_lead);
+    let agent = agent(&[vec![2]]).may_decide(move |_| {
+        let may = may.load(Ordering::Relaxed);
+        async move { may }
+    });
+    let mut run = run();
+    let RunOutcome::Waiting(pending) = agent.run(&mut run).await.unwrap() else {
+        panic!()
+    };
+    let steps = agent.steps(&run).unwrap();
+    let decided = steps.decide(&mut run, pending[0].fingerprint(), Decision::Allow, "lea");
+    decided.await.unwrap();
+    let Step::Call(calls) = run.next() else {
+        panic!()
+    };
+    is_lead.store(false, Ordering::Relaxed);
+    assert!(steps.start(&mut run, calls).await.unwrap().is_empty());
+    assert!(matches!(run.next(), Step::Wait(again) if again == pending));
+
+    let fingerprint = pending[0].fingerprint();
+    let decided = steps.decide(&mut run, fingerprint, Decision::Allow, "lea");
+    assert!(matches!(decided.await, Err(AgentError::Decide(_))));
+}
+
+#[tokio::test]
+async fn a_run_with_an_owner_needs_the_values_of_the_owner() {
+    let agent = Agent::new(registry(), dialect(), ScriptedModel::new([]));
+    assert!(matches!(agent.steps(&run()), Err(AgentError::NoContexts(id)) if id == "run-1"));
+
+    let agent = agent.contexts(async |_, _| Err("the database is down".into()));
+    let run = run();
+    let steps = agent.steps(&run).unwrap();
+    let call = ToolCall::new("call_1", "read", r#"{"id":1}"#);
+    let error = steps.prepare(run.info(), call).await.unwrap_err();
+    assert!(matches!(error, AgentError::Context { .. }), "{error}");
+}
+
+/// A driver may do for a call of a process that is gone what [`Run::resume`] does.
+#[test]
+fn an_interrupted_call_ends_as_in_a_run_that_is_resumed() {
+    let registry = super::registry();
+    let mut run = new_run();
+    let response = calling(&[("delete_note", r#"{"id":1}"#)]);
+    run.respond(&dialect(), &registry, turn(&response)).unwrap();
+    let Step::Call(calls) = run.next() else {
+        panic!()
+    };
+    run.start(&calls).unwrap();
+    let mut resumed = run.clone();
+    resumed.resume(&dialect(), &registry).unwrap();
+
+    let error = ToolError::interrupted(&calls[0].name);
+    run.finish(&dialect(), ToolResult::failed(&calls[0], error))
+        .unwrap();
+    let of = |run: &Run| without_references(saved(run));
+    assert_eq!(of(&run), of(&resumed));
+}
+
+#[test]
+fn increments_apply_to_the_run_that_they_follow_alone() {
+    let mut run = new_run();
+    let first = run.unsaved().to_vec();
+    run.mark_saved(u64::MAX);
+    let mut copy = run.clone();
+    copy.respond(&dialect(), &holding(), turn(&saying("Hello!")))
+        .unwrap();
+    let new = copy.unsaved().to_vec();
+    for (wrong, number) in [(&first, 1), (&new[1..].to_vec(), new[1].number())] {
+        let error = run.apply(wrong.iter().cloned()).unwrap_err().to_string();
+        assert!(error.contains(&number.to_string()), "{error}");
+        assert_ne!(run.messages(), copy.messages());
+    }
+    run.apply(new).unwrap();
+    assert_eq!(saved(&run), saved(&copy));
+    assert!(run.unsaved().is_empty());
+}
+
+/// Keeps the outcomes of runs.
+#[derive(Clone, Default)]
+struct Outcomes(Arc<Mutex<Vec<Option<String>>>>);
+
+impl Observer for Outcomes {
+    fn run(&self, record: &RunRecord<'_>) {
+        self.0
+            .lock()
+            .unwrap()
+            .push(record.outcome.map(str::to_owned));
+    }
+}
+
+#[tokio::test]
+async fn a_run_is_recorded_by_the_process_that_ends_it() {
+    let outcomes = Outcomes::default();
+    let registry = Registry::builder()
+        .observe_with(outcomes.clone())
+        .build()
+        .unwrap();
+    let model = async |_: Request| Ok(saying("Hello!"));
+    let agent = Agent::new(registry, dialect(), model);
+    let mut run = new_run();
+    drop(agent.steps(&run).unwrap());
+    let steps = agent.steps(&run).unwrap();
+    steps.respond(&mut run).await.unwrap();
+    let Step::Done(outcome) = run.next() else {
+        panic!()
+    };
+    steps.end(&outcome);
+    assert_eq!(*outcomes.0.lock().unwrap(), [Some("answered".to_owned())]);
+    assert_eq!(json!(run.messages().len()), json!(2));
+}

@@ -1,0 +1,215 @@
+//! [`Steps`]: the single steps of an [`Agent`], for a driver of the application.
+
+use std::fmt;
+
+use super::events::{Event, EventSink};
+use super::telemetry::Invocation;
+use super::{Agent, AgentError, revoke};
+use crate::run::{Run, RunInfo, RunOutcome};
+use tool_core::call::CancellationToken;
+use tool_core::hooks::Decision;
+use tool_core::{ToolCall, ToolError, ToolResult};
+
+/// The steps of an [`Agent`], one by one, for a program that drives runs by other means than [`Agent::run`], such as an
+/// engine for durable execution. [`Agent::run`] does the same steps, so that a run has the same messages either way.
+///
+/// Each method changes the run and saves nothing: the driver saves the [unsaved](Run::unsaved) increments, and another
+/// process [applies](Run::apply) them.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::Agent;
+/// use tool_agent::run::{Run, RunOutcome, Step};
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_core::call::CancellationToken;
+/// use tool_core::dialect::OpenAiChat;
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool(read_only)]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let model = ScriptedModel::new([
+///     json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+///         {"id": "call_1", "type": "function",
+///          "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
+///     ]}}]}),
+///     json!({"choices": [{"message": {"role": "assistant", "content": "It is 5."}}]}),
+/// ]);
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let agent = Agent::new(registry, OpenAiChat::default(), model);
+/// let mut run = Run::new("conversation-1");
+/// run.push(agent.dialect().user_message("What is 2 + 3?"))?;
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let steps = agent.steps(&run)?;
+/// let stop = CancellationToken::new();
+/// let outcome = loop {
+///     // An engine does each step in a process that may die, and saves its increments.
+///     match run.next() {
+///         Step::Request(_) => steps.respond(&mut run).await?,
+///         Step::Call(calls) => {
+///             for call in steps.start(&mut run, calls).await? {
+///                 let prepared = steps.prepare(run.info(), call).await?;
+///                 let result = steps.call(prepared, &stop).await;
+///                 steps.finish(&mut run, result)?;
+///             }
+///         }
+///         Step::Done(outcome) => break outcome,
+///         Step::Wait(_) | Step::Running => unreachable!("no call is held"),
+///     }
+/// };
+/// steps.end(&outcome);
+/// assert_eq!(outcome, RunOutcome::Answered("It is 5.".into()));
+/// # Ok::<(), tool_agent::AgentError>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub struct Steps<'a> {
+    agent: &'a Agent,
+    invocation: Invocation<'a>,
+    events: EventSink,
+}
+
+/// A call with what the application attaches to it; see [`Steps::prepare`].
+pub struct PreparedCall {
+    call: ToolCall,
+    /// What ends the call if the application failed to prepare it.
+    prepared: Result<ToolCall, ToolError>,
+}
+
+impl Agent {
+    /// Returns the single steps of this agent, to drive a run by other means than [`run`](Agent::run). The settings of
+    /// [journal](Agent::journal), [time](Agent::max_duration) and [cancellation](Agent::cancel_with) are up to the driver.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the agent can't drive the run: [`AgentError::NoContexts`] or [`AgentError::NoPrices`].
+    pub fn steps(&self, run: &Run) -> Result<Steps<'_>, AgentError> {
+        self.check(run)?;
+        Ok(Steps {
+            agent: self,
+            invocation: Invocation::of_steps(self, run),
+            events: EventSink::new(None, self.listener.clone()),
+        })
+    }
+}
+
+impl Steps<'_> {
+    /// Does what [`Step::Request`](crate::run::Step::Request) asks for: adds the response of the model to a run. If the
+    /// run has to be [shortened](Agent::compact) first, it does that alone, and [`next`](Run::next) asks again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run does not ask for a response, if the request fails, or if the dialect can't read the
+    /// response. The run is then as before.
+    pub async fn respond(&self, run: &mut Run) -> Result<(), AgentError> {
+        let responding = self.agent.respond(&self.invocation, run, &self.events);
+        self.invocation.step(responding).await
+    }
+
+    /// Marks calls of [`Step::Call`](crate::run::Step::Call) as started, and returns them. If one was decided by somebody who
+    /// [may no longer decide](Agent::may_decide), that call waits again, and none starts.
+    ///
+    /// Save the run before the calls run: what was not saved as started, another process starts again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a call is not ready. The run is then as before.
+    pub async fn start(
+        &self,
+        run: &mut Run,
+        calls: Vec<ToolCall>,
+    ) -> Result<Vec<ToolCall>, AgentError> {
+        let checking = self.agent.forbidden(run, &calls);
+        let forbidden = self.invocation.step(checking).await;
+        if revoke(run, forbidden, &|event| self.events.push(event)) {
+            return Ok(Vec::new());
+        }
+        run.start(&calls)?;
+        self.invocation.count_calls(calls.len());
+        Ok(calls)
+    }
+
+    /// Attaches to a call what the application adds: [`each_call`](Agent::each_call), and the values of the owner by
+    /// [`contexts`](Agent::contexts). The call does not run yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`AgentError::Context`] if the values of the owner can't be had.
+    pub async fn prepare(&self, run: &RunInfo, call: ToolCall) -> Result<PreparedCall, AgentError> {
+        let preparing = self.agent.prepared(run, &call);
+        let prepared = self.invocation.step(preparing).await?;
+        Ok(PreparedCall { call, prepared })
+    }
+
+    /// Runs a call, until it ends or the token is cancelled. The future may run in a task, and ends the call if it is
+    /// dropped.
+    pub fn call(
+        &self,
+        call: PreparedCall,
+        stop: &CancellationToken,
+    ) -> impl Future<Output = ToolResult> + Send + use<> {
+        let PreparedCall { call, prepared } = call;
+        if self.events.is_read() {
+            let shown = self.agent.registry.shown(&call);
+            let call = call.clone();
+            self.events.push(Event::Call { call, shown });
+        }
+        let events = self.events.clone();
+        self.agent.call(call, prepared, stop, events)
+    }
+
+    /// Takes the result of a call like [`Run::finish`]. For a call that may have run in a process that is gone, make it
+    /// with [`ToolError::interrupted`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Run::finish`].
+    pub fn finish(&self, run: &mut Run, result: ToolResult) -> Result<(), AgentError> {
+        self.agent.finish(run, result, &self.events)
+    }
+
+    /// Decides on a call like [`Agent::decide`], and saves nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`AgentError::Decide`] as [`Agent::decide`] does. The run is then as before.
+    pub async fn decide(
+        &self,
+        run: &mut Run,
+        fingerprint: &str,
+        decision: Decision,
+        user: impl Into<String>,
+    ) -> Result<(), AgentError> {
+        let deciding = self
+            .agent
+            .decide_on(run, fingerprint, decision, user.into());
+        self.invocation.step(deciding).await
+    }
+
+    /// Records how the run ended, for logs and [observers](tool_core::RegistryBuilder::observe_with). Without it, another
+    /// process goes on.
+    pub fn end(self, outcome: &RunOutcome) {
+        self.invocation.end(&Ok(outcome.clone()));
+    }
+}
+
+impl fmt::Debug for Steps<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Steps")
+            .field("agent", self.agent)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for PreparedCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PreparedCall")
+            .field("call", &self.call)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,117 @@
+//! [`PortableCall`]: a call on its way to another process.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::RunInfo;
+use tool_core::ToolCall;
+use tool_core::hooks::{Decision, Hold};
+
+/// A call with all that another process needs to run it: its idempotency key, the decisions on it, and whose run it is.
+/// Context values stay behind, because the process that runs the call has its own for the owner.
+///
+/// Whoever can send one decides what runs, and in whose name. Accept it only from a program of your own.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::run::{PortableCall, Run, RunInfo, Step};
+/// use tool_core::dialect::{Dialect, OpenAiChat};
+/// use tool_core::{Registry, tool, tools};
+///
+/// /// Pays an invoice.
+/// #[tool(destructive)]
+/// fn pay(invoice: u32, #[param(context)] run: &RunInfo) -> String {
+///     format!("{invoice} is paid for {}", run.owner().unwrap_or("nobody"))
+/// }
+///
+/// let registry = Registry::builder().tools(tools![pay]).context_per_call::<RunInfo>().build()?;
+/// let dialect = OpenAiChat::default();
+/// let mut run = Run::builder("run-1").owner("user-7").build();
+/// run.push(dialect.user_message("Pay 17."))?;
+/// let response = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+///     {"id": "call_1", "type": "function", "function": {"name": "pay", "arguments": "{\"invoice\":17}"}},
+/// ]}}]});
+/// run.respond(&dialect, &registry, dialect.read(&response)?)?;
+/// let Step::Call(calls) = run.next() else { panic!() };
+/// run.start(&calls)?;
+///
+/// // To the process with the tool, which has a registry of its own, and back.
+/// let sent = serde_json::to_string(&PortableCall::new(run.info(), &calls[0]))?;
+/// let call = serde_json::from_str::<PortableCall>(&sent)?.into_call();
+/// let result = serde_json::to_string(&registry.call_blocking(call))?;
+///
+/// run.finish(&dialect, serde_json::from_str(&result)?)?;
+/// assert_eq!(run.messages().last().unwrap()["content"], "17 is paid for user-7");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct PortableCall {
+    call: ToolCall,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    decisions: Vec<(Hold, Decision, String)>,
+    run: RunInfo,
+}
+
+impl PortableCall {
+    /// Copies a call of a run.
+    pub fn new(run: &RunInfo, call: &ToolCall) -> PortableCall {
+        let decisions = call.decisions();
+        let decisions = decisions.map(|(hold, decision, by)| {
+            let by = by.to_owned();
+            (hold.clone(), decision.clone(), by)
+        });
+        PortableCall {
+            decisions: decisions.collect(),
+            key: call.key().map(str::to_owned),
+            call: call.clone(),
+            run: run.clone(),
+        }
+    }
+
+    /// Returns the call, as the model made it.
+    pub fn call(&self) -> &ToolCall {
+        &self.call
+    }
+
+    /// Returns whose run it is.
+    pub fn run(&self) -> &RunInfo {
+        &self.run
+    }
+
+    /// Returns the idempotency key.
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// Returns the call with its key and its decisions, and with the [`RunInfo`] as a context value.
+    pub fn into_call(self) -> ToolCall {
+        let PortableCall {
+            call,
+            key,
+            decisions,
+            run,
+        } = self;
+        let mut call = call.with(run);
+        if let Some(key) = key {
+            call = call.idempotency_key(key);
+        }
+        for (hold, decision, by) in decisions {
+            call = call.decided_by(hold, decision, by);
+        }
+        call
+    }
+}
+
+/// Without the decisions, whose arguments may be secret.
+impl fmt::Debug for PortableCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PortableCall")
+            .field("call", &self.call)
+            .field("key", &self.key)
+            .field("run", &self.run)
+            .finish_non_exhaustive()
+    }
+}
