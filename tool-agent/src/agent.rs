@@ -1268,7 +1268,7 @@ impl Agent {
             if std::mem::take(&mut is_first) {
                 chat.first_chunk();
             }
-            let read = reader.event(&event);
+            let read = reader.json(&event);
             for event in read.map_err(|error| self.unreadable(error))? {
                 if events.is_read()
                     && let Some(event) = self.shown(event, round, &mut calls)

@@ -17,11 +17,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use tool_core::dialect::{Rendered, ToolRequest};
+use tool_core::dialect::{EventJson, Rendered, ToolRequest};
 
 #[cfg(all(feature = "http", not(target_family = "wasm")))]
 pub use self::http::HttpModel;
@@ -59,11 +59,11 @@ pub type ModelFuture<'m> = Pin<Box<dyn Future<Output = Result<Response, ModelErr
 /// use tool_agent::model::{Response, ResponseStream};
 ///
 /// let chunk = json!({"choices": [{"delta": {"content": "Hi!"}, "finish_reason": "stop"}]});
-/// let events: ResponseStream = stream::iter([Ok(chunk)]).boxed();
+/// let events: ResponseStream = stream::iter([Ok(chunk.into())]).boxed();
 /// let response = Response::Stream(events);
 /// # let _ = response;
 /// ```
-pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<Value, ModelError>> + Send>>;
+pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<EventJson, ModelError>> + Send>>;
 
 /// A model that answers requests: a provider's API (`HttpModel`, with the feature `http`), or a script
 /// in a test ([`ScriptedModel`](crate::testing::ScriptedModel)).
@@ -133,7 +133,7 @@ pub enum Response {
 }
 
 impl Response {
-    /// Creates a streamed response.
+    /// Creates a streamed response of events that are values, or that are [`EventJson`], which costs less.
     ///
     /// ```
     /// use futures_util::stream;
@@ -145,10 +145,10 @@ impl Response {
     /// let response = Response::stream(stream::iter([Ok(chunk)]));
     /// assert!(matches!(response, Response::Stream(_)));
     /// ```
-    pub fn stream(
-        events: impl Stream<Item = Result<Value, ModelError>> + Send + 'static,
+    pub fn stream<E: Into<EventJson> + 'static>(
+        events: impl Stream<Item = Result<E, ModelError>> + Send + 'static,
     ) -> Response {
-        Response::Stream(Box::pin(events))
+        Response::Stream(Box::pin(events.map(|event| event.map(Into::into))))
     }
 }
 

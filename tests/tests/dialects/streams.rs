@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use tool_core::call::Arguments;
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, JsonWriter, Mcp, Mistral,
-    OpenAiChat, OpenAiResponses, ResponseError, StreamEvent, Turn, XAi,
+    Anthropic, Bedrock, Cohere, Dialect, EventJson, Gemini, GeminiInteractions, JsonWriter, Mcp,
+    Mistral, OpenAiChat, OpenAiResponses, ParseError, ResponseError, StreamEvent, StreamReader,
+    Turn, ValueLimit, XAi,
 };
 use tool_core::{ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
@@ -22,20 +23,25 @@ pub(super) struct Read {
     pub(super) response: Result<Value, ResponseError>,
 }
 
-/// Reads a stream, and checks that its bytes are read as its events are.
+/// Reads a stream, and checks that its bytes and its texts are read as its events are.
 pub(super) fn read(dialect: &dyn Dialect, stream: &[Value]) -> Read {
     let mut reader = dialect.stream();
     let mut of_bytes = dialect.stream();
+    let mut of_json = dialect.stream();
+    let mut limit = ValueLimit::default();
     let mut events = Vec::new();
     for event in stream {
         let read = reader.event(event);
         let bytes = format!("data: {event}\n\n");
         assert_eq!(of_bytes.bytes(bytes.as_bytes()), read, "{event}");
+        let json = EventJson::parse(event.to_string(), &mut limit).unwrap();
+        assert_eq!(of_json.json(&json), read, "{event}");
         match read {
             Ok(more) => events.extend(more),
             Err(error) => {
                 // Every later method returns the same error.
                 assert_eq!(reader.event(event).unwrap_err(), error);
+                assert_eq!(of_json.json(&json).unwrap_err(), error);
                 assert_eq!(reader.finish().unwrap_err(), error);
                 return Read {
                     events,
@@ -47,6 +53,7 @@ pub(super) fn read(dialect: &dyn Dialect, stream: &[Value]) -> Read {
     }
     let finished = reader.finish();
     assert_eq!(of_bytes.finish(), finished);
+    assert_eq!(of_json.finish(), finished);
     let (turn, response) = match finished {
         Ok((turn, response)) => (turn, Ok(response)),
         Err(error) => (Turn::default(), Err(error)),
@@ -657,7 +664,52 @@ fn the_values_of_all_events_are_limited() {
         assert!(accepted.abs_diff(most) < 10, "{accepted}");
         let error = reader.finish().unwrap_err().to_string();
         assert!(error.contains("more than 1000000 JSON values"), "{error}");
+        let json = event["data: ".len()..].trim_end();
+        let mut limit = ValueLimit::default();
+        let parsed = std::iter::repeat_with(|| EventJson::parse(json, &mut limit));
+        let accepted = parsed.take_while(Result::is_ok).count();
+        assert!(accepted.abs_diff(most) < 10, "{accepted}");
     }
+}
+
+/// Reads values alone, as a reader of an application does that was written before events had texts.
+#[test]
+fn a_reader_of_values_reads_texts() {
+    struct Values(Vec<Value>);
+
+    impl StreamReader for Values {
+        fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError> {
+            self.0.push(event.clone());
+            Ok(Vec::new())
+        }
+
+        fn finish(self: Box<Self>) -> Result<(Turn, Value), ResponseError> {
+            Ok((Turn::default(), self.0.into()))
+        }
+    }
+
+    let mut reader = Box::new(Values(Vec::new()));
+    let mut limit = ValueLimit::default();
+    for json in [r#"{"a":"\n"}"#, "[1e3]"] {
+        let event = EventJson::parse(json, &mut limit).unwrap();
+        assert_eq!(reader.json(&event), Ok(Vec::new()));
+    }
+    reader.json(&json!(7).into()).unwrap();
+    assert_eq!(reader.finish().unwrap().1, json!([{"a": "\n"}, [1e3], 7]));
+}
+
+#[test]
+fn a_text_that_is_not_json_is_no_event() {
+    for json in ["", "{", "{\"a\":", "{} {}", "[DONE]", "<html>"] {
+        let parsed = EventJson::parse(json, &mut ValueLimit::default());
+        let Err(ParseError::Json(error)) = parsed else {
+            panic!("{json}: {parsed:?}");
+        };
+        let is_cut_off = json.is_empty() || json.starts_with('{') && !json.ends_with('}');
+        assert_eq!(error.is_eof(), is_cut_off, "{json}");
+    }
+    let event = EventJson::parse(r#"{"secret":1}"#, &mut ValueLimit::default()).unwrap();
+    assert!(!format!("{event:?}").contains("secret"));
 }
 
 /// Spellings that are read as values, among others that are not.

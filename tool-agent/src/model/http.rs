@@ -1,5 +1,6 @@
 //! [`HttpModel`]: asks the HTTP APIs of providers.
 
+mod events;
 mod failure;
 
 use std::env;
@@ -17,11 +18,11 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use serde_json::{Map, Value, json};
-use sse_stream::SseByteStream;
 use tokio::runtime::{Builder, Handle};
 
+use self::events::events;
 use self::failure::{Secrets, of_status, reported, start_of, transport};
-use super::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response, ResponseStream};
+use super::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 use tool_core::dialect::{Dialect, HttpApi, ParseError, Streaming, SystemPrompt, ValueLimit};
 use tool_core::runtime::BoxFuture;
 
@@ -349,8 +350,8 @@ impl HttpModel {
         while let Some(chunk) = bytes.next().await {
             body.extend_from_slice(&chunk?);
         }
-        let value = parse(&body, &mut ValueLimit::default(), |cut_off| {
-            match &*media_type {
+        let value = ValueLimit::default().parse(&body).map_err(|error| {
+            unparsed(error, |cut_off| match &*media_type {
                 "text/html" => "the response has the content type \"text/html\": it is a page, perhaps of a proxy; check \
                 the base URL"
                 .into(),
@@ -359,7 +360,7 @@ impl HttpModel {
                     "the response, of the content type {media_type:?}, is not JSON; it starts with {}; check the base URL",
                     start_of(&body, &secrets)
                 ),
-            }
+            })
         })?;
         match reported(&value, &secrets) {
             Some(error) => Err(error),
@@ -607,12 +608,12 @@ impl Model for HttpModel {
                 Err(error) => Err(error),
             };
             match sent {
-                Ok(Response::Stream(events)) => Ok(Response::stream(InRuntime {
+                Ok(Response::Stream(events)) => Ok(Response::Stream(Box::pin(InRuntime {
                     handle,
                     inner: Box::pin(
                         events.map(move |event| event.map_err(|error| error.with_target(&*target))),
                     ),
-                })),
+                }))),
                 Ok(whole) => Ok(whole),
                 Err(error) => Err(error.with_target(target)),
             }
@@ -736,66 +737,14 @@ fn body_bytes(response: reqwest::Response, limit: usize) -> Chunks {
     }))
 }
 
-/// Parses JSON of a response. `problem` words the error, with `true` if the JSON is cut off.
-fn parse(
-    json: &[u8],
-    limit: &mut ValueLimit,
-    problem: impl FnOnce(bool) -> String,
-) -> Result<Value, ModelError> {
-    limit.parse(json).map_err(|error| match error {
+/// Returns the error of JSON that can't be parsed. `problem` words it, with `true` if the JSON is cut off.
+fn unparsed(error: ParseError, problem: impl FnOnce(bool) -> String) -> ModelError {
+    match error {
         ParseError::Json(error) if error.is_eof() => {
             ModelError::new(ModelErrorKind::Connection, problem(true))
         }
         ParseError::Json(_) => ModelError::new(ModelErrorKind::Response, problem(false)),
         error => ModelError::new(ModelErrorKind::Response, error.to_string()),
-    })
-}
-
-/// Returns the events of a body. Waits for the first one, so that a failure before it can be retried.
-async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, ModelError> {
-    // Some servers leave out the empty line after the last event.
-    let end = stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
-    let lines = SseByteStream::new(bytes.chain(end));
-    let init = Some((lines, secrets, ValueLimit::default()));
-    let mut events = Box::pin(stream::unfold(init, |state| async move {
-        let (mut lines, secrets, mut limit) = state?;
-        loop {
-            let data = match lines.next().await? {
-                Ok(event) => event.data.unwrap_or_default(),
-                Err(error) => return Some((Err(failure::of_stream(error)), None)),
-            };
-            match data.trim() {
-                "" => {}
-                "[DONE]" => return None,
-                data => {
-                    let event = event(data, &secrets, &mut limit);
-                    let state = event.is_ok().then_some((lines, secrets, limit));
-                    return Some((event, state));
-                }
-            }
-        }
-    }));
-    match events.next().await {
-        Some(first) => Ok(Box::pin(stream::iter([Ok(first?)]).chain(events))),
-        None => Err(ModelError::new(
-            ModelErrorKind::Connection,
-            "the stream ended before the first event",
-        )),
-    }
-}
-
-/// Reads the JSON of one event.
-fn event(data: &str, secrets: &Secrets, limit: &mut ValueLimit) -> Result<Value, ModelError> {
-    let event = parse(data.as_bytes(), limit, |cut_off| {
-        if cut_off {
-            return "the stream broke off inside an event".into();
-        }
-        let start = start_of(data.as_bytes(), secrets);
-        format!("an event of the stream is not JSON; it starts with {start}")
-    })?;
-    match reported(&event, secrets) {
-        Some(error) => Err(error),
-        None => Ok(event),
     }
 }
 

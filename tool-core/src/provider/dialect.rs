@@ -44,6 +44,7 @@
 
 pub use crate::provider::answer::{AnswerError, AnswerFormat, TypedAnswer};
 pub use crate::provider::anthropic::trained as anthropic;
+pub use crate::provider::event::EventJson;
 pub use crate::provider::hosted_tool::{HostedTool, Rejected, RejectedTool};
 pub use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 pub use crate::provider::mcp::Mcp;
@@ -54,6 +55,7 @@ pub use crate::provider::request::{
     Choice, NamedTool, RequestOptions, RequestParts, RequestWriter, ToolChoice,
 };
 pub use crate::provider::response::ResponseError;
+pub use crate::provider::server_sent::{ServerSentError, ServerSentEvents};
 pub use crate::provider::stream::{StreamEvent, StreamReader};
 pub use crate::provider::tool_request::{RequestError, ToolRequest};
 pub use crate::provider::trained::TrainedTool;

@@ -1,4 +1,4 @@
-//! [`Event`]: the JSON of an event of a stream, read without a tree of values.
+//! [`EventJson`] and [`Event`]: the JSON of an event of a stream, read without a tree of values.
 //!
 //! Most events of a stream are small and alike: a piece of text among members that repeat. An [`EventReader`] lists the
 //! values of such an event in one pass, and allocates nothing once it has read another. What it does not read, because
@@ -6,10 +6,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use crate::provider::value_limit::{ParseError, ValueLimit};
 use crate::schema::cursor::Cursor;
 
 /// The levels that values may nest.
@@ -187,8 +189,83 @@ impl<'e> Json<'e> for &'e Value {
     }
 }
 
+/// The JSON of an event of a stream: the `data` of a server-sent event, without the `[DONE]` that ends some streams.
+///
+/// Most events are kept as their text, with the places of the values in it. That costs less than a [`Value`], and
+/// [`StreamReader::json`](crate::dialect::StreamReader::json) reads it without one.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::{EventJson, ValueLimit};
+///
+/// let mut limit = ValueLimit::default();
+/// let event = EventJson::parse(r#"{"type":"ping"}"#, &mut limit)?;
+/// assert_eq!(*event.value(), json!({"type": "ping"}));
+/// # Ok::<(), tool_core::dialect::ParseError>(())
+/// ```
+#[derive(Clone)]
+pub struct EventJson(Form);
+
+#[derive(Clone)]
+enum Form {
+    Text(String, EventReader),
+    Value(Value),
+}
+
+impl EventJson {
+    /// Parses an event, and subtracts its values from those that a response may have.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it has more values than are left, or if it is not JSON.
+    pub fn parse(json: impl Into<String>, limit: &mut ValueLimit) -> Result<EventJson, ParseError> {
+        let json = json.into();
+        // A token takes about that many bytes of JSON.
+        let mut reader = EventReader {
+            tokens: Vec::with_capacity((json.len() / 8).min(TOKENS)),
+            ..EventReader::default()
+        };
+        Ok(EventJson(match reader.read(&json).map(Event::values) {
+            Some(values) => {
+                limit.take(values)?;
+                Form::Text(json, reader)
+            }
+            None => Form::Value(limit.parse(json.as_bytes())?),
+        }))
+    }
+
+    /// Returns the event as a value.
+    pub fn value(&self) -> Cow<'_, Value> {
+        match &self.0 {
+            Form::Text(json, reader) => reader.event(json).value(),
+            Form::Value(value) => Cow::Borrowed(value),
+        }
+    }
+
+    /// Returns the event as it was read, or its value.
+    pub(crate) fn read(&self) -> Result<Event<'_>, &Value> {
+        match &self.0 {
+            Form::Text(json, reader) => Ok(reader.event(json)),
+            Form::Value(value) => Err(value),
+        }
+    }
+}
+
+impl From<Value> for EventJson {
+    fn from(value: Value) -> EventJson {
+        EventJson(Form::Value(value))
+    }
+}
+
+/// The content is not in the output, because arguments of calls may be secret.
+impl fmt::Debug for EventJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventJson").finish_non_exhaustive()
+    }
+}
+
 /// Reads events, one after the other.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct EventReader {
     /// The values of an event, each before what is in it. The first is the `null` of what is absent, and the second is the
     /// event. An object has keys and values in turn.
@@ -238,11 +315,16 @@ impl EventReader {
         self.push(Kind::Null, 0, 0);
         let mut cursor = Cursor::new(json);
         self.value(&mut cursor, DEPTH)?;
-        cursor.is_at_end().then_some(Event {
+        cursor.is_at_end().then(|| self.event(json))
+    }
+
+    /// Returns the event that was read last, of this text.
+    fn event<'e>(&'e self, json: &'e str) -> Event<'e> {
+        Event {
             reader: self,
             json,
             at: 1,
-        })
+        }
     }
 
     #[allow(

@@ -1,12 +1,31 @@
-//! [`ServerSent`]: the bytes of a stream as the data of server-sent events.
+//! [`ServerSentEvents`]: the bytes of a stream as the data of server-sent events.
 
-use std::borrow::Cow;
+use std::error::Error;
 use std::fmt;
 
-/// Splits a stream of server-sent events (HTML Living Standard, 9.2) into the `data` of each event. Other fields are
+/// Splits a body of server-sent events (HTML Living Standard, 9.2) into the `data` of each event. Other fields are
 /// ignored.
+///
+/// [`StreamReader::bytes`](crate::dialect::StreamReader::bytes) does this itself. This is for what stands between a
+/// connection and a reader, such as a client of your own for `tool-agent`, together with
+/// [`EventJson`](crate::dialect::EventJson).
+///
+/// ```
+/// use tool_core::dialect::{ServerSentError, ServerSentEvents};
+///
+/// let mut events = ServerSentEvents::default();
+/// let mut data = Vec::new();
+/// for chunk in [&b"data: {\"a\""[..], b":1}\r\n\r\n: ping\n\ndata: [DONE]\n\n"] {
+///     events.push(chunk, |event| {
+///         data.push(event.to_owned());
+///         Ok::<_, ServerSentError>(())
+///     })?;
+/// }
+/// assert_eq!(data, ["{\"a\":1}", "[DONE]"]);
+/// # Ok::<(), ServerSentError>(())
+/// ```
 #[derive(Default)]
-pub(crate) struct ServerSent {
+pub struct ServerSentEvents {
     /// The start of a line.
     line: Vec<u8>,
     /// The lines of the event so far.
@@ -16,12 +35,18 @@ pub(crate) struct ServerSent {
     has_return: bool,
 }
 
-/// The longest event.
+/// The longest event, in bytes.
 const LONGEST: usize = 64 << 20;
 
-impl ServerSent {
-    /// Reads bytes, and the events that end in them. Returns the first error of `read`, or an error if an event is too long.
-    pub(crate) fn push<E: From<TooLong>>(
+impl ServerSentEvents {
+    /// Reads the next bytes, in pieces of any size, and calls `read` with the data of each event that ends in them. The
+    /// bytes `\n\n` end an event whose empty line the server left out.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error of `read`, or an error if data is not UTF-8 or an event is longer than 64 MiB. The rest
+    /// of the stream must not be read then.
+    pub fn push<E: From<ServerSentError>>(
         &mut self,
         bytes: &[u8],
         mut read: impl FnMut(&str) -> Result<(), E>,
@@ -45,7 +70,7 @@ impl ServerSent {
                 &self.line[..]
             };
             if !line.is_empty() {
-                add_line(line, &mut self.data, &mut self.has_data);
+                add_line(line, &mut self.data, &mut self.has_data)?;
                 self.line.clear();
             } else if std::mem::take(&mut self.has_data) {
                 let event = read(&self.data);
@@ -55,34 +80,62 @@ impl ServerSent {
             rest = &rest[end + 1..];
         }
         if self.line.len() + self.data.len() > LONGEST {
-            return Err(TooLong.into());
+            return Err(ServerSentError::TooLong.into());
         }
         Ok(())
     }
 }
 
+/// The content is not in the output, because it may be secret.
+impl fmt::Debug for ServerSentEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerSentEvents").finish_non_exhaustive()
+    }
+}
+
 /// Adds a line to the data of an event.
-fn add_line(line: &[u8], data: &mut String, has_data: &mut bool) {
-    // Most lines are valid, which `from_utf8` finds out faster.
-    let line = str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
-    let line = line.strip_prefix('\u{feff}').unwrap_or(&line);
-    let Some(value) = line.strip_prefix("data:") else {
-        return;
+fn add_line(line: &[u8], data: &mut String, has_data: &mut bool) -> Result<(), ServerSentError> {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let Some(value) = line.strip_prefix(b"data:") else {
+        return Ok(());
     };
     if std::mem::replace(has_data, true) {
         data.push('\n');
     }
-    data.push_str(value.strip_prefix(' ').unwrap_or(value));
+    let value = value.strip_prefix(b" ").unwrap_or(value);
+    data.push_str(str::from_utf8(value).map_err(|_| ServerSentError::NotUtf8)?);
+    Ok(())
 }
 
-/// An event is longer than this reads.
-pub(crate) struct TooLong;
+/// The error of [`ServerSentEvents::push`].
+///
+/// ```
+/// use tool_core::dialect::{ServerSentError, ServerSentEvents};
+///
+/// let read = ServerSentEvents::default().push(b"data: \xff\n", |_| Ok(()));
+/// assert_eq!(read, Err(ServerSentError::NotUtf8));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServerSentError {
+    /// An event is longer than 64 MiB.
+    TooLong,
+    /// The data of an event is not UTF-8.
+    NotUtf8,
+}
 
-impl fmt::Display for TooLong {
+impl fmt::Display for ServerSentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an event of the stream is longer than {LONGEST} bytes")
+        match self {
+            ServerSentError::TooLong => {
+                write!(f, "an event of the stream is longer than {LONGEST} bytes")
+            }
+            ServerSentError::NotUtf8 => f.write_str("an event of the stream is not UTF-8"),
+        }
     }
 }
+
+impl Error for ServerSentError {}
 
 /// Returns the position of the first line feed or carriage return.
 fn line_end(bytes: &[u8]) -> Option<usize> {
@@ -97,23 +150,51 @@ fn line_end(bytes: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ServerSent, TooLong};
+    use super::{LONGEST, ServerSentError, ServerSentEvents};
 
     #[test]
     fn events_are_the_same_however_the_bytes_are_split() {
         let stream = "\u{feff}data: {\"a\":\ndata: \"\u{e9}\"}\r\n\r\n: ping\n\nevent: x\rdata:[1]\r\rid: 1\ndata: 2\n\n";
         let expected = ["{\"a\":\n\"\u{e9}\"}", "[1]", "2"];
         for size in 1..stream.len() {
-            let mut reader = ServerSent::default();
+            let mut reader = ServerSentEvents::default();
             let mut events = Vec::new();
             for chunk in stream.as_bytes().chunks(size) {
                 let read = reader.push(chunk, |event| {
                     events.push(event.to_owned());
-                    Ok::<_, TooLong>(())
+                    Ok::<_, ServerSentError>(())
                 });
                 assert!(read.is_ok());
             }
             assert_eq!(events, expected, "chunks of {size} bytes");
         }
+    }
+
+    /// Fields that are not read, and comments, may have any bytes.
+    #[test]
+    fn data_that_is_not_utf_8_is_an_error() {
+        let read = |stream: &[u8]| {
+            let mut reader = ServerSentEvents::default();
+            stream
+                .chunks(1)
+                .try_for_each(|byte| reader.push(byte, |_| Ok(())))
+        };
+        assert_eq!(read(b": \xff\n\xff\nevent: \xff\ndata: 1\n\n"), Ok(()));
+        assert_eq!(read(b"data: \xff\n"), Err(ServerSentError::NotUtf8));
+    }
+
+    #[test]
+    fn an_event_without_end_is_an_error() {
+        let mut reader = ServerSentEvents::default();
+        let line = [&b"data: "[..], &[b'x'; 1 << 20], b"\n"].concat();
+        let mut lines = 0;
+        while reader.push(&line, |_| Ok(())) != Err(ServerSentError::TooLong) {
+            lines += 1;
+            assert!(lines <= LONGEST >> 20);
+        }
+        assert!(lines > 60, "{lines}");
+        let endless = vec![b'x'; LONGEST + 1];
+        let read = ServerSentEvents::default().push(&endless, |_| Ok(()));
+        assert_eq!(read, Err(ServerSentError::TooLong));
     }
 }

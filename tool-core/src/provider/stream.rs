@@ -10,10 +10,10 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::call::{Arguments, ToolCall};
-use crate::provider::event::{Event, EventReader, Json};
+use crate::provider::event::{Event, EventJson, EventReader, Json};
 use crate::provider::forms;
 use crate::provider::response::{CallIds, ResponseError, ResponseFormat};
-use crate::provider::server_sent::{ServerSent, TooLong};
+use crate::provider::server_sent::{ServerSentError, ServerSentEvents};
 use crate::provider::turn::Turn;
 use crate::provider::usage::Usage;
 use crate::provider::value_limit::{ParseError, ValueLimit};
@@ -65,6 +65,26 @@ pub trait StreamReader: Send {
     /// this provider. The stream has failed then, and every later method returns the same error.
     fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError>;
 
+    /// Reads one event, like [`event`](StreamReader::event), at less cost if its text was parsed. By default, passes its
+    /// value to [`event`](StreamReader::event).
+    ///
+    /// ```
+    /// use tool_core::dialect::{Dialect, EventJson, OpenAiChat, StreamEvent, ValueLimit};
+    ///
+    /// let mut reader = OpenAiChat::default().stream();
+    /// let data = r#"{"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}"#;
+    /// let event = EventJson::parse(data, &mut ValueLimit::default())?;
+    /// assert_eq!(reader.json(&event)?[0], StreamEvent::Text("Hi".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`event`](StreamReader::event).
+    fn json(&mut self, event: &EventJson) -> Result<Vec<StreamEvent>, ResponseError> {
+        self.event(&event.value())
+    }
+
     /// Reads the next bytes of a body of server-sent events, in pieces of any size, and returns what they add to the
     /// response. This costs less than to parse each event for [`event`](StreamReader::event).
     ///
@@ -89,7 +109,7 @@ pub trait StreamReader: Send {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`event`](StreamReader::event), and an error if an event is not JSON, or if
+    /// Returns the errors of [`event`](StreamReader::event), and an error if an event is not UTF-8 or JSON, or if
     /// the events have more than a million [values](crate::dialect::ValueLimit) together. A reader that does not
     /// implement this returns an error.
     fn bytes(&mut self, _chunk: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
@@ -236,68 +256,72 @@ pub(crate) fn reader(
     outline: fn(&Value) -> Turn,
 ) -> Box<dyn StreamReader> {
     Box::new(Reader {
-        stream,
-        format,
-        outline,
-        out: Output {
-            ids: CallIds::of(format),
-            ..Output::default()
+        reading: Reading {
+            stream,
+            format,
+            out: Output {
+                ids: CallIds::of(format),
+                ..Output::default()
+            },
+            start: Start::default(),
         },
-        server_sent: ServerSent::default(),
+        outline,
+        server_sent: ServerSentEvents::default(),
         event: EventReader::default(),
         limit: ValueLimit::default(),
         error: None,
-        start: Start::default(),
     })
 }
 
 /// A reader that repeats its first error.
 struct Reader<S> {
-    stream: S,
-    format: &'static ResponseFormat,
+    reading: Reading<S>,
     outline: fn(&Value) -> Turn,
-    out: Output,
-    server_sent: ServerSent,
+    server_sent: ServerSentEvents,
     event: EventReader,
     /// Of the events that are read from bytes.
     limit: ValueLimit,
     error: Option<ResponseError>,
-    start: Start,
 }
 
 impl<S: StreamFormat> Reader<S> {
-    /// Reads the events that end in a chunk.
-    fn read_bytes(&mut self, chunk: &[u8]) -> Result<(), ResponseError> {
-        self.server_sent.push(chunk, |data| {
-            // The last one ends some streams.
-            if matches!(data.trim(), "" | "[DONE]") {
-                return Ok(());
-            }
-            let read = if let Some(event) = self.event.read(data) {
-                self.limit.take(event.values()).map_err(unparsed)?;
-                self.start.see(self.format, event);
-                self.stream.read_event(event, &mut self.out)
-            } else {
-                let event = self.limit.parse(data.as_bytes()).map_err(unparsed)?;
-                self.start.see(self.format, &event);
-                self.stream.read(&event, &mut self.out)
-            };
-            read.map_err(|error| self.start.explained(self.format, error))
-        })
-    }
-
-    /// Returns what was read, or keeps the error.
-    fn ended(
+    /// Reads more, unless the stream has failed. Returns what was read, or keeps the error.
+    fn read(
         &mut self,
-        read: Result<(), ResponseError>,
+        more: impl FnOnce(&mut Self) -> Result<(), ResponseError>,
     ) -> Result<Vec<StreamEvent>, ResponseError> {
-        match read {
-            Ok(()) => Ok(std::mem::take(&mut self.out.events)),
+        if let Some(error) = &self.error {
+            return Err(error.clone());
+        }
+        match more(self) {
+            Ok(()) => Ok(std::mem::take(&mut self.reading.out.events)),
             Err(error) => {
                 self.error = Some(error.clone());
                 Err(error)
             }
         }
+    }
+}
+
+/// What has been read of a stream.
+struct Reading<S> {
+    stream: S,
+    format: &'static ResponseFormat,
+    out: Output,
+    start: Start,
+}
+
+impl<S: StreamFormat> Reading<S> {
+    fn value(&mut self, event: &Value) -> Result<(), ResponseError> {
+        self.start.see(self.format, event);
+        let read = self.stream.read(event, &mut self.out);
+        read.map_err(|error| self.start.explained(self.format, error))
+    }
+
+    fn event(&mut self, event: Event<'_>) -> Result<(), ResponseError> {
+        self.start.see(self.format, event);
+        let read = self.stream.read_event(event, &mut self.out);
+        read.map_err(|error| self.start.explained(self.format, error))
     }
 }
 
@@ -325,8 +349,8 @@ impl Start {
     }
 }
 
-impl From<TooLong> for ResponseError {
-    fn from(error: TooLong) -> ResponseError {
+impl From<ServerSentError> for ResponseError {
+    fn from(error: ServerSentError) -> ResponseError {
         ResponseError::new(error.to_string())
     }
 }
@@ -343,21 +367,32 @@ fn unparsed(error: ParseError) -> ResponseError {
 
 impl<S: StreamFormat> StreamReader for Reader<S> {
     fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError> {
-        if let Some(error) = &self.error {
-            return Err(error.clone());
-        }
-        self.start.see(self.format, event);
-        let read = self.stream.read(event, &mut self.out);
-        let read = read.map_err(|error| self.start.explained(self.format, error));
-        self.ended(read)
+        self.read(|reader| reader.reading.value(event))
+    }
+
+    fn json(&mut self, event: &EventJson) -> Result<Vec<StreamEvent>, ResponseError> {
+        self.read(|reader| match event.read() {
+            Ok(event) => reader.reading.event(event),
+            Err(value) => reader.reading.value(value),
+        })
     }
 
     fn bytes(&mut self, chunk: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
-        if let Some(error) = &self.error {
-            return Err(error.clone());
-        }
-        let read = self.read_bytes(chunk);
-        self.ended(read)
+        self.read(|reader| {
+            reader.server_sent.push(chunk, |data| {
+                // The last one ends some streams.
+                if matches!(data.trim(), "" | "[DONE]") {
+                    return Ok(());
+                }
+                if let Some(event) = reader.event.read(data) {
+                    reader.limit.take(event.values()).map_err(unparsed)?;
+                    reader.reading.event(event)
+                } else {
+                    let event = reader.limit.parse(data.as_bytes()).map_err(unparsed)?;
+                    reader.reading.value(&event)
+                }
+            })
+        })
     }
 
     fn finish(mut self: Box<Self>) -> Result<(Turn, Value), ResponseError> {
@@ -368,14 +403,18 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let response = match self.stream.response() {
-            Ok(response) => response,
-            Err(error) => return Err(self.start.explained(self.format, error)),
-        };
-        let response = self.format.with_ids(Cow::Owned(response), &self.out.ids);
+        let Reading {
+            stream,
+            format,
+            mut out,
+            mut start,
+        } = self.reading;
+        let response = stream.response();
+        let response = response.map_err(|error| start.explained(format, error))?;
+        let response = format.with_ids(Cow::Owned(response), &out.ids);
         let response = response.into_owned();
-        self.out.calls.sort_by_key(|(index, _)| *index);
-        let calls = self.out.calls.into_iter().map(|(_, call)| call).collect();
+        out.calls.sort_by_key(|(index, _)| *index);
+        let calls = out.calls.into_iter().map(|(_, call)| call).collect();
         let turn = (self.outline)(&response).with_calls(calls);
         Ok((turn, response))
     }

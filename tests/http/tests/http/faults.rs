@@ -392,7 +392,7 @@ fn giant_lines_cost_linear_time() {
     };
     let read: Vec<_> = block_on(stream.collect());
     assert_eq!(read.len(), 1);
-    assert_eq!(read[0].as_ref().unwrap(), &giant);
+    assert_eq!(*read[0].as_ref().unwrap().value(), giant);
     // Quadratic time would be minutes.
     assert!(began.elapsed() < Duration::from_secs(30));
 }
@@ -432,6 +432,29 @@ fn the_last_event_needs_no_empty_line() {
     let read: Vec<_> = block_on(stream.collect());
     assert_eq!(read.len(), 2);
     assert!(read.iter().all(Result::is_ok));
+}
+
+#[test]
+fn nothing_is_read_after_the_end_of_a_stream() {
+    const PING: &[u8] = b"data: {\"type\": \"ping\"}\n\n";
+    let read = |pieces: &[&[u8]]| {
+        let pieces = pieces.iter().map(|piece| piece.to_vec()).collect();
+        let server = Server::start([chunked(EVENTS, pieces, true)]);
+        let model = model(&server).streaming(true);
+        let Ok(Response::Stream(stream)) = ask(&Anthropic::default(), &model) else {
+            panic!("no stream");
+        };
+        let read: Vec<_> = block_on(stream.collect());
+        read.iter().map(Result::is_ok).collect::<Vec<_>>()
+    };
+    let end: &[u8] = b"data: [DONE]\n\n";
+    for more in [PING, b"data: nonsense\n\n", b"data: \xff\n\n"] {
+        assert_eq!(read(&[PING, end, more]), [true]);
+        assert_eq!(read(&[&[PING, end, more].concat()]), [true]);
+    }
+    let broken: &[u8] = b"data: nonsense\n\n";
+    assert_eq!(read(&[PING, broken, PING]), [true, false]);
+    assert_eq!(read(&[&[PING, broken, PING].concat()]), [true, false]);
 }
 
 #[test]

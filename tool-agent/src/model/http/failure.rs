@@ -92,21 +92,6 @@ pub(super) fn transport(error: reqwest::Error) -> ModelError {
     ModelError::new(kind, format!("{problem}: {cause}{advice}")).with_source(error)
 }
 
-/// Returns the error of a stream that can't be read.
-pub(super) fn of_stream(error: sse_stream::Error) -> ModelError {
-    match error {
-        sse_stream::Error::Body(error) => match error.downcast::<ModelError>() {
-            Ok(error) => *error,
-            Err(error) => ModelError::other(error),
-        },
-        error => ModelError::new(
-            ModelErrorKind::Response,
-            "the stream is not made of server-sent events",
-        )
-        .with_source(error),
-    }
-}
-
 /// Returns the error of a response with a status other than success.
 pub(super) async fn of_status(
     response: reqwest::Response,

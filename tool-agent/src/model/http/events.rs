@@ -1,0 +1,113 @@
+//! The events of a streamed response, read from its bytes.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use tool_core::dialect::{EventJson, ServerSentError, ServerSentEvents, ValueLimit};
+
+use super::failure::{Secrets, reported, start_of};
+use super::{Chunks, unparsed};
+use crate::model::{ModelError, ModelErrorKind, ResponseStream};
+
+/// Returns the events of a body. Waits for the first one, so that a failure before it can be retried.
+pub(super) async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, ModelError> {
+    // Some servers leave out the empty line after the last event.
+    let end = stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
+    let init = EventSource {
+        bytes: Box::pin(bytes.chain(end)),
+        lines: ServerSentEvents::default(),
+        limit: ValueLimit::default(),
+        secrets,
+        read: VecDeque::new(),
+        has_ended: false,
+    };
+    let mut events = Box::pin(stream::unfold(init, |mut source| async move {
+        let event = source.next().await?;
+        Some((event, source))
+    }));
+    match events.next().await {
+        Some(first) => Ok(Box::pin(stream::iter([Ok(first?)]).chain(events))),
+        None => Err(ModelError::new(
+            ModelErrorKind::Connection,
+            "the stream ended before the first event",
+        )),
+    }
+}
+
+/// Reads the events of a body.
+struct EventSource {
+    bytes: Chunks,
+    lines: ServerSentEvents,
+    limit: ValueLimit,
+    secrets: Secrets,
+    /// The events of the last bytes that have not been returned.
+    read: VecDeque<Result<EventJson, ModelError>>,
+    /// Set after the event that says so, and after an error.
+    has_ended: bool,
+}
+
+impl EventSource {
+    async fn next(&mut self) -> Option<Result<EventJson, ModelError>> {
+        loop {
+            if let Some(event) = self.read.pop_front() {
+                return Some(event);
+            }
+            if self.has_ended {
+                return None;
+            }
+            let read = match self.bytes.next().await? {
+                Ok(chunk) => self.push(&chunk),
+                Err(error) => Err(error),
+            };
+            if let (Err(error), false) = (read, self.has_ended) {
+                self.has_ended = true;
+                self.read.push_back(Err(error));
+            }
+        }
+    }
+
+    /// Reads the events that end in a chunk.
+    fn push(&mut self, chunk: &[u8]) -> Result<(), ModelError> {
+        self.lines.push(chunk, |data| {
+            match data.trim() {
+                "" => {}
+                "[DONE]" => self.has_ended = true,
+                _ if self.has_ended => {}
+                data => {
+                    let event = event(data, &mut self.limit, &self.secrets)?;
+                    self.read.push_back(Ok(event));
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Reads the JSON of one event.
+fn event(data: &str, limit: &mut ValueLimit, secrets: &Secrets) -> Result<EventJson, ModelError> {
+    let event = EventJson::parse(data, limit).map_err(|error| {
+        unparsed(error, |cut_off| {
+            if cut_off {
+                return "the stream broke off inside an event".into();
+            }
+            let start = start_of(data.as_bytes(), secrets);
+            format!("an event of the stream is not JSON; it starts with {start}")
+        })
+    })?;
+    // Few events have to be looked at as values: all errors have this key or type.
+    let may_be_error = data.contains("\"error\"");
+    match may_be_error
+        .then(|| reported(&event.value(), secrets))
+        .flatten()
+    {
+        Some(error) => Err(error),
+        None => Ok(event),
+    }
+}
+
+impl From<ServerSentError> for ModelError {
+    fn from(error: ServerSentError) -> ModelError {
+        ModelError::new(ModelErrorKind::Response, error.to_string()).with_source(error)
+    }
+}
