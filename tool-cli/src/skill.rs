@@ -8,7 +8,8 @@ use crate::{example, flags, listing};
 
 /// Returns the page, with the front matter that coding agents read.
 pub(crate) fn page(registry: &Registry, program: &str) -> String {
-    let tools = registry.specs();
+    let mut tools = registry.specs();
+    tools.retain(|tool| tool.is_for_models());
     let names: Vec<_> = tools.iter().take(12).map(|tool| &*tool.name).collect();
     let more = match tools.len().saturating_sub(names.len()) {
         0 => String::new(),

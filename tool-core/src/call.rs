@@ -76,6 +76,9 @@ pub struct ToolCall {
     pub(crate) extensions: Option<Box<CallExtensions>>,
 }
 
+/// Marks a call of an app.
+struct FromApp;
+
 /// The error for a call whose arguments were truncated.
 pub(crate) const TRUNCATED: &str =
     "the response was truncated before the arguments ended; repeat the call in a shorter response";
@@ -144,6 +147,16 @@ impl ToolCall {
     /// ```
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.extensions.as_ref()?.values.get()
+    }
+
+    /// Marks a call that an app made, a page that a host shows, and not a model. It reaches tools that are
+    /// [for apps](crate::ToolSpec::is_for_apps), and those for models alone are unknown to it.
+    pub fn from_app(self) -> ToolCall {
+        self.with(FromApp)
+    }
+
+    pub(crate) fn is_from_app(&self) -> bool {
+        self.get::<FromApp>().is_some()
     }
 
     /// Sets who asks the user, when a tool calls [`CallContext::elicit`](crate::CallContext::elicit).

@@ -1,6 +1,7 @@
 //! [`DynamicTool`]: a tool that is defined at run time.
 
 mod builder;
+mod clients;
 mod compiled;
 mod cost;
 pub(crate) mod expected;
@@ -179,8 +180,9 @@ impl DynamicTool {
     }
 
     /// Creates a [`foreign`](DynamicTool::foreign) builder from a tool in a `tools/list` result of the
-    /// Model Context Protocol: its name, title, description, schemas and annotations. The annotations
-    /// are not [trusted](DynamicToolBuilder::trust_annotations).
+    /// Model Context Protocol: its name, title, description, schemas, annotations, metadata and icons. The annotations
+    /// are not [trusted](DynamicToolBuilder::trust_annotations). Metadata and icons are for clients alone, and what is
+    /// invalid in them is left out.
     ///
     /// ```
     /// use serde_json::json;

@@ -21,7 +21,7 @@ pub use crate::registry::linked::{LinkedTool, link_section};
 pub use crate::schema::decode_check::{with_comparison, with_decode_check};
 pub use crate::schema::examples::Literal;
 pub use crate::schema::{Property, Schema, Text};
-pub use crate::spec::{Details, Freeform, Grammar, Location, Programmatic, Provided};
+pub use crate::spec::{Details, ForClients, Freeform, Grammar, Location, Programmatic, Provided};
 pub use crate::tool::json_texts::assert_schema;
 pub use crate::tool::{
     AsyncStart, Invoke, ListsBlock, StaticEntry, StaticSpec, SyncResult, Tool,

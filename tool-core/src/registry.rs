@@ -774,6 +774,9 @@ impl Registry {
         if snapshot.has_deferred() && dialect.deferral() == Deferral::Emulated {
             tools = Cow::Owned(snapshot.listed());
         }
+        if snapshot.has_hidden() && dialect.deferral() != Deferral::Ignored {
+            tools.to_mut().retain(|tool| tool.is_for_models());
+        }
         // A truncated result does not match its schema.
         if self.0.policy.output_cap.is_some() {
             let all = tools.iter().cloned();
@@ -788,7 +791,8 @@ impl Registry {
     /// with BM25. Names are split into words, and endings such as plurals don't count. The index is
     /// built with the first search after a change of the tools.
     ///
-    /// [Deferred](RegistryBuilder::defer) tools are found like others. An application can also use this to
+    /// [Deferred](RegistryBuilder::defer) tools are found like others; those that are
+    /// [for apps](crate::ToolSpec::is_for_models) alone are not. An application can also use this to
     /// [select](Registry::select) the tools for a request.
     ///
     /// ```
@@ -814,7 +818,7 @@ impl Registry {
     /// ```
     pub fn search(&self, query: &str, limit: usize) -> Vec<ToolEntry> {
         let snapshot = self.0.current.load();
-        let found = snapshot.search(query, limit, |_| true);
+        let found = snapshot.search(query, limit, |tool| tool.is_for_models());
         found.into_iter().cloned().collect()
     }
 
@@ -856,6 +860,9 @@ impl Registry {
                     None => return dispatch::unknown_tool(&inner, call, &snapshot),
                 },
             };
+            if !tool.admits(&call) {
+                return dispatch::unknown_tool(&inner, call, &inner.current.load());
+            }
             match dispatch::call_path(&inner, &tool, &call) {
                 CallPath::Sync(invoke) => dispatch::run_sync(inner, tool, invoke, call),
                 CallPath::SyncInRun(invoke) => dispatch::run_sync_in_run(inner, tool, invoke, call),
@@ -908,6 +915,9 @@ impl Registry {
                 }
             }
         };
+        if !tool.admits(&call) {
+            return Err(self.0.current.load().unknown_tool(&call.name));
+        }
         dispatch::validate_call(&self.0, &tool, call).map_err(|error| *error)
     }
 
@@ -935,10 +945,11 @@ impl Registry {
         if call.server().is_some() {
             return None;
         }
-        match self.find(&call.name) {
+        let found = match self.find(&call.name) {
             Ok(tool) => Some(tool),
             Err(snapshot) => deferred::resolve(&snapshot, call),
-        }
+        };
+        found.filter(|tool| tool.admits(call))
     }
 
     /// Makes calls of what is [unanswered](Turn::unanswered) in a response, where a tool of the registry
@@ -1210,7 +1221,8 @@ impl Host for Inner {
 
     fn search_deferred(&self, query: &str, limit: usize) -> String {
         let snapshot = self.current.load();
-        deferred::found(&snapshot.search(query, limit, ToolEntry::is_deferred))
+        let is_found = |tool: &ToolEntry| tool.is_deferred() && tool.is_for_models();
+        deferred::found(&snapshot.search(query, limit, is_found))
     }
 }
 

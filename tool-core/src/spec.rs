@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::call::context::Need;
-use crate::call::{Arguments, Secrets, ToolResult};
+use crate::call::{Arguments, Secrets, ToolCall, ToolResult};
 use crate::schema::secret::{any_secret, redact_arguments, redact_result};
 use crate::schema::{Property, Schema};
 
@@ -87,6 +87,7 @@ pub(crate) struct DynamicParts {
     pub(crate) unusual_keys: Vec<String>,
     /// The tool as its server lists it, if the spec differs.
     pub(crate) source: Option<SourceTool>,
+    pub(crate) for_clients: Option<Box<ForClients>>,
     /// Set if the annotations are what a server claims.
     pub(crate) is_untrusted: bool,
     pub(crate) details: Details,
@@ -144,6 +145,8 @@ pub struct Details {
     pub ends_run: Option<bool>,
     /// Set if the tool is one on which a provider trained its models.
     pub provides: Option<&'static Provided>,
+    /// Set if the tool has `meta` or `icons`. A tool built at run time has them in [`DynamicParts`].
+    pub for_clients: Option<&'static ForClients>,
 }
 
 impl Details {
@@ -163,6 +166,7 @@ impl Details {
         eager_input: None,
         ends_run: None,
         provides: None,
+        for_clients: None,
     };
 
     /// Adds the sections for the model to a description.
@@ -182,6 +186,20 @@ impl Details {
         }
         text
     }
+}
+
+/// What clients of the Model Context Protocol are told about a tool, and models are not.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct ForClients {
+    /// JSON text of an object; empty if there is none.
+    pub meta: Cow<'static, str>,
+    /// JSON text of a list; empty if there is none.
+    pub icons: Cow<'static, str>,
+    /// Set unless `ui.visibility` of `meta` leaves models out.
+    pub for_models: bool,
+    /// Set unless it leaves apps out.
+    pub for_apps: bool,
 }
 
 /// The only parameter of a free-form tool.
@@ -293,6 +311,83 @@ impl ToolSpec {
     /// Returns the name to display to people, if there is one.
     pub fn title(&self) -> Option<&str> {
         self.details()?.title.as_deref()
+    }
+
+    /// Returns the JSON text of `#[tool(meta = …)]`, an object: what clients of the Model Context Protocol get as
+    /// `_meta`. It is never sent to a provider.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Draws a chart.
+    /// #[tool(meta = r#"{ "com.example/cost": 3 }"#, icons = ["https://example.com/chart.png"])]
+    /// fn draw_chart() {}
+    ///
+    /// assert_eq!(draw_chart::SPEC.meta_json(), Some(r#"{"com.example/cost":3}"#));
+    /// assert_eq!(draw_chart::SPEC.icons_json(), Some(r#"[{"src":"https://example.com/chart.png"}]"#));
+    /// ```
+    pub fn meta_json(&self) -> Option<&str> {
+        self.for_clients()
+            .map(|clients| &*clients.meta)
+            .filter(|text| !text.is_empty())
+    }
+
+    /// Returns the JSON text of `#[tool(icons = …)]`, a list in the form of the Model Context Protocol. It is never
+    /// sent to a provider.
+    pub fn icons_json(&self) -> Option<&str> {
+        self.for_clients()
+            .map(|clients| &*clients.icons)
+            .filter(|text| !text.is_empty())
+    }
+
+    /// Returns `false` if only [apps](macro@crate::tool#tools-for-apps) may call the tool. No provider is sent such a
+    /// tool, and a call of it that a model makes ends as a call of an unknown tool.
+    ///
+    /// ```
+    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_core::{Registry, Tool, ToolCall, tool, tools};
+    ///
+    /// /// Turns the chart to the next page.
+    /// #[tool(meta = r#"{"ui": {"visibility": ["app"]}}"#)]
+    /// fn turn_page(page: u32) -> u32 {
+    ///     page + 1
+    /// }
+    ///
+    /// assert!(!turn_page::SPEC.is_for_models() && turn_page::SPEC.is_for_apps());
+    /// let registry = Registry::builder().tools(tools![turn_page]).build()?;
+    /// assert_eq!(registry.render(&OpenAiChat::default()).as_str(), "[]");
+    /// let call = ToolCall::new("call_1", "turn_page", r#"{"page":1}"#);
+    /// assert!(registry.call_blocking(call.clone()).is_error());
+    /// assert_eq!(registry.call_blocking(call.from_app()).content(), "2");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn is_for_models(&self) -> bool {
+        self.for_clients().is_none_or(|clients| clients.for_models)
+    }
+
+    /// Returns `false` if no [app](macro@crate::tool#tools-for-apps) may call the tool.
+    pub fn is_for_apps(&self) -> bool {
+        self.for_clients().is_none_or(|clients| clients.for_apps)
+    }
+
+    /// Returns `true` if the tool may run this call: a model made it, or an app.
+    #[inline]
+    pub(crate) fn admits(&self, call: &ToolCall) -> bool {
+        self.for_clients().is_none_or(|clients| {
+            if call.is_from_app() {
+                clients.for_apps
+            } else {
+                clients.for_models
+            }
+        })
+    }
+
+    #[inline]
+    fn for_clients(&self) -> Option<&ForClients> {
+        match &self.parts {
+            Parts::Static { details, .. } => (*details)?.for_clients,
+            Parts::Dynamic(parts) => parts.for_clients.as_deref(),
+        }
     }
 
     /// Returns `true` if calls may run concurrently with others of the same response: the

@@ -1,5 +1,6 @@
 //! The meaning of a tool or a type: parsed values with their spans, and no attributes.
 
+pub(crate) mod clients;
 pub(crate) mod constraints;
 pub(crate) mod data;
 pub(crate) mod decoding;

@@ -64,7 +64,8 @@ impl Functions {
         let mut has_deferred = false;
         let mut listed = vec!["ToolError".to_owned(), "call_tool".to_owned()];
         let mut import = "import typing".to_owned();
-        for tool in registry.specs() {
+        let tools = registry.specs().into_iter();
+        for tool in tools.filter(|tool| tool.is_for_models()) {
             let name = identifier(&tool.name, &mut taken);
             let is_listed = !tool.is_deferred();
             has_deferred |= !is_listed;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::clients::for_clients;
 use super::compiled::CompiledSchema;
 use super::keys::{self, Keys};
 use super::read::portable;
@@ -76,6 +77,8 @@ pub struct DynamicToolBuilder {
     output: Option<SchemaInput>,
     freeform: Option<Freeform>,
     programmatic: Option<Programmatic>,
+    meta: Option<Value>,
+    icons: Option<Value>,
 }
 
 impl DynamicToolBuilder {
@@ -97,6 +100,8 @@ impl DynamicToolBuilder {
             output: None,
             freeform: None,
             programmatic: None,
+            meta: None,
+            icons: None,
         }
     }
 
@@ -119,6 +124,8 @@ impl DynamicToolBuilder {
         }
         let output = tool.get("outputSchema").filter(|schema| !schema.is_null());
         builder.output = output.cloned().map(SchemaInput::Value);
+        builder.meta = tool.get("_meta").cloned();
+        builder.icons = tool.get("icons").cloned();
         builder
     }
 
@@ -324,6 +331,32 @@ impl DynamicToolBuilder {
         self
     }
 
+    /// Sets what clients of the Model Context Protocol get as `_meta`, an object. It is never sent to a provider.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dynamic::DynamicTool;
+    ///
+    /// let tool = DynamicTool::builder("turn_page")
+    ///     .description("Turns the page.")
+    ///     .meta(json!({"ui": {"visibility": ["app"]}}))
+    ///     .icons(json!([{"src": "https://example.com/page.svg", "sizes": ["any"]}]))
+    ///     .build(async |_, _| Ok::<_, String>(()))?;
+    /// assert!(!tool.spec().is_for_models());
+    /// # Ok::<(), tool_core::dynamic::DynamicToolError>(())
+    /// ```
+    pub fn meta(mut self, meta: impl Into<Value>) -> Self {
+        self.meta = Some(meta.into());
+        self
+    }
+
+    /// Sets the icons in the form of the Model Context Protocol: a list of objects with `src`, a URL that starts with
+    /// `https://` or `data:image/`, and often `mimeType`, `sizes` and `theme`. They are never sent to a provider.
+    pub fn icons(mut self, icons: impl Into<Value>) -> Self {
+        self.icons = Some(icons.into());
+        self
+    }
+
     /// Sets the JSON Schema of the result. A call fails if its result does not match. A result that
     /// is text matches as a string.
     ///
@@ -470,6 +503,8 @@ impl DynamicToolBuilder {
     ) -> Result<DynamicTool, DynamicToolError> {
         let mut problems = Vec::new();
         schema_check::tags(&self.tags, &mut problems);
+        let (meta, icons) = (self.meta.take(), self.icons.take());
+        let for_clients = for_clients(meta, icons, self.is_foreign, &mut problems);
         let mut repairs = Repairs::default();
         let parts = if self.is_foreign {
             self.repair(&mut repairs, &mut problems)
@@ -523,6 +558,7 @@ impl DynamicToolBuilder {
                 unusual_keys: parts.unusual_keys,
                 source: parts.source,
                 is_untrusted: self.is_untrusted,
+                for_clients,
                 details: Details {
                     title: self.title.map(Into::into),
                     when_to_use: self.when_to_use.map(Into::into),

@@ -87,6 +87,7 @@ impl AnswerFormat {
             unusual_keys: Vec::new(),
             source: None,
             is_untrusted: false,
+            for_clients: None,
             details: Details::EMPTY,
         };
         ToolEntry::from_live(LiveTool {

@@ -35,7 +35,8 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
 /// `tools/call` requests, and writes JSON-RPC responses.
 ///
 /// A tool with [tags](crate::ToolSpec::tags) has them in its metadata:
-/// `"_meta":{"tool-core/tags":["admin"]}`.
+/// `"_meta":{"tool-core/tags":["admin"]}`. Only this dialect writes [`meta`](crate::ToolSpec::meta_json) and
+/// [`icons`](crate::ToolSpec::icons_json), and tools that are [for apps](crate::ToolSpec::is_for_models) alone.
 ///
 /// The default protocol version is 2026-07-28. In 2025-11-25, only objects are structured results.
 ///
@@ -138,7 +139,10 @@ impl Dialect for Mcp {
                         out.word("outputSchema").raw(schema);
                     }
                     write_annotations(tool.annotations, out);
-                    write_tags(tool, out);
+                    if let Some(icons) = tool.icons_json() {
+                        out.word("icons").raw(icons);
+                    }
+                    write_meta(tool, out);
                 });
             }
         });
@@ -329,10 +333,14 @@ fn fits_values(schema: &Schema) -> bool {
     }
 }
 
-/// Writes the tags of a tool as metadata, under a key with a prefix (specification, "General fields",
+/// Writes the metadata of a tool, and its tags under a key with a prefix (specification, "General fields",
 /// `_meta`).
-fn write_tags(tool: &ToolEntry, out: &mut JsonWriter) {
+fn write_meta(tool: &ToolEntry, out: &mut JsonWriter) {
+    let meta = tool.meta_json();
     if tool.tags().len() == 0 {
+        if let Some(meta) = meta {
+            out.word("_meta").raw(meta);
+        }
         return;
     }
     out.word("_meta").object(|out| {
@@ -341,6 +349,10 @@ fn write_tags(tool: &ToolEntry, out: &mut JsonWriter) {
                 out.string(tag);
             }
         });
+        // The members of an object that is not empty.
+        if let Some(meta) = meta {
+            out.raw(&meta[1..meta.len() - 1]);
+        }
     });
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Snapshot {
     by_source: Arc<HashMap<String, ToolEntry>>,
     pub(super) hosted: Vec<HostedTool>,
     deferred: usize,
+    /// The number of tools that models are not sent.
+    hidden: usize,
     /// Created with the first search. Shared with snapshots of the same tools.
     index: Arc<OnceLock<SearchIndex>>,
 }
@@ -71,6 +73,7 @@ impl Snapshot {
         Snapshot {
             table: Table::new(tools.iter()),
             deferred: tools.iter().filter(|tool| tool.is_deferred()).count(),
+            hidden: tools.iter().filter(|tool| !tool.is_for_models()).count(),
             tools: Arc::new(tools.into()),
             by_source: Arc::new(by_source),
             hosted,
@@ -112,16 +115,18 @@ impl Snapshot {
             return None;
         }
         let mut table = self.table.clone();
-        let mut deferred = self.deferred;
+        let (mut deferred, mut hidden) = (self.deferred, self.hidden);
         for tool in removed {
             let tool = table.remove(&tool.name)?;
             deferred -= usize::from(tool.is_deferred());
+            hidden -= usize::from(!tool.is_for_models());
         }
         let mut error = RegistryError::default();
         for tool in added {
             check_tool(tool, policy, &mut error);
             let tool = defer(tool.clone(), policy);
             deferred += usize::from(tool.is_deferred());
+            hidden += usize::from(!tool.is_for_models());
             table.insert(tool).ok()?;
         }
         let has_reserved = RESERVED.iter().any(|name| table.get(name).is_some());
@@ -134,6 +139,7 @@ impl Snapshot {
             by_source: Arc::clone(&self.by_source),
             hosted: self.hosted.clone(),
             deferred,
+            hidden,
             index: Arc::default(),
         })
     }
@@ -155,6 +161,11 @@ impl Snapshot {
 
     pub(super) fn has_deferred(&self) -> bool {
         self.deferred > 0
+    }
+
+    /// Returns `true` if some tool is for apps alone, or for nobody.
+    pub(super) fn has_hidden(&self) -> bool {
+        self.hidden > 0
     }
 
     #[inline]
@@ -206,11 +217,12 @@ impl Snapshot {
         found.into_iter().map(|tool| &tools[tool]).collect()
     }
 
-    /// Returns the error for a call of a tool that does not exist. It suggests none of the deferred tools:
-    /// a model could list them by guessing names.
+    /// Returns the error for a call of a tool that does not exist. It suggests none of the deferred tools, and none that
+    /// models are not sent: a model could list them by guessing names.
     #[cold]
     pub(super) fn unknown_tool(&self, name: &str) -> ToolError {
-        let listed = self.tools().iter().filter(|tool| !tool.is_deferred());
+        let tools = self.tools().iter();
+        let listed = tools.filter(|tool| !tool.is_deferred() && tool.is_for_models());
         let listed: Vec<_> = listed.collect();
         let names = listed.iter().map(|tool| &*tool.name);
         ToolError::unknown_tool(name, names, self.has_deferred())

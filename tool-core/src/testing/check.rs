@@ -39,6 +39,16 @@ pub fn check(registry: &Registry) -> Check<'_> {
     }
 }
 
+/// Returns the call of an example, as an app makes it if the tool is for apps alone.
+fn call_of(tool: &ToolSpec, example: &str) -> ToolCall {
+    let call = ToolCall::new("example", &*tool.name, example);
+    if tool.is_for_models() {
+        call
+    } else {
+        call.from_app()
+    }
+}
+
 /// Describes an example that a call rejects.
 fn wrong_example(tool: &str, example: &str, error: &ToolError) -> String {
     let violations: Vec<_> = error.violations().iter().map(ToString::to_string).collect();
@@ -143,7 +153,7 @@ impl Check<'_> {
     pub fn examples(mut self) -> Self {
         for tool in self.registry.specs() {
             for example in tool.examples() {
-                let call = ToolCall::new("example", &*tool.name, example);
+                let call = call_of(&tool, example);
                 if let Err(error) = self.registry.validate(&call) {
                     let failure = wrong_example(&tool.name, example, &error);
                     self.failures.push(failure);
@@ -198,13 +208,15 @@ impl Check<'_> {
     pub fn run_examples<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
         for name in names {
             let tool = self.registry.get(name);
-            let examples = tool.iter().flat_map(|tool| tool.examples());
-            let examples: Vec<_> = examples.map(str::to_owned).collect();
-            if examples.is_empty() {
+            let calls = tool.iter().flat_map(|tool| {
+                let examples = tool.examples();
+                examples.map(|example| (example.to_owned(), call_of(tool, example)))
+            });
+            let calls: Vec<_> = calls.collect();
+            if calls.is_empty() {
                 self.failures.push(format!("no example to run of `{name}`"));
             }
-            for example in examples {
-                let call = ToolCall::new("example", name, &*example);
+            for (example, call) in calls {
                 if let Some(error) = self.registry.call_blocking(call).error() {
                     let failure = wrong_example(name, &example, error);
                     self.failures.push(failure);

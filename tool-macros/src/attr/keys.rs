@@ -213,6 +213,7 @@ impl Keys {
         let key = self.take(name)?;
         let form = match name {
             "timeout" => "\"30s\"".into(),
+            "meta" => "r#\"{…}\"#".into(),
             _ => key.quoted(),
         };
         let (text, _) = key.parse::<LitStr>(&form, errors)?;

@@ -509,6 +509,7 @@ fn details(tool: &Tool) -> Option<TokenStream> {
     let defer = tool.is_deferred.then(|| code!(defer: true,));
     let fields: TokenStream = texts
         .chain(tags)
+        .chain(for_clients(tool))
         .chain(needs(tool))
         .chain(timeout)
         .chain(defer)
@@ -526,6 +527,27 @@ fn details(tool: &Tool) -> Option<TokenStream> {
                     ..__tool_core::Details::EMPTY
                 });
         }
+    })
+}
+
+// Input:  #[tool(meta = r#"{"a": 1}"#, icons = ["https://a.b/c.png"])]
+// Output: for_clients: Some(&ForClients {
+//             meta: Cow::Borrowed("{\"a\":1}"),
+//             icons: Cow::Borrowed("[{\"src\":\"https://a.b/c.png\"}]"),
+//             for_models: true,
+//             for_apps: true,
+//         }),
+fn for_clients(tool: &Tool) -> Option<TokenStream> {
+    let clients = tool.for_clients.as_ref()?;
+    let [meta, icons] = [&clients.meta, &clients.icons].map(|text| string(text));
+    let [for_models, for_apps] = [clients.for_models, clients.for_apps].map(respanned);
+    Some(code! {
+        for_clients: __tool_core::Some(&__tool_core::ForClients {
+            meta: __tool_core::Cow::Borrowed(#meta),
+            icons: __tool_core::Cow::Borrowed(#icons),
+            for_models: #for_models,
+            for_apps: #for_apps,
+        }),
     })
 }
 

@@ -8,6 +8,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Generics, LitInt, LitStr, ReturnType, Token, Type, Visibility};
 
+use super::clients::ForClients;
 use super::constraints::Constraints;
 use super::description::Description;
 use super::doc_sections::{Argument, DocSections};
@@ -40,6 +41,8 @@ pub(crate) struct Tool {
     pub(crate) when_to_use: Option<Description>,
     pub(crate) returns: Option<Description>,
     pub(crate) tags: Vec<LitStr>,
+    /// `meta` and `icons`.
+    pub(crate) for_clients: Option<ForClients>,
     /// read-only, destructive, idempotent, open world
     pub(crate) annotations: [Option<bool>; 4],
     pub(crate) unlinked: bool,
@@ -227,6 +230,7 @@ impl Tool {
         let title = keys.text("title", errors);
         let described = described(&mut keys, owner.as_ref(), errors);
         let tags = tags(&mut keys, errors);
+        let for_clients = ForClients::read(&mut keys, errors);
         let flags = ["read_only", "destructive", "idempotent", "open_world"]
             .map(|flag| keys.flag(flag, errors));
         if let [Some((true, _)), Some((true, span)), ..] = flags {
@@ -289,6 +293,7 @@ impl Tool {
             when_to_use: doc_sections.when_to_use,
             returns: doc_sections.returns,
             tags,
+            for_clients,
             annotations: flags.map(|flag| flag.map(|(value, _)| value)),
             unlinked: unlinked.is_some_and(|(flag, _)| flag),
             handler,
@@ -441,23 +446,32 @@ fn described(
     })
 }
 
-/// `tags = ["admin"]`
-fn tags(keys: &mut Keys, errors: &mut Errors) -> Vec<LitStr> {
+/// `name = ["text"]`, with the tokens of the list
+pub(super) fn strings(
+    keys: &mut Keys,
+    name: &'static str,
+    errors: &mut Errors,
+) -> Option<(Vec<LitStr>, TokenStream)> {
     let list = |input: ParseStream<'_>| {
         let content;
         syn::bracketed!(content in input);
         Punctuated::<LitStr, Token![,]>::parse_terminated(&content)
     };
-    let Some(tokens) = keys.tokens("tags", "[\"…\"]", errors) else {
-        return Vec::new();
-    };
-    let tags: Vec<_> = match list.parse2(tokens.clone()) {
-        Ok(tags) => tags.into_iter().collect(),
+    let tokens = keys.tokens(name, "[\"…\"]", errors)?;
+    match list.parse2(tokens.clone()) {
+        Ok(strings) => Some((strings.into_iter().collect(), tokens)),
         Err(error) => {
-            let message = "`tags` must be a list of strings; write `tags = [\"…\"]`";
+            let message = format!("`{name}` must be a list of strings; write `{name} = [\"…\"]`");
             errors.span(error.span(), message);
-            return Vec::new();
+            None
         }
+    }
+}
+
+/// `tags = ["admin"]`
+fn tags(keys: &mut Keys, errors: &mut Errors) -> Vec<LitStr> {
+    let Some((tags, tokens)) = strings(keys, "tags", errors) else {
+        return Vec::new();
     };
     if tags.is_empty() {
         errors.at(tokens, "empty list of tags; add a tag, or remove `tags`");
