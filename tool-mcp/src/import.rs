@@ -1,5 +1,6 @@
 //! Tools of other servers.
 
+mod apps;
 mod backoff;
 mod call;
 mod connection;
@@ -160,6 +161,7 @@ struct Settings {
     max_tools: usize,
     max_message: usize,
     offers: bool,
+    apps: bool,
 }
 
 /// Returns the trace of the current call. Without a closure, that is what the caller attached to it.
@@ -200,6 +202,7 @@ impl Settings {
             max_tools: 1000,
             max_message: 16 << 20,
             offers: false,
+            apps: false,
         }
     }
 }

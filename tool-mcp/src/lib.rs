@@ -2,6 +2,8 @@
 // Items show their feature on docs.rs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(any(feature = "client", feature = "server"))]
+mod apps;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 #[cfg(feature = "client")]

@@ -7,9 +7,13 @@
 //! | `list` | the list of tools, kept until the registry changes |
 //! | `offers` | the functions behind resources and prompts |
 //! | `resources`, `prompts`, `completion` | their methods |
+//! | `annotations` | whom resources are for |
+//! | `apps` | pages that hosts show for results |
+//! | `manifest` | what others need to know to install the server |
 //! | `template` | templates of URIs |
 //! | `call` | one call: context, progress, cancellation, result |
 //! | `ask` | questions to the user, in each lifecycle |
+//! | `skills` | folders of instructions, as a handler |
 //! | `state` | `requestState`: what a call must know when it is made again |
 //! | `admission` | what each call passes: scopes and rates |
 //! | `rate` | limits of calls for each user and tool |
@@ -19,7 +23,9 @@
 //! | `http` | streamable HTTP |
 
 mod admission;
+mod annotations;
 pub mod approvals;
+mod apps;
 mod ask;
 mod call;
 mod completion;
@@ -28,11 +34,14 @@ mod handler;
 pub mod http;
 mod lines;
 mod list;
+mod manifest;
 mod offers;
 mod prompts;
 mod rate;
 mod request;
 mod resources;
+#[cfg(feature = "skills")]
+mod skills;
 mod state;
 mod tasks;
 mod template;
@@ -60,11 +69,16 @@ use self::state::{StateCodec, random};
 use self::tasks::TaskStore;
 use crate::lock;
 
+pub use self::annotations::Annotations;
+pub use self::apps::{App, AppPermission};
 pub use self::call::ProtocolError;
 pub use self::completion::Completion;
 pub use self::handler::{Handler, NoHandler};
+pub use self::manifest::{Manifest, ManifestError, Package, Variable};
 pub use self::rate::{Rate, Rates};
 pub use self::request::{Refusal, Request, Token, UserId};
+#[cfg(feature = "skills")]
+pub use self::skills::Skills;
 pub use self::tasks::{TaskLimits, TaskPolicy};
 
 /// Serves the tools of a registry.
@@ -605,8 +619,12 @@ impl Options {
         };
         info.capabilities.tools = own.tools;
         let capabilities = &mut info.capabilities;
-        if !self.offers.resources.is_empty() {
+        if !self.offers.resources.is_empty() || !self.offers.apps.is_empty() {
             capabilities.resources.get_or_insert_default();
+        }
+        if !self.offers.apps.is_empty() {
+            let all = capabilities.extensions.get_or_insert_default();
+            all.extend(crate::apps::capability());
         }
         if !self.offers.prompts.is_empty() {
             capabilities.prompts.get_or_insert_default();

@@ -247,3 +247,77 @@ async fn check(other: &Other, target: &Path) {
     import.close().await;
     assert!(registry.is_empty(), "{}", other.name);
 }
+
+/// A tool of the bundle.
+#[tool_core::tool(unlinked)]
+fn find_note(id: u32) -> u32 {
+    id
+}
+
+#[test]
+fn the_official_program_accepts_a_bundle() {
+    let Some(printed) = script(&["install"]) else {
+        return;
+    };
+    let Some(node) = printed.lines().find_map(|line| line.strip_prefix("node ")) else {
+        return;
+    };
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/clients");
+    let package = target.join("npm/node_modules/@anthropic-ai/mcpb");
+    let registry = Registry::builder().tools(tool_core::tools![find_note]);
+    let variable = tool_mcp::server::Variable::new("DESK_TOKEN", "Token of the desk.");
+    let manifest = tool_mcp::Server::new(registry.build().unwrap())
+        .name("desk", "1.2.0")
+        .manifest("io.github.ada/desk", "Notes of a desk.")
+        .author("Ada")
+        .title("Desk")
+        .license("MIT")
+        .website("https://example.com/desk")
+        .repository("https://github.com/ada/desk")
+        .argument("mcp")
+        .variable(variable.required().secret());
+    let json = manifest.bundle_json().unwrap();
+    let schema = package.join("schemas/mcpb-manifest-v0.3.schema.json");
+    let schema = std::fs::read_to_string(schema).unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let schema = jsonschema::options()
+        .should_validate_formats(true)
+        .build(&schema)
+        .unwrap();
+    let problems: Vec<_> = schema
+        .iter_errors(&json)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(problems.is_empty(), "{problems:?}");
+    let mut wrong = json.clone();
+    wrong["server"]["type"] = "rust".into();
+    assert!(!schema.is_valid(&wrong));
+
+    let work = target.join("bundle");
+    let _ = std::fs::remove_dir_all(&work);
+    std::fs::create_dir_all(work.join("server")).unwrap();
+    std::fs::write(work.join("manifest.json"), json.to_string()).unwrap();
+    std::fs::write(work.join("server/desk"), "a program").unwrap();
+    let run = |arguments: &[&std::ffi::OsStr]| {
+        let ran = Command::new(node)
+            .arg(package.join("dist/cli/cli.js"))
+            .args(arguments)
+            .output();
+        let ran = ran.unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+        (ran.status.success(), said.into_owned())
+    };
+    let (is_valid, said) = run(&["validate".as_ref(), work.join("manifest.json").as_os_str()]);
+    assert!(is_valid, "{said}");
+    #[cfg(feature = "mcpb")]
+    {
+        let (file, unpacked) = (work.join("desk.mcpb"), work.join("unpacked"));
+        std::fs::write(&file, manifest.bundle(b"a program").unwrap()).unwrap();
+        let (is_valid, said) = run(&["unpack".as_ref(), file.as_os_str(), unpacked.as_os_str()]);
+        assert!(is_valid, "{said}");
+        assert_eq!(
+            std::fs::read(unpacked.join("server/desk")).unwrap(),
+            b"a program"
+        );
+    }
+}

@@ -883,3 +883,61 @@ async fn secrets_of_the_environment_reach_no_error_and_no_log() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn icons_and_metadata_of_a_server_are_bounded_and_checked() {
+    let registry = Registry::new();
+    let large = "x".repeat(80 << 10);
+    let list = move |_: Option<&str>| {
+        let tool = |name: &str, meta: Value, icons: Value| json!({"name": name, "inputSchema": {"type": "object"}, "_meta": meta, "icons": icons});
+        json!({"tools": [
+            tool("garbage", json!("a"), json!("b")),
+            tool("scripts", json!([]), json!([{"src": "javascript:alert(1)"}, {"src": "data:text/html,x"}])),
+            tool("large_icons", json!({"a": 1}), json!([{"src": format!("data:image/png;base64,{large}")}])),
+            tool("large_meta", json!({"a": large}), json!([])),
+            tool("nobody", json!({"ui": {"visibility": "app"}}), json!([])),
+            tool("fine", json!({"ui": 3, "b": null}), json!([{"src": "https://a.b/c.png"}])),
+        ]})
+    };
+    let import = script(list, |_| text("ran"));
+    let import = in_time(import.connect(&registry)).await.unwrap();
+    let report = import.report();
+    let rejected: Vec<_> = report
+        .rejected
+        .iter()
+        .map(|tool| (&*tool.source, &*tool.reason))
+        .collect();
+    assert_eq!(rejected, [("large_meta", "its metadata is too large")]);
+    let note = "the icons of the tool large_icons are too large, and were left out";
+    assert!(
+        report.notes.iter().any(|other| other == note),
+        "{:?}",
+        report.notes
+    );
+
+    // A gateway's list is not spoiled by any of them.
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let (input, output) = tokio::io::split(far);
+    tokio::spawn(tool_mcp::Server::new(registry.clone()).serve_stream(input, output));
+    let client = rmcp::serve_client((), near).await.unwrap();
+    let tools = in_time(client.list_all_tools()).await.unwrap();
+    let tools: Vec<_> = tools.iter().map(|tool| json!(tool)).collect();
+    let names: Vec<_> = tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["fine", "garbage", "large_icons", "scripts"]);
+    assert_eq!(tools[0]["icons"], json!([{"src": "https://a.b/c.png"}]));
+    assert_eq!(tools[0]["_meta"], json!({"ui": 3, "b": null}));
+    for tool in &tools[1..] {
+        assert!(tool.get("icons").is_none(), "{tool}");
+    }
+    let sent = registry
+        .render(&tool_core::dialect::OpenAiChat::default())
+        .as_str()
+        .to_owned();
+    assert!(
+        sent.contains("garbage") && !sent.contains("nobody"),
+        "{sent}"
+    );
+}

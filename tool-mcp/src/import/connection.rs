@@ -32,6 +32,7 @@ use super::process::{self, Process};
 use super::secrets::{Secrets, shorten};
 use super::transport::{InFlight, Request, ServerLines, Tap};
 use super::{ImportError, ImportErrorKind, Settings};
+use crate::apps;
 
 /// Where a server is.
 pub(super) enum Source {
@@ -379,6 +380,7 @@ async fn connect<T: Transport<RoleClient> + 'static>(
         server: settings.name.clone(),
         answerer: settings.answerer.clone(),
         in_flight: in_flight.clone(),
+        has_apps: settings.apps,
     };
     let transport = Tap::new(transport, in_flight.clone());
     // Boxed, because rustc can't prove that the future of `rmcp` is `Send` for every lifetime.
@@ -497,6 +499,7 @@ struct Handler {
     server: String,
     answerer: Answerer,
     in_flight: Arc<InFlight>,
+    has_apps: bool,
 }
 
 impl Handler {
@@ -594,6 +597,7 @@ impl ClientHandler for Handler {
                 .with_form(FormElicitationCapability::new())
                 .with_url(UrlElicitationCapability::new()),
         );
+        capabilities.extensions = self.has_apps.then(apps::capability);
         let client = Implementation::new("tool-mcp", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(capabilities, client)
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)

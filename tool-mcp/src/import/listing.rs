@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::call::describe;
 use super::connection::Live;
-use super::pins::Pin;
+use super::pins::{self, Pin};
 use super::request::{RequestError, send};
 use super::secrets::{Secrets, shorten};
 use super::transport::Request;
@@ -31,6 +31,9 @@ const MAX_VALUES: usize = 20_000;
 /// A tool with more bytes of JSON is not accepted: providers accept less in a whole request.
 const MAX_BYTES: usize = 1 << 20;
 
+/// Icons or metadata with more bytes are not accepted: a picture may be among them.
+const MAX_FOR_CLIENTS: usize = 64 << 10;
+
 /// The most JSON values of all tools. Further tools are not accepted.
 const MAX_ALL_VALUES: usize = 500_000;
 
@@ -48,6 +51,8 @@ pub(super) struct Listed {
     pub(super) name: String,
     pub(super) tool: Map<String, Value>,
     pub(super) pin: Pin,
+    /// The hash of the icons and the metadata, which change without being accepted again.
+    pub(super) for_clients: String,
 }
 
 /// Reads all pages, within the limits.
@@ -89,9 +94,23 @@ pub(super) async fn list(
                 .rejected
                 .push(reject(&name, "another tool has its name"));
         } else {
-            // Not part of what models see, and possibly large.
-            tool.remove("icons");
-            tool.remove("_meta");
+            let is_large = |tool: &Map<String, Value>, key| {
+                let value = tool.get(key);
+                value.is_some_and(|value| size(value) > MAX_FOR_CLIENTS)
+            };
+            if is_large(&tool, "icons") {
+                tool.remove("icons");
+                let name = shorten(&name, 100);
+                let note = format!("the icons of the tool {name} are too large, and were left out");
+                listing.notes.push(note);
+            }
+            // Without its metadata, a tool for apps alone would be one for models.
+            if is_large(&tool, "_meta") {
+                listing
+                    .rejected
+                    .push(reject(&name, "its metadata is too large"));
+                continue;
+            }
             let tool = Value::Object(tool);
             let (values, bytes) = (values(&tool), size(&tool));
             let Value::Object(tool) = tool else {
@@ -107,8 +126,13 @@ pub(super) async fn list(
                 listing.rejected.push(reject(&name, reason));
                 continue;
             }
-            let pin = Pin::of(&tool);
-            listing.tools.push(Listed { name, tool, pin });
+            let (pin, for_clients) = (Pin::of(&tool), pins::hash(&tool, &["icons", "_meta"]));
+            listing.tools.push(Listed {
+                name,
+                tool,
+                pin,
+                for_clients,
+            });
         }
     }
     Ok(listing)

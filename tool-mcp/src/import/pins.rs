@@ -21,23 +21,31 @@ pub(super) struct Pin {
     parameters: String,
     output: String,
     annotations: String,
+    /// Of the app of the tool, and who may call it; empty if it says neither, as in older files.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    ui: String,
+}
+
+/// Returns the hash of some members of an object.
+pub(super) fn hash(object: &Map<String, Value>, keys: &[&str]) -> String {
+    let mut text = String::new();
+    for key in keys {
+        sorted_json::write(object.get(*key).unwrap_or(&Value::Null), &mut text);
+        text.push('\n');
+    }
+    digest(text.as_bytes())
 }
 
 impl Pin {
     pub(super) fn of(tool: &Map<String, Value>) -> Pin {
-        let hash = |keys: &[&str]| {
-            let mut text = String::new();
-            for key in keys {
-                sorted_json::write(tool.get(*key).unwrap_or(&Value::Null), &mut text);
-                text.push('\n');
-            }
-            digest(text.as_bytes())
-        };
+        let meta = tool.get("_meta").and_then(Value::as_object);
+        let meta = meta.filter(|meta| meta.contains_key("ui"));
         Pin {
-            description: hash(&["title", "description"]),
-            parameters: hash(&["inputSchema"]),
-            output: hash(&["outputSchema"]),
-            annotations: hash(&["annotations"]),
+            description: hash(tool, &["title", "description"]),
+            parameters: hash(tool, &["inputSchema"]),
+            output: hash(tool, &["outputSchema"]),
+            annotations: hash(tool, &["annotations"]),
+            ui: meta.map_or_else(String::new, |meta| hash(meta, &["ui"])),
         }
     }
 
@@ -48,6 +56,7 @@ impl Pin {
             ("parameters", &self.parameters, &new.parameters),
             ("output", &self.output, &new.output),
             ("annotations", &self.annotations, &new.annotations),
+            ("app", &self.ui, &new.ui),
         ];
         let changed = pairs.into_iter().filter(|(_, old, new)| old != new);
         changed.map(|(name, _, _)| name).collect()
@@ -114,7 +123,9 @@ mod tests {
     #[test]
     fn the_order_of_keys_and_unknown_members_do_not_matter() {
         let one = pin(json!({"description": "d", "inputSchema": {"a": 1, "b": [1, 2]}}));
-        let other = pin(json!({"inputSchema": {"b": [1, 2], "a": 1}, "description": "d", "x": 1}));
+        let other = pin(
+            json!({"inputSchema": {"b": [1, 2], "a": 1}, "description": "d", "x": 1, "_meta": {"x": 1}}),
+        );
         assert_eq!(one, other);
     }
 
@@ -131,6 +142,7 @@ mod tests {
                 json!({"annotations": {"readOnlyHint": true}}),
                 "annotations",
             ),
+            (json!({"_meta": {"ui": {"visibility": ["app"]}}}), "app"),
         ] {
             let mut changed = tool.clone();
             for (key, value) in change.as_object().unwrap() {

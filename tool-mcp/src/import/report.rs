@@ -114,8 +114,8 @@ impl HeldTool {
         &self.source
     }
 
-    /// Returns what changed: `description`, `parameters`, `output`, `annotations`. Empty if the tool is
-    /// new.
+    /// Returns what changed: `description`, `parameters`, `output`, `annotations`, or `app`, which is `_meta.ui`. Empty if
+    /// the tool is new.
     pub fn changes(&self) -> &[&'static str] {
         &self.changes
     }

@@ -30,6 +30,7 @@ pub(super) struct Toolbox {
 #[derive(Clone)]
 struct Built {
     pin: Pin,
+    for_clients: String,
     tool: DynamicTool,
 }
 
@@ -90,7 +91,9 @@ impl Toolbox {
                 continue;
             }
             let before = self.built.get(&listed.name);
-            let tool = match before.filter(|built| built.pin == listed.pin) {
+            let is_same =
+                |built: &&Built| built.pin == listed.pin && built.for_clients == listed.for_clients;
+            let tool = match before.filter(is_same) {
                 Some(built) => Ok(built.tool.clone()),
                 None if start.elapsed() > limit => {
                     Err(format!("the tools before it took longer than {limit:?}"))
@@ -100,8 +103,12 @@ impl Toolbox {
             match tool {
                 Ok(tool) => {
                     report.taken.push(taken(listed, &tool));
-                    let pin = listed.pin.clone();
-                    built.insert(listed.name.clone(), Built { pin, tool });
+                    let new = Built {
+                        pin: listed.pin.clone(),
+                        for_clients: listed.for_clients.clone(),
+                        tool,
+                    };
+                    built.insert(listed.name.clone(), new);
                 }
                 Err(reason) => report.rejected.push(rejected(listed, &reason)),
             }

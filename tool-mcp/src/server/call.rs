@@ -23,6 +23,7 @@ use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
 
 use super::admission::{Admission, Refused};
 use super::approvals::{Found, HeldCall, InboxError, log};
+use super::apps::has_apps;
 use super::ask::{Asker, ToolElicitor};
 use super::lines::RawArguments;
 use super::request::{Request, Token, UserId, is_modern};
@@ -118,7 +119,9 @@ impl Core {
         mut request: CallToolRequestParams,
         mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = registry.get(&request.name) else {
+        // Without apps, a client may be sending what a model wrote.
+        let is_known = |tool: &ToolEntry| tool.is_for_models() || has_apps(&context);
+        let Some(tool) = registry.get(&request.name).filter(is_known) else {
             return Err(unknown_tool(&registry, &request.name));
         };
         let asks = tool.has_context() || registry.has_before_hooks();
@@ -146,6 +149,11 @@ impl Core {
         };
         let seen = Request::new(&context);
         let call = self.identify(&seen, call)?;
+        let call = if tool.is_for_models() {
+            call
+        } else {
+            call.from_app()
+        };
         let user = call.get::<UserId>().cloned();
         let who = named(&call).map(UserId::as_str);
         let admission = Admission::new(self, who, call.get::<Token>());

@@ -27,6 +27,7 @@ use rmcp::{ErrorData, ServerHandler};
 use tokio::sync::watch;
 
 use super::Core;
+use super::apps::has_apps;
 use super::call::ruled;
 use super::list::{List, cached, millis, page_of};
 use super::offers::{INNER, inner_cursor};
@@ -224,15 +225,16 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         core.user(&context)?;
         let selection = core.selection(&context);
         let list = match &selection {
-            Some(selection) => Arc::new(List::new(selection)),
-            None => core.list.get(&core.registry, *core.changes.borrow()),
+            Some(selection) => Arc::new(List::new(selection, &core.options.offers.apps)),
+            None => core.list.get(core),
         };
         let cursor = params.as_ref().and_then(|params| params.cursor.as_deref());
-        let page = list.page(cursor, core.options.page_size)?;
+        let page = list.page(cursor, core.options.page_size, has_apps(&context))?;
         Ok(if is_modern(&context) {
+            // Clients without apps get another list.
             let scope = match selection {
-                Some(_) => CacheScope::Private,
-                None => CacheScope::Public,
+                None if !list.has_hidden() => CacheScope::Public,
+                _ => CacheScope::Private,
             };
             cached(page, core.options.cache_for, scope)
         } else {
@@ -243,7 +245,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     /// Returns only what `rmcp` needs: a tool whose parameters are sent as headers too.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let core = &self.core;
-        let list = core.list.get(&core.registry, *core.changes.borrow());
+        let list = core.list.get(core);
         let tool = list.with_headers(name)?;
         // A hint about a missing header would say that the tool exists.
         #[cfg(feature = "server-http")]
@@ -348,6 +350,10 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         context: Context,
     ) -> Reply<ReadResourceResponse> {
         self.core.user(&context)?;
+        if let Some(page) = self.core.read_app(&params.uri, &context) {
+            pass(&context);
+            return Ok(ReadResourceResponse::Complete(page));
+        }
         if let Some(response) = self.core.read(&params, context.clone()).await {
             return response;
         }

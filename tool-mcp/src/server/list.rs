@@ -8,6 +8,9 @@ use rmcp::model::{CacheScope, ListToolsResult, Tool};
 use tool_core::Registry;
 use tool_core::dialect::Mcp;
 
+use super::Core;
+use super::apps::{self, ServedApp};
+
 /// Before the key of the last item of a page.
 const CURSOR: &str = "after:";
 
@@ -17,6 +20,8 @@ const HEADER_KEY: &str = "x-mcp-header";
 pub(super) struct List {
     /// Sorted by name.
     tools: Vec<Tool>,
+    /// Those for models, if some are for apps alone.
+    for_models: Option<Vec<Tool>>,
     /// The tools with parameters that are sent as headers.
     with_headers: HashMap<String, Tool>,
 }
@@ -26,7 +31,8 @@ pub(super) struct List {
 pub(super) struct ListCache(RwLock<Option<(u64, Arc<List>)>>);
 
 impl ListCache {
-    pub(super) fn get(&self, registry: &Registry, changes: u64) -> Arc<List> {
+    pub(super) fn get(&self, core: &Core) -> Arc<List> {
+        let changes = *core.changes.borrow();
         let cached = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, list)) = cached.as_ref().filter(|(at, _)| *at == changes) {
             return list.clone();
@@ -34,14 +40,14 @@ impl ListCache {
         drop(cached);
         // Without the lock. If the registry changes meanwhile, the list has the number of the change before,
         // and is replaced soon.
-        let list = Arc::new(List::new(registry));
+        let list = Arc::new(List::new(&core.registry, &core.options.offers.apps));
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some((changes, list.clone()));
         list
     }
 }
 
 impl List {
-    pub(super) fn new(registry: &Registry) -> List {
+    pub(super) fn new(registry: &Registry, apps: &[ServedApp]) -> List {
         let rendered = registry.render(&Mcp::v2026_07_28());
         let mut tools: Vec<Tool> = match serde_json::from_str(rendered.as_str()) {
             Ok(tools) => tools,
@@ -51,6 +57,21 @@ impl List {
             }
         };
         tools.sort_by(|a, b| a.name.cmp(&b.name));
+        if !apps.is_empty() {
+            tools.iter_mut().for_each(|tool| apps::link(tool, apps));
+        }
+        let is_hidden = |tool: &Tool| {
+            let has_ui = tool
+                .meta
+                .as_ref()
+                .is_some_and(|meta| meta.0.contains_key("ui"));
+            let entry = has_ui.then(|| registry.get(&tool.name)).flatten();
+            entry.is_some_and(|entry| !entry.is_for_models())
+        };
+        let for_models = tools.iter().any(is_hidden).then(|| {
+            let tools = tools.iter().filter(|tool| !is_hidden(tool));
+            tools.cloned().collect()
+        });
         let with_headers = tools
             .iter()
             .filter(|tool| has_header(&tool.input_schema))
@@ -58,17 +79,40 @@ impl List {
             .collect();
         List {
             tools,
+            for_models,
             with_headers,
         }
     }
 
-    /// Returns a page of the list.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// Returns the names and the descriptions of the tools for models.
+    pub(super) fn described(&self) -> Vec<(String, String)> {
+        let tools = self.for_models.as_ref().unwrap_or(&self.tools).iter();
+        let described = tools.map(|tool| {
+            let description = tool.description.as_deref().unwrap_or_default();
+            (tool.name.to_string(), description.to_owned())
+        });
+        described.collect()
+    }
+
+    /// Returns `true` if some tools are for apps alone.
+    pub(super) fn has_hidden(&self) -> bool {
+        self.for_models.is_some()
+    }
+
+    /// Returns a page of the list. A client without apps would send all of it to a model.
     pub(super) fn page(
         &self,
         cursor: Option<&str>,
         size: usize,
+        has_apps: bool,
     ) -> Result<ListToolsResult, ErrorData> {
-        let (tools, next) = page_of(&self.tools, |tool| &tool.name, cursor, size)?;
+        let tools = self.for_models.as_ref().filter(|_| !has_apps);
+        let tools = tools.unwrap_or(&self.tools);
+        let (tools, next) = page_of(tools, |tool| &tool.name, cursor, size)?;
         let mut result = ListToolsResult::with_all_items(tools);
         result.next_cursor = next;
         Ok(result)

@@ -3,11 +3,13 @@
 use std::fmt::Display;
 
 use rmcp::ErrorData;
+use rmcp::model::{Annotations, Icon, MetaObject};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 use tool_core::{Registry, ToolEntry};
 
 use super::Core;
+use super::apps::ServedApp;
 use super::completion::Complete;
 use super::template::Template;
 
@@ -17,6 +19,7 @@ pub(super) struct Offers {
     registry: Option<Registry>,
     /// Sorted by template.
     pub(super) resources: Vec<Resource>,
+    pub(super) apps: Vec<ServedApp>,
     /// The names of the prompts, sorted.
     pub(super) prompts: Vec<String>,
     pub(super) complete: Option<Box<Complete>>,
@@ -27,6 +30,7 @@ pub(super) struct Resource {
     pub(super) template: Template,
     /// The name of the function.
     pub(super) name: String,
+    pub(super) annotations: Option<Annotations>,
 }
 
 impl Offers {
@@ -52,10 +56,21 @@ impl Offers {
                 ));
             }
         }
+        if self
+            .apps
+            .iter()
+            .any(|app| template.matches(&app.uri).is_some())
+        {
+            return Err(format!("the resource `{source}` has the URI of an app"));
+        }
         check_variables(&template, function)?;
         let name = function.name.to_string();
         self.add(tools, functions, |name| format!("the resource {name}"))?;
-        self.resources.push(Resource { template, name });
+        self.resources.push(Resource {
+            template,
+            name,
+            annotations: None,
+        });
         self.resources
             .sort_by(|one, other| one.template.source().cmp(other.template.source()));
         Ok(())
@@ -155,6 +170,16 @@ impl Core {
                 .unwrap_or_else(|| all.clone()),
         )
     }
+}
+
+/// Returns the icons and the metadata of a function.
+pub(super) fn for_clients(function: &ToolEntry) -> (Option<Vec<Icon>>, Option<MetaObject>) {
+    let (icons, meta) = (function.icons_json(), function.meta_json());
+    // Both were checked when the tool was built.
+    (
+        icons.and_then(|text| serde_json::from_str(text).ok()),
+        meta.and_then(|text| serde_json::from_str(text).ok()),
+    )
 }
 
 /// Begins the cursor of a page that the handler of the application lists.

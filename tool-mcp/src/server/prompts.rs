@@ -14,7 +14,7 @@ use tool_core::ToolEntry;
 use super::Core;
 use super::call::Purpose;
 use super::lines::RawArguments;
-use super::offers::{parameters, refused};
+use super::offers::{for_clients, parameters, refused};
 
 impl Core {
     /// Returns the prompts that a request can see; `None` if the server has none of its own.
@@ -87,5 +87,6 @@ fn listed(function: &ToolEntry) -> Prompt {
     let arguments = (!arguments.is_empty()).then_some(arguments);
     let mut prompt = Prompt::new(&*function.name, Some(function.prompt()), arguments);
     prompt.title = function.title().map(ToOwned::to_owned);
+    (prompt.icons, prompt.meta) = for_clients(function);
     prompt
 }

@@ -15,9 +15,8 @@ use tool_core::{Registry, ToolEntry};
 use super::Core;
 use super::call::Purpose;
 use super::lines::RawArguments;
-use super::offers::refused;
+use super::offers::{self, for_clients, refused};
 use super::request::is_modern;
-use super::template::Template;
 
 /// The longest URI that is looked up.
 const LONGEST: usize = 64 << 10;
@@ -31,16 +30,25 @@ impl Core {
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Option<Vec<Resource>> {
-        let listed = |template: &Template, function: ToolEntry| {
-            let is_one = template.variables().next().is_none();
+        let listed = |own: &offers::Resource, function: ToolEntry| {
+            let is_one = own.template.variables().next().is_none();
             is_one.then(|| {
-                let mut resource = Resource::new(template.source(), &*function.name);
+                let mut resource = Resource::new(own.template.source(), &*function.name);
                 resource.title = function.title().map(ToOwned::to_owned);
                 resource.description = Some(function.prompt().into_owned());
+                (resource.icons, resource.meta) = for_clients(&function);
+                resource.annotations.clone_from(&own.annotations);
                 resource
             })
         };
-        self.visible_resources(context, listed)
+        let resources = self.visible_resources(context, listed);
+        if self.options.offers.apps.is_empty() {
+            return resources;
+        }
+        let mut all = resources.unwrap_or_default();
+        all.extend(self.own_apps(context));
+        all.sort_by(|one, other| one.uri.cmp(&other.uri));
+        Some(all)
     }
 
     /// Returns the templates that a request can see; `None` if the server has no resources of its own.
@@ -48,11 +56,13 @@ impl Core {
         &self,
         context: &RequestContext<RoleServer>,
     ) -> Option<Vec<ResourceTemplate>> {
-        let listed = |template: &Template, function: ToolEntry| {
-            template.variables().next()?;
-            let mut listed = ResourceTemplate::new(template.source(), &*function.name);
+        let listed = |own: &offers::Resource, function: ToolEntry| {
+            own.template.variables().next()?;
+            let mut listed = ResourceTemplate::new(own.template.source(), &*function.name);
             listed.title = function.title().map(ToOwned::to_owned);
             listed.description = Some(function.prompt().into_owned());
+            (listed.icons, listed.meta) = for_clients(&function);
+            listed.annotations.clone_from(&own.annotations);
             Some(listed)
         };
         self.visible_resources(context, listed)
@@ -61,7 +71,7 @@ impl Core {
     fn visible_resources<T>(
         &self,
         context: &RequestContext<RoleServer>,
-        listed: impl Fn(&Template, ToolEntry) -> Option<T>,
+        listed: impl Fn(&offers::Resource, ToolEntry) -> Option<T>,
     ) -> Option<Vec<T>> {
         let resources = &self.options.offers.resources;
         if resources.is_empty() {
@@ -70,7 +80,7 @@ impl Core {
         let offered = self.offered(context)?;
         let listed = resources.iter().filter_map(|resource| {
             let function = offered.get(&resource.name)?;
-            listed(&resource.template, function)
+            listed(resource, function)
         });
         Some(listed.collect())
     }
