@@ -263,8 +263,8 @@ pub enum Deferral {
     /// The dialect is given all tools. It marks those that are [deferred](ToolEntry::is_deferred), and adds
     /// the provider's search.
     Native,
-    /// The dialect is given all tools, and sends them alike, also those that are [for apps](ToolEntry::is_for_models) alone:
-    /// its client decides what a model gets.
+    /// The dialect is given all tools, and sends them alike, also those that are
+    /// [for apps](crate::ToolSpec::is_for_models) alone: its client decides what a model gets.
     Ignored,
 }
 

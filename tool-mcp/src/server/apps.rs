@@ -34,6 +34,13 @@ pub struct App {
 }
 
 /// Something that a browser asks its user for, and that an [`App`] needs. Hosts may refuse it.
+///
+/// ```
+/// use tool_mcp::server::{App, AppPermission};
+///
+/// let app = App::new("<!doctype html><title>Dictate</title>").permission(AppPermission::Microphone);
+/// # let _ = app;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AppPermission {

@@ -59,6 +59,13 @@ pub struct Manifest {
 }
 
 /// A variable of the environment that a program reads, for [`Manifest::variable`].
+///
+/// ```
+/// use tool_mcp::server::Variable;
+///
+/// let token = Variable::new("DESK_TOKEN", "Token of the desk.").required().secret();
+/// # let _ = token;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Variable {
@@ -98,6 +105,14 @@ impl Variable {
 }
 
 /// Where a program can be installed from, for [`Manifest::package`].
+///
+/// ```
+/// use tool_mcp::server::Package;
+///
+/// let image = Package::new("oci", "ghcr.io/ada/desk:1.2.0", "");
+/// let bundle = Package::bundle("https://example.com/desk.mcpb", b"the bytes of the file");
+/// assert_ne!(image, bundle);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
     registry: String,
