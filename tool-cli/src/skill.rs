@@ -40,3 +40,26 @@ pub(crate) fn page(registry: &Registry, program: &str) -> String {
     page.push('\n');
     page
 }
+
+#[cfg(test)]
+mod tests {
+    use tool_core::{Registry, tool, tools};
+
+    /// Finds a note.
+    #[tool(unlinked)]
+    fn find_note() {}
+
+    /// Turns a page.
+    #[tool(unlinked, meta = r#"{"ui": {"visibility": ["app"]}}"#)]
+    fn turn_page() {}
+
+    #[test]
+    fn a_tool_for_apps_alone_is_not_on_the_page() {
+        let registry = Registry::builder().tools(tools![find_note, turn_page]);
+        let page = super::page(&registry.build().unwrap(), "desk");
+        assert!(
+            page.contains("find_note") && !page.contains("turn_page"),
+            "{page}"
+        );
+    }
+}

@@ -235,3 +235,17 @@ fn stubs_pass_a_strict_type_checker() {
         );
     }
 }
+
+/// Turns a page.
+#[tool(unlinked, meta = r#"{"ui": {"visibility": ["app"]}}"#)]
+fn turn_page() {}
+
+#[test]
+fn a_tool_for_apps_alone_has_no_stub() {
+    let registry = Registry::builder().tools(tools![plan_trip, turn_page]);
+    let stubs = tool_python::stubs(&registry.build().unwrap());
+    assert!(
+        stubs.contains("plan_trip") && !stubs.contains("turn_page"),
+        "{stubs}"
+    );
+}

@@ -36,10 +36,11 @@ impl Import {
     /// }
     /// ```
     pub async fn call_from_app(&self, mut call: ToolCall) -> ToolResult {
-        let owned = lock(&self.shared.owned);
-        let own = owned.as_ref().and_then(|owned| owned.get(&call.name));
-        let is_reachable = own.is_some_and(|tool| tool.is_for_apps());
-        drop(owned);
+        let is_reachable = {
+            let owned = lock(&self.shared.owned);
+            let own = owned.as_ref().and_then(|owned| owned.get(&call.name));
+            own.is_some_and(|tool| tool.is_for_apps())
+        };
         let registry = &self.shared.registry;
         if !is_reachable {
             let error = ToolError::denied(&call.name, "its server has no such tool for apps");
