@@ -1,18 +1,12 @@
 //! Standard base64 with padding. No crate of the default tree has it.
+//!
+//! Bytes are converted in blocks, without tables: the compiler turns the loops over the digits of a block into
+//! instructions for many digits.
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// The value of each digit, and [`NONE`] for other bytes.
-const VALUES: [u8; 256] = {
-    let mut values = [NONE; 256];
-    let mut value = 0;
-    while value < 64 {
-        values[ALPHABET[value as usize] as usize] = value;
-        value += 1;
-    }
-    values
-};
-
+/// The bytes of a block.
+const BYTES: usize = 48;
+/// The digits of a block.
+const DIGITS: usize = 64;
 /// Has a bit that no value of a digit has.
 const NONE: u8 = 0x80;
 
@@ -24,26 +18,50 @@ pub(crate) fn encoded_length(bytes: usize) -> usize {
 /// Appends the encoded bytes.
 pub(crate) fn encode(bytes: &[u8], out: &mut String) {
     let mut text = std::mem::take(out).into_bytes();
-    let start = text.len();
-    text.resize(start + encoded_length(bytes.len()), b'=');
-    let (groups, rest) = bytes.as_chunks();
-    let (digits, _) = text[start..].as_chunks_mut();
-    for (digits, group) in digits.iter_mut().zip(groups) {
-        *digits = four(*group);
+    let end = text.len() + encoded_length(bytes.len());
+    text.reserve(end - text.len());
+    let (blocks, rest) = bytes.as_chunks();
+    for block in blocks {
+        text.extend_from_slice(&encoded(block));
     }
-    if let (&[first, ..], Some(digits)) = (rest, digits.last_mut()) {
-        let second = rest.get(1).copied().unwrap_or_default();
-        // Fewer than three bytes are padded.
-        let used = rest.len() + 1;
-        digits[..used].copy_from_slice(&four([first, second, 0])[..used]);
-    }
+    let mut block = [0; BYTES];
+    block[..rest.len()].copy_from_slice(rest);
+    // Fewer than three bytes are padded.
+    let used = (rest.len() * 4).div_ceil(3);
+    text.extend_from_slice(&encoded(&block)[..used]);
+    text.resize(end, b'=');
     *out = String::from_utf8(text).expect("digits are ASCII");
 }
 
-/// Returns the digits of three bytes.
-fn four([first, second, third]: [u8; 3]) -> [u8; 4] {
-    let group = u32::from_be_bytes([0, first, second, third]);
-    [18, 12, 6, 0].map(|shift| ALPHABET[(group >> shift & 63) as usize])
+/// Returns the digits of a block.
+fn encoded(block: &[u8; BYTES]) -> [u8; DIGITS] {
+    let mut digits = [0; DIGITS];
+    let groups = block.as_chunks().0;
+    for (digits, &[a, b, c, d, e, f]) in digits.as_chunks_mut().0.iter_mut().zip(groups) {
+        let group = u64::from_be_bytes([0, 0, a, b, c, d, e, f]);
+        // Eight values of six bits become bytes, in halves.
+        let group = group << 8 & 0x00ff_ffff << 32 | group & 0x00ff_ffff;
+        let group = group << 4 & 0x0fff_0000_0fff_0000 | group & 0x0fff_0000_0fff;
+        let group = group << 2 & 0x3f00_3f00_3f00_3f00 | group & 0x003f_003f_003f_003f;
+        *digits = group.to_be_bytes();
+    }
+    for digit in &mut digits {
+        *digit = digit_of(*digit);
+    }
+    digits
+}
+
+/// Returns the digit of a value below 64.
+fn digit_of(value: u8) -> u8 {
+    let above = |most: u8, step: u8| if value > most { step } else { 0 };
+    // Each step leads from the end of a range of digits to the start of the next.
+    let steps = [
+        above(25, b'a' - b'Z' - 1),
+        above(51, b'0'.wrapping_sub(b'z' + 1)),
+        above(61, b'+'.wrapping_sub(b'9' + 1)),
+        above(62, b'/' - b'+' - 1),
+    ];
+    steps.into_iter().fold(value + b'A', u8::wrapping_add)
 }
 
 /// Decodes a string. Returns `None` unless it is what [`encode`] writes.
@@ -53,34 +71,60 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(4) || padding > 2 {
         return None;
     }
-    let (groups, rest) = digits.as_bytes().as_chunks();
-    let mut bytes = vec![0; groups.len() * 3];
+    let (blocks, rest) = digits.as_bytes().as_chunks();
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let mut seen = 0;
-    for (group, bytes) in groups.iter().zip(bytes.as_chunks_mut().0) {
-        *bytes = three(*group, &mut seen);
+    for block in blocks {
+        bytes.extend_from_slice(&decoded(block, &mut seen));
     }
-    if let &[first, second, ..] = rest {
-        let third = rest.get(2).copied().unwrap_or(ALPHABET[0]);
-        let last = three([first, second, third, ALPHABET[0]], &mut seen);
-        let (used, unused) = last.split_at(rest.len() - 1);
-        // Bits that no byte has must be zero, so that a string has one meaning.
-        if unused.iter().any(|&byte| byte != 0) {
-            return None;
-        }
-        bytes.extend(used);
+    let mut block = [b'A'; DIGITS];
+    block[..rest.len()].copy_from_slice(rest);
+    let last = decoded(&block, &mut seen);
+    // Bits that no byte has must be zero, so that a string has one meaning.
+    let (used, unused) = last.split_at(rest.len() * 3 / 4);
+    if seen & NONE != 0 || unused.iter().any(|&byte| byte != 0) {
+        return None;
     }
-    (seen & NONE == 0).then_some(bytes)
+    bytes.extend_from_slice(used);
+    Some(bytes)
 }
 
-/// Returns the bytes of four digits, whose values are added to the bits that were seen.
-fn three(digits: [u8; 4], seen: &mut u8) -> [u8; 3] {
-    let values = digits.map(|digit| VALUES[usize::from(digit)]);
-    let group = values.into_iter().fold(0, |group, value| {
-        *seen |= value;
-        group << 6 | u32::from(value)
-    });
-    let [_, first, second, third] = group.to_be_bytes();
-    [first, second, third]
+/// Returns the bytes of a block of digits, whose values are added to the bits that were seen.
+fn decoded(block: &[u8; DIGITS], seen: &mut u8) -> [u8; BYTES] {
+    let mut values = [0; DIGITS];
+    for (value, digit) in values.iter_mut().zip(block) {
+        *value = value_of(*digit);
+    }
+    *seen |= values.iter().fold(0, |seen, value| seen | value);
+    let mut bytes = [0; BYTES];
+    let groups = values.as_chunks().0;
+    for (bytes, group) in bytes.as_chunks_mut().0.iter_mut().zip(groups) {
+        let group = u64::from_be_bytes(*group);
+        let group = group >> 2 & 0x0fc0_0fc0_0fc0_0fc0 | group & 0x003f_003f_003f_003f;
+        let group = group >> 4 & 0x00ff_f000_00ff_f000 | group & 0x0fff_0000_0fff;
+        let group = group >> 8 & 0x00ff_ffff << 24 | group & 0x00ff_ffff;
+        let [_, _, a, b, c, d, e, f] = group.to_be_bytes();
+        *bytes = [a, b, c, d, e, f];
+    }
+    bytes
+}
+
+/// Returns the value of a digit, or [`NONE`] with other bits.
+fn value_of(digit: u8) -> u8 {
+    // The complement of the value, so that what is in no range is 0.
+    let within = |first: u8, count: u8, value: u8| {
+        let at = digit.wrapping_sub(first);
+        if at < count {
+            !at.wrapping_add(value)
+        } else {
+            0
+        }
+    };
+    !(within(b'A', 26, 0)
+        | within(b'a', 26, 26)
+        | within(b'0', 10, 52)
+        | within(b'+', 1, 62)
+        | within(b'/', 1, 63))
 }
 
 #[cfg(test)]
@@ -117,6 +161,36 @@ mod tests {
         while !bytes.is_empty() {
             assert_eq!(decode(&encoded(&bytes)).as_ref(), Some(&bytes));
             bytes.pop();
+        }
+    }
+
+    /// RFC 4648, table 1.
+    #[test]
+    fn every_digit_has_its_value() {
+        let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        for (value, digit) in (0..).zip(digits) {
+            assert_eq!(digit_of(value), *digit);
+        }
+        for digit in 0..=255 {
+            let value = digits.iter().position(|known| *known == digit);
+            let found = value_of(digit);
+            let found = (found & NONE == 0).then_some(usize::from(found));
+            assert_eq!(found, value, "{digit}");
+        }
+    }
+
+    /// Also in the middle of many blocks.
+    #[test]
+    fn one_wrong_digit_is_found_anywhere() {
+        let text = encoded(&[0xa5; 3 * BYTES]).into_bytes();
+        for at in 0..text.len() {
+            for wrong in *b"=-_ \0\x7f" {
+                let mut text = text.clone();
+                text[at] = wrong;
+                let text = String::from_utf8(text).unwrap();
+                // One `=` at the end is padding, but then the bits before it must be zero.
+                assert_eq!(decode(&text), None, "{at}");
+            }
         }
     }
 
