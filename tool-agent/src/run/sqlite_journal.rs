@@ -131,7 +131,7 @@ impl SqliteJournal {
         };
         self.with(|runs| {
             let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
-            let mut statement = runs.prepare(sql)?;
+            let mut statement = runs.prepare_cached(sql)?;
             let rows = statement.query_map(params![time, id, limit, owner], |row| {
                 row.get::<_, String>(0)
             })?;
@@ -176,7 +176,7 @@ impl Journal for SqliteJournal {
     ) -> BoxFuture<Result<(), JournalError>> {
         self.with(|runs| {
             let last = "SELECT max(number) FROM increment WHERE run = ?1";
-            let mut last = runs.prepare(last)?;
+            let mut last = runs.prepare_cached(last)?;
             let last: Option<i64> = last.query_row([&head.id], |row| row.get(0))?;
             let last = last.and_then(|last| u64::try_from(last).ok());
             check_next(&head.id, last.unwrap_or(0), &increments)?;
@@ -187,14 +187,14 @@ impl Journal for SqliteJournal {
             let sql = "INSERT INTO run VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO UPDATE SET \
                 owner = excluded.owner, saved_ms = excluded.saved_ms, \
                 is_waiting = excluded.is_waiting, head = excluded.head";
-            runs.prepare(sql)?.execute(params![
+            runs.prepare_cached(sql)?.execute(params![
                 head.id,
                 head.owner,
                 clamped(head.saved_ms),
                 !head.waiting.is_empty(),
                 json
             ])?;
-            let mut insert = runs.prepare("INSERT INTO increment VALUES (?1, ?2, ?3)")?;
+            let mut insert = runs.prepare_cached("INSERT INTO increment VALUES (?1, ?2, ?3)")?;
             for increment in &increments {
                 let json = serde_json::to_string(increment).map_err(JournalError::failed)?;
                 insert.execute(params![head.id, clamped(increment.number()), json])?;
@@ -206,7 +206,7 @@ impl Journal for SqliteJournal {
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
         self.with(|runs| {
             let sql = "SELECT increment FROM increment WHERE run = ?1 ORDER BY number";
-            let mut statement = runs.prepare(sql)?;
+            let mut statement = runs.prepare_cached(sql)?;
             let rows = statement.query_map([run], |row| row.get::<_, String>(0))?;
             let mut increments = Vec::new();
             for json in rows {

@@ -120,7 +120,7 @@ fn last_line(file: &mut File) -> std::io::Result<Option<Vec<u8>>> {
     loop {
         let start = length.saturating_sub(window);
         file.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity((length - start).try_into().unwrap_or_default());
         file.take(length - start).read_to_end(&mut bytes)?;
         if bytes.pop() != Some(b'\n') {
             return Ok(None);
