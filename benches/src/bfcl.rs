@@ -53,6 +53,8 @@ pub fn measure() -> Result<()> {
 
     let counts = built("counts", "bfcl", &[("BFCL_TOOLS", &tools)])?;
     let times = built("times", "bfcl", &[("BFCL_TOOLS", &tools)])?;
+    let list = output(Command::new(&counts).args(["print", "mcp"]))?;
+    note("list mcp, bytes", list.len() as f64);
     for case in CASES {
         if is_available() {
             let instructions = difference(&counts, case, 2)?;

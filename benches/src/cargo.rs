@@ -71,7 +71,8 @@ pub fn built(kind: &str, name: &str, variables: &[(&str, &Path)]) -> Result<Path
     // Without criterion, dependencies that a contender shares with it would be built twice. CI
     // builds only
     // one program of a contender and avoids criterion.
-    if name != "counts-tool-core" && package != "with-dynamic" {
+    let has_times = !["with-dynamic", "with-journals"].contains(&&*package);
+    if name != "counts-tool-core" && has_times {
         cargo.args(["--features", "time"]);
     }
     output(&mut cargo)?;

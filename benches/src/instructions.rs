@@ -76,13 +76,17 @@ fn run(program: &Path, case: &str, repeats: u32) -> Result<(f64, f64)> {
         .args([case, &repeats.to_string()]);
     let run = command.output()?;
     let said = String::from_utf8_lossy(&run.stderr);
-    let collected = said
-        .lines()
-        .find_map(|line| line.split_once("Collected :"))
-        .and_then(|(_, count)| count.trim().parse().ok());
+    let collected = collected(&said);
     let of = String::from_utf8_lossy(&run.stdout).trim().parse();
     match (collected, of) {
         (Some(collected), Ok(of)) if run.status.success() => Ok((collected, of)),
         _ => Err(format!("{command:?}: {}\n{said}", run.status).into()),
     }
+}
+
+/// Returns the instructions in the summary of callgrind.
+pub fn collected(said: &str) -> Option<f64> {
+    let mut lines = said.lines();
+    let (_, count) = lines.find_map(|line| line.split_once("Collected :"))?;
+    count.trim().parse().ok()
 }

@@ -1,5 +1,6 @@
 //! A generated package, and a compiler wrapper that logs the CPU time of compiling it.
 
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -8,6 +9,7 @@ use generate::Contender;
 
 use crate::Result;
 use crate::cargo::{cargo, home, output, target};
+use crate::instructions::collected;
 
 /// The crate whose compilation is timed.
 const LEAF: &str = "leaf";
@@ -18,9 +20,12 @@ const LOG: &str = "REPORT_COMPILE_LOG";
 const REPEATS: usize = 5;
 const ENOUGH: f64 = 12.0;
 
+/// Set if the compiler wrapper counts the instructions of the leaf instead of timing it.
+const COUNTS: &str = "REPORT_COMPILE_COUNTS";
+
 /// Acts as the compiler if cargo runs this program as `RUSTC_WORKSPACE_WRAPPER`: runs rustc, and
 /// logs its
-/// CPU time if it compiles the leaf.
+/// CPU time, or its instructions, if it compiles the leaf.
 pub fn as_compiler() -> Option<ExitCode> {
     let log = std::env::var_os(LOG)?;
     let mut arguments = std::env::args_os().skip(1);
@@ -29,16 +34,38 @@ pub fn as_compiler() -> Option<ExitCode> {
     let is_leaf = arguments
         .windows(2)
         .any(|pair| pair[0] == "--crate-name" && pair[1] == LEAF);
-    let status = Command::new(compiler).args(&arguments).status().ok()?;
+    let counts = std::env::var_os(COUNTS).filter(|_| is_leaf);
+    let mut command = match &counts {
+        Some(counted) => callgrind(&compiler, counted)?,
+        None => Command::new(compiler),
+    };
+    let status = command.args(&arguments).status().ok()?;
     if is_leaf {
+        let measured = match &counts {
+            Some(counted) => collected(&std::fs::read_to_string(counted).ok()?)?,
+            None => seconds_of_children(),
+        };
         let mut file = std::fs::OpenOptions::new()
             .create(true)
             .append(true)
             .open(log)
             .ok()?;
-        writeln!(file, "{}", seconds_of_children()).ok()?;
+        writeln!(file, "{measured}").ok()?;
     }
     Some(ExitCode::from(u8::try_from(status.code()?).ok()?))
+}
+
+/// Returns rustc under callgrind, which writes its summary to a file. What rustup installs as rustc starts another program.
+fn callgrind(compiler: &OsStr, summary: &OsStr) -> Option<Command> {
+    let root = output(Command::new(compiler).arg("--print=sysroot")).ok()?;
+    let mut log = OsString::from("--log-file=");
+    log.push(summary);
+    let mut command = Command::new("valgrind");
+    command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    command
+        .arg(log)
+        .arg(Path::new(root.trim()).join("bin/rustc"));
+    Some(command)
 }
 
 /// Returns user and system time of the finished child processes.
@@ -116,6 +143,21 @@ impl Leaf {
 
     /// Returns the CPU seconds of compiling the leaf alone, without its dependencies.
     pub fn compile(&self, arguments: &[&str], is_incremental: bool) -> Result<f64> {
+        self.measured(arguments, is_incremental, None)
+    }
+
+    /// Returns the instructions of compiling the leaf alone, incrementally.
+    pub fn count(&self, arguments: &[&str]) -> Result<f64> {
+        let summary = target().join("compile.callgrind");
+        self.measured(arguments, true, Some(&summary))
+    }
+
+    fn measured(
+        &self,
+        arguments: &[&str],
+        is_incremental: bool,
+        summary: Option<&Path>,
+    ) -> Result<f64> {
         let log = target().join("compile.log");
         // rustc does not run if there is nothing to do, and then writes no log.
         std::fs::write(&log, "")?;
@@ -125,7 +167,8 @@ impl Leaf {
                 .arg("--quiet")
                 .env("CARGO_INCREMENTAL", if is_incremental { "1" } else { "0" })
                 .env("RUSTC_WORKSPACE_WRAPPER", std::env::current_exe()?)
-                .env(LOG, &log),
+                .env(LOG, &log)
+                .envs(summary.map(|summary| (COUNTS, summary))),
         )?;
         let log = std::fs::read_to_string(&log)?;
         Ok(log

@@ -8,8 +8,8 @@
 //! benches/compare              compares tool-core's instructions with the committed ones
 //! ```
 //!
-//! The parts are `instructions`, `times`, `allocations`, `dynamic`, `schema`, `compile`, `size`, `cold`,
-//! `facts` and `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the pages are generated. A
+//! The parts are `instructions`, `times`, `allocations`, `dynamic`, `journals`, `schema`, `compile`, `edit`, `size`,
+//! `cold`, `facts` and `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the pages are generated. A
 //! part whose tool is not installed says so and keeps its figures.
 //!
 //! Environment variables:
@@ -29,9 +29,11 @@ mod cold;
 mod compare;
 mod compile;
 mod dynamic;
+mod edit;
 mod facts;
 mod figures;
 mod instructions;
+mod journals;
 mod leaf;
 mod results;
 mod schema;
@@ -53,8 +55,10 @@ const PARTS: &[(&str, Part)] = &[
     ("times", times::measure),
     ("allocations", allocations::measure),
     ("dynamic", dynamic::measure),
+    ("journals", journals::measure),
     ("schema", schema::measure),
     ("compile", compile::measure),
+    ("edit", edit::measure),
     ("size", size::measure),
     ("cold", cold::measure),
     ("facts", facts::measure),

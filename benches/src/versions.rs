@@ -47,7 +47,11 @@ pub fn sentences() -> Result<String> {
     let mut others: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for &peer in PEERS {
         let locked = locked(peer)?;
-        for &part in &parts {
+        // The part `edit` measures one peer.
+        let parts = parts
+            .iter()
+            .filter(|part| **part != "edit" || peer == "schemars");
+        for &part in parts {
             match measured.get(peer).and_then(|parts| parts.get(part)) {
                 Some(version) if *version == locked => {}
                 Some(version) => {

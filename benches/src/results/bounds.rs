@@ -296,6 +296,13 @@ fn rows(data: &Data) -> Vec<Row> {
         ),
     );
     add(
+        "stream-agent",
+        "instructions of an event of a stream in an agent, from its text: a piece of text",
+        "≤ 1.2 × the reader alone",
+        AtMost(1.2),
+        measured::agent_stream(data),
+    );
+    add(
         "run",
         "instructions of a call in a run, above one by hand",
         "≤ 5,000",
@@ -309,6 +316,36 @@ fn rows(data: &Data) -> Vec<Row> {
         AtMost(7200.0),
         measured::above_hand(data, "call in an agent"),
     );
+    for (id, way) in [("base64-encode", "encode"), ("base64-decode", "decode")] {
+        add(
+            id,
+            "base64 of 10 MB",
+            "≤ 1.5 × the crate `base64`",
+            AtMost(1.5),
+            measured::base64(data, way),
+        );
+    }
+    add(
+        "journals",
+        "append of an increment to a journal, wall time",
+        "≤ 1.5 × a plain write of the same bytes",
+        AtMost(1.5),
+        measured::journals(data),
+    );
+    add(
+        "journal-file",
+        "instructions of an append to a `FileJournal`, above those of a plain append",
+        "≤ 80,000",
+        AtMost(80_000.0),
+        measured::journal(data, "file"),
+    );
+    add(
+        "journal-sqlite",
+        "instructions of an append to an `SqliteJournal`, above those of a plain `INSERT`",
+        "≤ 40,000",
+        AtMost(40_000.0),
+        measured::journal(data, "sqlite"),
+    );
     for (id, measure, mode, bound, most) in [
         (
             "check",
@@ -319,21 +356,21 @@ fn rows(data: &Data) -> Vec<Row> {
         ),
         (
             "debug",
-            "debug build",
+            "debug build, 200 and 1,000 tools",
             "debug",
             "≤ 1/3 of the fastest peer",
             1.0 / 3.0,
         ),
         (
             "release",
-            "release build",
+            "release build, 200 tools",
             "release",
             "≤ 1/3 of the fastest peer",
             1.0 / 3.0,
         ),
         (
             "incremental",
-            "debug build after an edit to one tool",
+            "debug build after an edit to one of 200 tools",
             "incremental",
             "≤ 1/8 of the fastest peer",
             1.0 / 8.0,
@@ -355,6 +392,13 @@ fn rows(data: &Data) -> Vec<Row> {
         "≤ 3 ms per tool",
         AtMost(3.0),
         measured::build_time(data, "incremental"),
+    );
+    add(
+        "edit",
+        "instructions of `cargo check` after an edit to the docs of one of 400 tools with four scalars",
+        "≤ 1/7 of the derives of serde and schemars",
+        AtMost(1.0 / 7.0),
+        measured::edit(data),
     );
     add(
         "bfcl-check",
@@ -394,15 +438,8 @@ fn rows(data: &Data) -> Vec<Row> {
     add(
         "cold",
         "CPU seconds of a cold build, default features",
-        "≤ 28",
-        AtMost(28.0),
-        measured::cold(data),
-    );
-    add(
-        "cold-peers",
-        "CPU seconds of a cold build, default features",
-        "≤ 1/2 of every peer with a macro",
-        AtMost(0.5),
+        "≤ 0.75 × the leanest peer with a macro",
+        AtMost(0.75),
         measured::below_peers(&data.cold, "CPU seconds", WITH_MACRO),
     );
     add(

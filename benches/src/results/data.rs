@@ -43,8 +43,10 @@ pub struct Data {
     pub times: Times,
     pub allocations: Figures,
     pub dynamic: Figures,
+    pub journals: Figures,
     pub schema: Figures<Value>,
     pub compile: Figures,
+    pub edit: Figures,
     pub size: Figures,
     pub cold: Figures,
     pub bfcl: Figures,
@@ -57,8 +59,10 @@ impl Data {
             times: load("times")?,
             allocations: load("allocations")?,
             dynamic: load("dynamic")?,
+            journals: load("journals")?,
             schema: load("schema")?,
             compile: load("compile")?,
+            edit: load("edit")?,
             size: load("size")?,
             cold: load("cold")?,
             bfcl: load("bfcl")?,
@@ -90,6 +94,16 @@ impl Data {
     pub fn time(&self, who: &str, case: &str) -> Option<f64> {
         let rounds = self.times.get(who)?.get(case)?;
         Spread::of(rounds.iter().copied()).map(|spread| spread.median)
+    }
+
+    /// Returns how many times longer a journal takes than a plain write of the same bytes, round by round.
+    pub fn journal(&self, journal: &str) -> Option<Spread> {
+        let of = |case: &str, round| {
+            let case = format!("{case}, µs {round}");
+            get(&self.journals, OURS, &case)
+        };
+        let plain = format!("{journal}, plain");
+        Spread::of((0..).map_while(|round| Some(of(journal, round)? / of(&plain, round)?)))
     }
 
     /// Returns CPU milliseconds per tool, minus the time of the plain functions.

@@ -27,77 +27,150 @@ pub fn write(data: &Data, out: &mut String) {
     requests(data, out);
     registry(data, out);
     conversations(data, out);
+    journals(data, out);
+    base64(data, out);
     dynamic(data, out);
     builds(data, out);
     schemas(data, out);
 }
 
-/// Where the time goes: each path beside the best peer and the floor.
+/// Where the time goes: each path beside the best peer, the floor and the limit.
 fn paths(data: &Data, out: &mut String) {
     let figures = &data.instructions;
-    let mut grid = Grid::new([OURS, "best peer", "floor", "ours / floor"]);
-    let mut row =
-        |name: String, ours: Option<f64>, peer: Option<(&str, f64)>, floor: Option<f64>| {
-            let figure = |figure: Option<f64>| figure.map(|figure| format!("{figure}"));
-            let ratio = ours
-                .zip(floor)
-                .map(|(ours, floor)| format!("{:.2}", ours / floor));
-            let peer = peer.map(|(name, figure)| format!("{figure} ({name})"));
-            grid.row(name, [figure(ours), peer, figure(floor), ratio]);
-        };
+    let ours = |case: &str| get(figures, OURS, case);
+    let limit = |case: &str| ours(&format!("limit {case}"));
+    let mut grid = Grid::new([OURS, "best peer", "floor", "ours / floor", "physical limit"]);
+    let mut row = |name: String, path: Path<'_>| {
+        let figure = |figure: Option<f64>| figure.map(|figure| format!("{figure}"));
+        let ratio = path.ours.zip(path.floor);
+        let ratio = ratio.map(|(ours, floor)| format!("{:.2}", ours / floor));
+        let peer = path.peer.map(|(name, figure)| format!("{figure} ({name})"));
+        let (ours, floor) = (figure(path.ours), figure(path.floor));
+        grid.row(name, [ours, peer, floor, ratio, figure(path.limit)]);
+    };
     for case in ["flat", "nested", "text", "refused"] {
-        let peer = least(PEERS, |peer| get(figures, peer, case));
-        let floor = get(figures, "floor", case);
         row(
             format!("a call, {case}"),
-            get(figures, OURS, case),
-            peer,
-            floor,
+            Path {
+                ours: ours(case),
+                peer: least(PEERS, |peer| get(figures, peer, case)),
+                floor: get(figures, "floor", case),
+                limit: limit(case),
+            },
         );
     }
-    let peer = least(PEERS, |peer| get(figures, peer, "list definitions"));
     for form in DIALECTS {
-        let ours = get(figures, OURS, &format!("list {form}"));
-        row(format!("listing 201 tools, {form}"), ours, peer, None);
+        let case = format!("list {form}");
+        row(
+            format!("listing 201 tools, {form}"),
+            Path {
+                ours: ours(&case),
+                peer: least(PEERS, |peer| get(figures, peer, "list definitions")),
+                limit: limit(&case),
+                ..Path::default()
+            },
+        );
     }
-    let peer = least(PEERS, |peer| get(figures, peer, "start"));
     row(
         "start with 201 tools".into(),
-        get(figures, OURS, "start"),
-        peer,
-        None,
+        Path {
+            ours: ours("start"),
+            peer: least(PEERS, |peer| get(figures, peer, "start")),
+            limit: limit("start"),
+            ..Path::default()
+        },
     );
     for what in ["stream", "arguments"] {
         for form in DIALECTS {
             let case = format!("{what} {form}");
-            let ours = get(figures, OURS, &case);
             row(
                 format!("an event, {case}"),
-                ours,
-                None,
-                get(figures, "floor", &case),
+                Path {
+                    ours: ours(&case),
+                    floor: get(figures, "floor", &case),
+                    limit: limit(&case),
+                    ..Path::default()
+                },
             );
         }
     }
-    let by_hand = get(figures, OURS, "call by hand");
+    row(
+        "an event in an agent, stream openai-chat".into(),
+        Path {
+            ours: ours("agent stream"),
+            floor: get(figures, "floor", "stream openai-chat"),
+            limit: limit("stream openai-chat"),
+            ..Path::default()
+        },
+    );
     for case in ["call in a run", "call in an agent"] {
-        row(format!("a {case}"), get(figures, OURS, case), None, by_hand);
+        row(
+            format!("a {case}"),
+            Path {
+                ours: ours(case),
+                floor: ours("call by hand"),
+                ..Path::default()
+            },
+        );
     }
-    for case in ["call", "call, nested", "build"] {
+    for (case, arguments) in [("call", "flat"), ("call, nested", "nested"), ("build", "")] {
         let of = |case: &str| get(&data.dynamic, OURS, case);
         row(
             format!("a `DynamicTool`, {case}"),
-            of(case),
-            None,
-            of(&format!("{case}, jsonschema")),
+            Path {
+                ours: of(case),
+                floor: of(&format!("{case}, jsonschema")),
+                limit: limit(arguments),
+                ..Path::default()
+            },
+        );
+    }
+    for way in ["encode", "decode"] {
+        let case = format!("base64 {way}");
+        row(
+            format!("10 MB, {case}"),
+            Path {
+                ours: ours(&case),
+                peer: ours(&format!("{case}, base64")).map(|figure| ("base64", figure)),
+                limit: ours(&format!("{case}, copy")),
+                ..Path::default()
+            },
+        );
+    }
+    for journal in ["file", "sqlite"] {
+        let of = |case: &str| get(&data.journals, OURS, case);
+        row(
+            format!("an append to a journal, {journal}"),
+            Path {
+                ours: of(journal),
+                floor: of(&format!("{journal}, plain")),
+                ..Path::default()
+            },
         );
     }
     grid.section(
         "Where the time goes",
         "Instructions of each path. The floor is what a careful programmer writes by hand: for a call in a conversation, a \
-         loop that calls the dialect and the registry; for a `DynamicTool`, `jsonschema` alone.",
+         loop that calls the dialect and the registry; for a `DynamicTool`, `jsonschema` alone; for a journal, a plain \
+         write of the same bytes. The limit is what no program can do without, measured in the same run: for a call, one \
+         hash of the name and one allocation with a copy of the arguments; for a list, one allocation with a copy of its \
+         bytes; for a start, one hash of each name; for an event, a copy of its bytes and one allocation for its piece; for \
+         base64, a copy of what is read. callgrind counts a copy of 2 KB to some MB as an instruction a byte. \
+         Conversations, building a `DynamicTool` and journals have no limit of this kind: what they do is \
+         up to the tool, to the schema and to the disk.",
         out,
     );
+}
+
+/// The instructions of a path.
+#[derive(Default)]
+struct Path<'n> {
+    ours: Option<f64>,
+    peer: Option<(&'n str, f64)>,
+    /// What is written by hand.
+    floor: Option<f64>,
+    /// What no program can do without.
+    limit: Option<f64>,
 }
 
 fn calls(data: &Data, out: &mut String) {
@@ -281,7 +354,13 @@ fn conversations(data: &Data, out: &mut String) {
     );
 
     let mut grid = Grid::new(["instructions", "allocations"]);
-    for case in ["call by hand", "call in a run", "call in an agent"] {
+    for case in [
+        "call by hand",
+        "call in a run",
+        "call in an agent",
+        "agent stream",
+        "agent stream, values",
+    ] {
         grid.row(
             case,
             [
@@ -293,7 +372,63 @@ fn conversations(data: &Data, out: &mut String) {
     grid.section(
         "Calls in a conversation",
         "Per call, in a conversation of ten rounds with one call each: from the response as a value, which is copied, to \
-         the messages of the next request. `by hand` is a loop that calls the dialect and the registry.",
+         the messages of the next request. `by hand` is a loop that calls the dialect and the registry. \
+         `agent stream` is per event of `stream openai-chat`, from its text to the events that an application reads; for `values`, \
+         the model makes a value of each text.",
+        out,
+    );
+}
+
+fn journals(data: &Data, out: &mut String) {
+    let mut grid = Grid::new(["instructions", "beside a plain write, wall"]);
+    for journal in ["file", "sqlite"] {
+        for (case, ratio) in [
+            (journal.to_owned(), data.journal(journal)),
+            (format!("{journal}, plain"), None),
+        ] {
+            let count = get(&data.journals, OURS, &case);
+            grid.row(
+                case,
+                [
+                    count.map(|count| format!("{count}")),
+                    ratio.map(|ratio| format!("{ratio}")),
+                ],
+            );
+        }
+    }
+    grid.section(
+        "Journals",
+        "Per append of one increment, a message of 200 bytes, which survives a crash of the system. `plain` opens a file, \
+         appends the same bytes and syncs them, or inserts the same JSON into a table, in a database with the same \
+         settings. Wall time is mostly that of the disk, and the ratio is taken within each of seven rounds of 100 appends.",
+        out,
+    );
+}
+
+fn base64(data: &Data, out: &mut String) {
+    let mut grid = Grid::new(["instructions", "ms", "× a copy, wall"]);
+    for way in ["encode", "decode"] {
+        let copy = format!("base64 {way}, copy");
+        for (name, case) in [
+            (OURS, format!("base64 {way}")),
+            ("the crate `base64`", format!("base64 {way}, base64")),
+            ("a copy", copy.clone()),
+        ] {
+            grid.row(
+                format!("{way}, {name}"),
+                [
+                    get(&data.instructions, OURS, &case).map(|figure| format!("{figure}")),
+                    data.time(OURS, &case)
+                        .map(|time| format!("{:.1}", time / 1e6)),
+                    data.paired((OURS, &case), (OURS, &copy))
+                        .map(|ratio| format!("{ratio:.1}")),
+                ],
+            );
+        }
+    }
+    grid.section(
+        "Base64",
+        "10 MB, as an image is written to a `data:` URL and read from one. A copy of what is read is the limit of the memory.",
         out,
     );
 }
@@ -388,8 +523,8 @@ fn builds(data: &Data, out: &mut String) {
     }
     grid.section(
         "Cold build",
-        "A debug build of all dependencies of a crate of tools, with default features. It includes serde \
-         and serde_json for every contender.",
+        "A debug build of all dependencies of a crate of tools, with default features: the least of three, which run in \
+         turn. It includes serde and serde_json for every contender.",
         out,
     );
 }

@@ -51,15 +51,7 @@ impl harness::Contender for ToolCore {
     ];
 
     fn list(&self, form: &str) -> Vec<u8> {
-        let rendered = match form {
-            "openai-chat" => self.registry.render(&OpenAiChat::default()),
-            "openai-responses" => self.registry.render(&OpenAiResponses::default()),
-            "anthropic" => self.registry.render(&Anthropic::default()),
-            "gemini" => self.registry.render(&Gemini::default()),
-            "mcp" => self.registry.render(&Mcp::default()),
-            _ => panic!("no form {form}"),
-        };
-        rendered.into_string().into_bytes()
+        rendered(&self.registry, form).into_bytes()
     }
 
     fn forget(&mut self, name: &str) {
@@ -71,4 +63,17 @@ impl harness::Contender for ToolCore {
     fn own(case: &str) -> Work {
         own::work(case)
     }
+}
+
+/// Lists the tools for a request.
+fn rendered(registry: &Registry, form: &str) -> String {
+    let rendered = match form {
+        "openai-chat" => registry.render(&OpenAiChat::default()),
+        "openai-responses" => registry.render(&OpenAiResponses::default()),
+        "anthropic" => registry.render(&Anthropic::default()),
+        "gemini" => registry.render(&Gemini::default()),
+        "mcp" => registry.render(&Mcp::default()),
+        _ => panic!("no form {form}"),
+    };
+    rendered.into_string()
 }

@@ -1,8 +1,10 @@
 //! Cases of tool-core alone: registries of many tools, concurrent calls, a borrowed parameter, white space, a recursive
-//! type with constraints, streams, and calls in conversations.
+//! type with constraints, streams, calls in conversations, base64, and the limits of other cases.
 
+mod base64;
 mod concurrent;
 mod decoding;
+mod limits;
 mod many;
 mod runs;
 mod streams;
@@ -50,9 +52,40 @@ pub const CASES: &[&str] = &[
     "call by hand",
     "call in a run",
     "call in an agent",
+    "agent stream",
+    "agent stream, values",
+    "base64 encode",
+    "base64 encode, base64",
+    "base64 encode, copy",
+    "base64 decode",
+    "base64 decode, base64",
+    "base64 decode, copy",
+    "limit flat",
+    "limit nested",
+    "limit text",
+    "limit refused",
+    "limit list openai-chat",
+    "limit list openai-responses",
+    "limit list anthropic",
+    "limit list gemini",
+    "limit list mcp",
+    "limit start",
+    "limit stream openai-chat",
+    "limit stream openai-responses",
+    "limit stream anthropic",
+    "limit stream gemini",
+    "limit arguments openai-chat",
+    "limit arguments openai-responses",
+    "limit arguments anthropic",
 ];
 
 pub fn work(case: &str) -> Work {
+    if let Some(of) = case.strip_prefix("limit ") {
+        return limits::work(of);
+    }
+    if case.starts_with("base64 ") {
+        return base64::work(case);
+    }
     let (what, size) = case.rsplit_once(' ').unwrap_or((case, ""));
     match (what, size.parse()) {
         ("start", Ok(size)) => {
@@ -110,6 +143,8 @@ pub fn work(case: &str) -> Work {
             "call by hand" => runs::by_hand(),
             "call in a run" => runs::in_a_run(),
             "call in an agent" => runs::in_an_agent(),
+            "agent stream" => runs::stream_in_an_agent(false),
+            "agent stream, values" => runs::stream_in_an_agent(true),
             "text as &str" => borrowed_text(),
             "spaced" => decoding::spaced(),
             "constrained" => decoding::constrained(),

@@ -246,6 +246,7 @@ pub fn add(data: &Data) -> Vec<Figure> {
     vec![or_missing("add", figures())]
 }
 
+/// The peers' builds of 1,000 tools for release or after an edit take an hour, so those of 200 are compared.
 pub fn build_cost(data: &Data, mode: &str) -> Vec<Figure> {
     let at = |count| {
         let ours = data.milliseconds(OURS, mode, count)?;
@@ -260,7 +261,11 @@ pub fn build_cost(data: &Data, mode: &str) -> Vec<Figure> {
         text += &without(PEERS, |peer| data.milliseconds(peer, mode, count));
         Some(figure(ratio, text))
     };
-    let counts = COUNTS.iter();
+    let counts = match mode {
+        "check" | "debug" => COUNTS,
+        _ => &COUNTS[..1],
+    };
+    let counts = counts.iter();
     counts.map(|&count| or_missing(count, at(count))).collect()
 }
 
@@ -283,12 +288,68 @@ pub fn bfcl_check(data: &Data) -> Vec<Figure> {
     vec![or_missing("check", milliseconds())]
 }
 
-pub fn cold(data: &Data) -> Vec<Figure> {
-    let seconds = get(&data.cold, OURS, "CPU seconds");
-    vec![or_missing(
-        "cold",
-        seconds.map(|seconds| figure(seconds, seconds.to_string())),
-    )]
+/// A check after an edit, beside that of the derives of serde and schemars.
+pub fn edit(data: &Data) -> Vec<Figure> {
+    let ratio = || {
+        let of = |who| get(&data.edit, who, "check 400");
+        let (ours, theirs) = (of(OURS)?, of("schemars")?);
+        let ratio = ours / theirs;
+        let millions = [ours, theirs].map(|count| (count / 1e6).round());
+        let text = format!("{ratio:.3} ({} and {} million)", millions[0], millions[1]);
+        Some(figure(ratio, text))
+    };
+    vec![or_missing("edit", ratio())]
+}
+
+/// Base64 of 10 MB, beside the crate `base64`: instructions and wall time.
+pub fn base64(data: &Data, way: &str) -> Vec<Figure> {
+    let (ours, theirs) = (format!("base64 {way}"), format!("base64 {way}, base64"));
+    let instructions = || {
+        let of = |case: &str| get(&data.instructions, OURS, case);
+        let ratio = of(&ours)? / of(&theirs)?;
+        Some(figure(ratio, format!("{way}: {ratio:.2} instructions")))
+    };
+    let wall = || {
+        let ratio = data.paired((OURS, &ours), (OURS, &theirs))?;
+        let milliseconds = data.time(OURS, &ours)? / 1e6;
+        let text = format!("{ratio} wall ({milliseconds:.1} ms)");
+        Some(figure(ratio.median, text))
+    };
+    vec![or_missing(way, instructions()), or_missing("wall", wall())]
+}
+
+/// The append of an increment, beside a plain write of the same bytes: wall time.
+pub fn journals(data: &Data) -> Vec<Figure> {
+    let ratio = |journal: &str| {
+        let ratio = data.journal(journal)?;
+        Some(figure(ratio.median, format!("{journal}: {ratio}")))
+    };
+    let journals = ["file", "sqlite"].into_iter();
+    journals
+        .map(|journal| or_missing(journal, ratio(journal)))
+        .collect()
+}
+
+/// The same by instructions, without those of the system.
+pub fn journal(data: &Data, journal: &str) -> Vec<Figure> {
+    let more = || {
+        let of = |case: &str| get(&data.journals, OURS, case);
+        let (ours, plain) = (of(journal)?, of(&format!("{journal}, plain"))?);
+        let text = format!("{:.0} ({ours:.0} and {plain:.0})", ours - plain);
+        Some(figure(ours - plain, text))
+    };
+    vec![or_missing(journal, more())]
+}
+
+/// An event of a stream in an agent, beside one in a reader alone.
+pub fn agent_stream(data: &Data) -> Vec<Figure> {
+    let ratio = || {
+        let of = |case| get(&data.instructions, OURS, case);
+        let (agent, alone) = (of("agent stream")?, of("stream openai-chat")?);
+        let ratio = agent / alone;
+        Some(figure(ratio, format!("{ratio:.2} ({agent:.0})")))
+    };
+    vec![or_missing("agent stream", ratio())]
 }
 
 /// The plain functions are subtracted on neither side, because BFCL's crate lacks them.

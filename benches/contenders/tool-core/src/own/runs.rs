@@ -4,13 +4,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::Work;
-use harness::now::now;
+use futures_util::{StreamExt, stream};
+use harness::now::{now, soon};
+use harness::{Work, streams};
 use serde_json::{Value, json};
-use tool_agent::Agent;
-use tool_agent::model::Request;
+use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 use tool_agent::run::{Run, RunOutcome, Step};
-use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_agent::{Agent, Event};
+use tool_core::dialect::{Dialect, EventJson, OpenAiChat, ValueLimit};
 use tool_core::{Registry, tool, tools};
 
 /// The calls of a conversation.
@@ -123,5 +124,57 @@ pub fn in_an_agent() -> Work {
         let outcome = now(agent.run(&mut run)).expect("an answer");
         assert!(matches!(black_box(outcome), RunOutcome::Answered(text) if text == "It is 12."));
         black_box(run);
+    })
+}
+
+/// Answers with a stream, whose events it parses from their texts.
+struct Streaming {
+    texts: Arc<Vec<String>>,
+    /// Set if each becomes a value.
+    has_values: bool,
+}
+
+impl Model for Streaming {
+    fn ask(&self, _: Request) -> ModelFuture<'_> {
+        let (texts, has_values) = (Arc::clone(&self.texts), self.has_values);
+        let mut limit = ValueLimit::default();
+        let events = (0..texts.len()).map(move |at| {
+            let text = black_box(&*texts[at]);
+            let event = if has_values {
+                limit.parse(text.as_bytes()).map(EventJson::from)
+            } else {
+                EventJson::parse(text, &mut limit)
+            };
+            event.map_err(|error| ModelError::new(ModelErrorKind::Response, error.to_string()))
+        });
+        Box::pin(std::future::ready(Ok(Response::stream(stream::iter(
+            events,
+        )))))
+    }
+}
+
+/// Answers one question with the stream of the case `stream openai-chat`, whose events the application reads.
+pub fn stream_in_an_agent(has_values: bool) -> Work {
+    let events = streams::text("openai-chat").into_iter();
+    let texts = events.filter_map(|event| {
+        let data = event.strip_prefix("data: ")?.trim_end();
+        (data != "[DONE]").then(|| data.to_owned())
+    });
+    let texts = Arc::new(texts.collect::<Vec<_>>());
+    let count = texts.len();
+    let model = Streaming { texts, has_values };
+    let agent = Agent::new(registry(), OpenAiChat::default(), model);
+    Work::new(count, move || {
+        let mut run = Run::new("conversation-1");
+        run.push(question()).expect("a message");
+        let mut events = agent.events(&mut run);
+        let mut pieces = 0;
+        while let Some(event) = soon(events.next()) {
+            if let Event::Text(piece) = black_box(event).expect("an event") {
+                black_box(piece);
+                pieces += 1;
+            }
+        }
+        assert_eq!(pieces, 200);
     })
 }

@@ -1,0 +1,20 @@
+//! Repeats one case a given number of times, under callgrind: `counts-journals CASE REPEATS`.
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let mut next = |what| arguments.next().expect(what);
+    let case = next("a case");
+    if case == "cases" {
+        for name in with_journals::CASES {
+            println!("{name}");
+        }
+        return;
+    }
+    let repeats: usize = next("repeats").parse().expect("a number of repeats");
+    let folder = with_journals::Folder::new();
+    let mut work = with_journals::work(&case, &folder);
+    for _ in 0..repeats {
+        (work.run)();
+    }
+    println!("{}", work.of);
+}
