@@ -30,7 +30,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use arc_swap::ArcSwap;
-use futures_util::future::join_all;
 
 use self::dispatch::CallPath;
 use self::listeners::Listeners;
@@ -46,7 +45,7 @@ use crate::provider::dialect::{
     Deferral, Dialect, Rendered, RequestError, RequestOptions, ToolRequest, Turn,
 };
 use crate::provider::hosted_tool::HostedTool;
-use crate::runtime::{BoxFuture, Runtime};
+use crate::runtime::{BoxFuture, Runtime, join_all};
 use crate::telemetry;
 use crate::tool::{IntoTools, ToolEntry};
 
@@ -1120,8 +1119,7 @@ impl Registry {
     where
         C: IntoIterator<Item = ToolCall>,
     {
-        let running: Vec<_> = calls.into_iter().map(|call| self.call(call)).collect();
-        join_all(running)
+        join_all(calls.into_iter().map(|call| self.call(call)))
     }
 
     /// Calls a tool as a part of a call of another registry, such as from a tool that runs a program of the model.

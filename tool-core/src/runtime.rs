@@ -2,6 +2,7 @@
 //! without one.
 
 mod block_on;
+mod join;
 
 use std::fmt;
 use std::future::Future;
@@ -9,6 +10,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 pub use self::block_on::block_on;
+pub(crate) use self::join::{either, join_all};
 
 /// `false` on WebAssembly without threads: nothing can wake a thread that waits.
 pub(crate) const HAS_THREADS: bool =

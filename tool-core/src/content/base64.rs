@@ -103,8 +103,8 @@ fn decoded(block: &[u8; DIGITS], seen: &mut u8) -> [u8; BYTES] {
         let group = group >> 2 & 0x0fc0_0fc0_0fc0_0fc0 | group & 0x003f_003f_003f_003f;
         let group = group >> 4 & 0x00ff_f000_00ff_f000 | group & 0x0fff_0000_0fff;
         let group = group >> 8 & 0x00ff_ffff << 24 | group & 0x00ff_ffff;
-        let [_, _, a, b, c, d, e, f] = group.to_be_bytes();
-        *bytes = [a, b, c, d, e, f];
+        let [_, _, rest @ ..] = group.to_be_bytes();
+        *bytes = rest;
     }
     bytes
 }

@@ -9,8 +9,6 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
-
 use super::hooks::{Gate, HookCall};
 use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth, one_deeper};
 use super::observe::Timer;
@@ -27,7 +25,7 @@ use crate::call::{
     Arguments, CallHead, Decided, Decision, Hold, TRUNCATED, ToolCall, ToolResult, check_start,
 };
 use crate::output::Outcome;
-use crate::runtime::{BoxFuture, NoRuntime, Runtime};
+use crate::runtime::{BoxFuture, NoRuntime, Runtime, either};
 use crate::schema::validate::Options;
 use crate::schema::violation::Coercion;
 use crate::telemetry::{Scope, Telemetry};
@@ -516,15 +514,15 @@ async fn until_cancelled(
     token: &CancellationToken,
     running: impl Future<Output = Finished>,
 ) -> Finished {
-    let cancelled = token.cancelled();
     if token.is_cancelled() {
         return fail(CallFailure::Cancelled);
     }
+    let cancelled = async {
+        token.cancelled().await;
+        fail(CallFailure::Cancelled)
+    };
     // The token is polled first: a tool that ends early because of it did not do its work.
-    match select(cancelled, pin!(running)).await {
-        Either::Left(_) => fail(CallFailure::Cancelled),
-        Either::Right((output, _)) => output,
-    }
+    either(pin!(cancelled), pin!(running)).await
 }
 
 /// Validates the call, runs the `before` hooks, waits for a permit and runs the tool. `hook_call` is
@@ -728,11 +726,13 @@ async fn with_timeout(
         Ok(sleep) => Caught::new(sleep),
         Err(error) => return Err(CallFailure::Unavailable(error.to_string())),
     };
-    match select(pin!(running), sleep).await {
-        Either::Left((outcome, _)) => outcome,
-        Either::Right((Ok(()), _)) => Err(CallFailure::TimedOut(timeout)),
-        Either::Right((Err(panic), _)) => Err(CallFailure::Panicked(panic)),
-    }
+    let timed_out = async {
+        Err(match sleep.await {
+            Ok(()) => CallFailure::TimedOut(timeout),
+            Err(panic) => CallFailure::Panicked(panic),
+        })
+    };
+    either(pin!(running), pin!(timed_out)).await
 }
 
 /// A blocking tool to run on another thread.
