@@ -142,6 +142,7 @@ fn mcp(desk: Arc<Desk>, registry: Registry) -> Router {
         async move { user.ok_or(AuthError::InvalidToken) }
     }));
     let server = tool_mcp::Server::new(registry).name("desk_service", "1");
+    let server = server.ui("draw_sales", "ui://desk/sales", include_str!("sales.html"));
     let server = server.identity(move |request, call| {
         let id: Option<&UserId> = request.extension();
         let user = named.named(id.map_or("", UserId::as_str));

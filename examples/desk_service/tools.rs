@@ -111,7 +111,7 @@ impl Shop {
     }
 
     /// Refunds an order, in whole or in part. The money is gone then.
-    #[tool(destructive)]
+    #[tool(destructive, meta = r#"{"ui": {"visibility": ["model"]}}"#)]
     async fn refund_order(
         &self,
         /// Number of the order.

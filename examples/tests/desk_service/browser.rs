@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -19,6 +19,14 @@ const NAMES: [&str; 4] = [
     "google-chrome-stable",
 ];
 
+/// Returns the path of a browser.
+pub(super) fn program() -> Option<PathBuf> {
+    let folders = env::var_os("PATH")?;
+    env::split_paths(&folders)
+        .flat_map(|folder| NAMES.map(|name| folder.join(name)))
+        .find(|path| path.is_file())
+}
+
 /// A page in a browser, controlled through a pipe.
 struct Page {
     child: Child,
@@ -31,14 +39,11 @@ struct Page {
 impl Page {
     /// Returns `None` without a browser.
     fn open(profile: &Path) -> Option<Page> {
-        let folders = env::var_os("PATH")?;
-        let programs = env::split_paths(&folders)
-            .flat_map(|folder| NAMES.map(|name| folder.join(name)))
-            .find(|path| path.is_file())?;
+        let program = program()?;
         // The browser reads commands from descriptor 3 and answers on 4.
         let mut child = Command::new("sh")
             .args(["-c", r#"exec "$0" "$@" 3<&0 4>&1 >/dev/null 2>&1"#])
-            .arg(programs)
+            .arg(program)
             .args([
                 "--headless",
                 "--no-sandbox",

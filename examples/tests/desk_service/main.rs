@@ -14,6 +14,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tool_core::testing;
 
+mod app;
 mod browser;
 #[path = "../../desk_service/chart.rs"]
 mod chart;
