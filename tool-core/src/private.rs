@@ -20,6 +20,7 @@ pub use crate::provider::trained::provided;
 pub use crate::registry::linked::{LinkedTool, link_section};
 pub use crate::schema::decode_check::{with_comparison, with_decode_check};
 pub use crate::schema::examples::Literal;
+pub use crate::schema::property::{PropertyDetails, PropertyTexts};
 pub use crate::schema::{Property, Schema, Text};
 pub use crate::spec::{Details, ForClients, Freeform, Grammar, Location, Programmatic, Provided};
 pub use crate::tool::json_texts::assert_schema;
@@ -60,6 +61,7 @@ pub mod autoref_fallbacks {
 use std::marker::PhantomData;
 
 use crate::provider::rule_check::{self as provider_check, TypeCheck};
+use crate::schema::property::Flag;
 use crate::schema::references::{has_references, resolve};
 use crate::schema::{ExtraForms, Kind, Reference, Results, Strings};
 use crate::tool::Running;
@@ -133,9 +135,9 @@ pub const fn location(module: &'static str) -> Location {
     }
 }
 
-/// Text with its escaped JSON form, or with an empty one if that is the same.
-pub const fn text(plain: &'static str, escaped: &'static str) -> Text {
-    Text::escaped(plain, escaped)
+/// Returns a text whose form in JSON, if it differs, follows the plain form of `plain` bytes.
+pub const fn text(both: &'static str, plain: usize) -> Text {
+    Text { both, plain }
 }
 
 // The compiler evaluates these functions for every parameter, where a call takes microseconds. So
@@ -145,62 +147,69 @@ pub const fn text(plain: &'static str, escaped: &'static str) -> Text {
 struct OfType<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> OfType<T> {
-    const PROPERTY: Property = Property {
-        exact: T::EXACT,
-        ..Property::new(Text::EMPTY, Text::EMPTY, T::SCHEMA)
+    const PROPERTY: Property = {
+        let property = Property::of_schema(T::SCHEMA);
+        if T::EXACT {
+            property.with(Flag::Exact)
+        } else {
+            property
+        }
     };
-    const PARAMETER: Property = Property {
-        has_references: has_references(T::SCHEMA),
-        ..Self::PROPERTY
+    const PARAMETER: Property = if has_references(T::SCHEMA) {
+        Self::PROPERTY
+    } else {
+        Self::PROPERTY.with(Flag::NoReferences)
     };
 }
 
-/// Returns the property of a parameter or a field whose name and description are the same in JSON.
-pub const fn property<T: ToolType + ?Sized>(
-    name: &'static str,
-    description: &'static str,
-) -> Property {
-    Property {
-        name: Text {
-            plain: name,
-            escaped: "",
-        },
-        description: Text {
-            plain: description,
-            escaped: "",
-        },
-        ..OfType::<T>::PROPERTY
+/// Returns texts of which the description follows the name of `name` bytes, both the same in JSON.
+const fn plain(texts: &'static str, name: usize) -> PropertyTexts {
+    PropertyTexts {
+        texts,
+        plain_name: name,
+        name,
+        plain_description: size_of_val(texts) - name,
     }
+}
+
+/// Returns the texts of a property.
+pub const fn texts(
+    texts: &'static str,
+    [plain_name, name, plain_description]: [usize; 3],
+) -> PropertyTexts {
+    PropertyTexts {
+        texts,
+        plain_name,
+        name,
+        plain_description,
+    }
+}
+
+/// Returns the property of a parameter or a field whose name and description are the same in JSON. The
+/// description follows the name of `name` bytes.
+pub const fn property<T: ToolType + ?Sized>(texts: &'static str, name: usize) -> Property {
+    OfType::<T>::PROPERTY.with_texts(plain(texts, name))
 }
 
 /// Returns the property of a parameter or a field.
-pub const fn property_of<T: ToolType + ?Sized>(name: Text, description: Text) -> Property {
-    Property {
-        name,
-        description,
-        ..OfType::<T>::PROPERTY
-    }
+pub const fn property_of<T: ToolType + ?Sized>(texts: PropertyTexts) -> Property {
+    OfType::<T>::PROPERTY.with_texts(texts)
 }
 
-/// Returns the property of a parameter whose name and description are the same in JSON. Stops the
-/// build if it breaks a provider rule.
+/// Returns a property whose schema is written as JSON.
+pub const fn schema_property(texts: PropertyTexts, schema: &'static Schema) -> Property {
+    Property::of_schema(schema).with_texts(texts)
+}
+
+/// Returns the property of a parameter whose name and description are the same in JSON. The description
+/// follows the name of `name` bytes. Stops the build if it breaks a provider rule.
 #[track_caller]
 pub const fn parameter<T: ToolType + ?Sized>(
     tool: &'static str,
-    name: &'static str,
-    description: &'static str,
+    texts: &'static str,
+    name: usize,
 ) -> Property {
-    let property = Property {
-        name: Text {
-            plain: name,
-            escaped: "",
-        },
-        description: Text {
-            plain: description,
-            escaped: "",
-        },
-        ..OfType::<T>::PARAMETER
-    };
+    let property = OfType::<T>::PARAMETER.with_texts(plain(texts, name));
     if TypeCheck::<T>::IS_FINE {
         return property;
     }
@@ -211,15 +220,9 @@ pub const fn parameter<T: ToolType + ?Sized>(
 #[track_caller]
 pub const fn parameter_of<T: ToolType + ?Sized>(
     tool: &'static str,
-    name: Text,
-    description: Text,
+    texts: PropertyTexts,
 ) -> Property {
-    let property = Property {
-        name,
-        description,
-        ..OfType::<T>::PARAMETER
-    };
-    TypeCheck::<T>::parameter(tool, property)
+    TypeCheck::<T>::parameter(tool, OfType::<T>::PARAMETER.with_texts(texts))
 }
 
 /// Returns the property, whose schema is written as JSON. Stops the build if it breaks a provider rule.
@@ -230,16 +233,21 @@ pub const fn checked_schema(tool: &'static str, property: Property) -> Property 
 
 /// Converts the property of a `T` to the property of an `Option<&T>`.
 pub const fn optional(property: Property) -> Property {
-    let mut property = property.optional();
-    property.nullable = true;
-    property
+    property.optional().with(Flag::Nullable)
 }
 
-/// Adds a default, as JSON text.
-pub const fn default(mut property: Property, json: &'static str) -> Property {
-    property.default = json;
-    property.required = false;
-    property
+/// Returns what few properties have: a default and an example as JSON text, which may be empty, and other
+/// names.
+pub const fn details(
+    default: &'static str,
+    example: &'static str,
+    aliases: &'static [&'static str],
+) -> PropertyDetails {
+    PropertyDetails {
+        default,
+        example,
+        aliases,
+    }
 }
 
 /// Adds the name of a type. A newtype of a named type keeps the inner name, which recursive types
@@ -355,38 +363,26 @@ pub const fn constant(
 
 /// Returns the property that contains the tag of a variant.
 pub const fn tag(name: Text, value: &'static Schema) -> Property {
-    Property {
-        // Decoding has read it before.
-        exact: true,
-        ..Property::new(name, Text::EMPTY, value)
-    }
+    // Decoding has read it before.
+    Property::new(name, value).with(Flag::Exact)
 }
 
 /// Returns the property that contains the fields of a variant. It is required even if it may be `null`.
-pub const fn content(
-    name: Text,
-    schema: &'static Schema,
-    aliases: &'static [&'static str],
-    exact: bool,
-) -> Property {
-    Property {
-        schema,
-        required: true,
-        nullable: false,
-        aliases,
-        exact,
-        ..Property::new(name, Text::EMPTY, schema)
+pub const fn content(name: Text, schema: &'static Schema, exact: bool) -> Property {
+    let property = Property::new(name, &Schema::NULL).with_schema(schema);
+    if exact {
+        property.with(Flag::Exact)
+    } else {
+        property
     }
 }
 
 /// Returns the content of a variant whose only field is skipped: `null`, which serde reads but does not
 /// write.
 pub const fn null_content(name: Text) -> Property {
-    Property {
-        required: false,
-        nullable: true,
-        ..Property::new(name, Text::EMPTY, &Schema::NULL)
-    }
+    Property::new(name, &Schema::NULL)
+        .without(Flag::Required)
+        .with(Flag::Nullable)
 }
 
 /// A type that a recursive type can refer to.

@@ -66,7 +66,7 @@ pub use parts::Text;
 pub use parts::{
     ArrayRule, Bound, IntegerRange, Lengths, MapRule, NumberRange, Reference, StringRule, Strings,
 };
-pub use property::Property;
+pub use property::{Property, PropertyDetails};
 pub use violation::{Coercion, Violation};
 
 #[cfg(any(feature = "docs", feature = "dynamic"))]
@@ -464,9 +464,9 @@ impl Schema {
                 while at < properties.len() {
                     let property = &properties[at];
                     let form = property.schema.form(Direction::Result);
-                    let is_inserted = property.is_definition
+                    let is_inserted = property.is_definition()
                         || matches!(form.kind, Kind::Object(_) | Kind::Map(_));
-                    if property.flat && !is_inserted {
+                    if property.is_flat() && !is_inserted {
                         return false;
                     }
                     at += 1;

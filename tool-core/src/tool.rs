@@ -204,6 +204,7 @@ impl StaticSpec {
 
     const fn spec<T: Tool>(self) -> ToolSpec {
         let [read_only, destructive, idempotent, open_world] = self.annotations;
+        let json = JsonTexts::of::<T>();
         ToolSpec {
             name: Cow::Borrowed(self.name),
             description: Cow::Borrowed(self.description),
@@ -216,8 +217,9 @@ impl StaticSpec {
             location: T::LOCATION,
             parameters: Some(self.parameters),
             output: self.output_schema(),
+            json_middle: json.middle,
             parts: Parts::Static {
-                json: JsonTexts::of::<T>,
+                json: json.both,
                 details: T::DETAILS,
             },
         }
@@ -596,5 +598,5 @@ impl fmt::Debug for ToolEntry {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn a_static_tool_does_not_grow() {
-    assert_eq!(size_of::<StaticTool>(), 152);
+    assert_eq!(size_of::<StaticTool>(), 160);
 }

@@ -48,17 +48,19 @@ const _: () = {
                         str,
                     >(
                         "forecast",
-                        __tool_core::text("city", ""),
                         {
                             const __TOOL_TEXT: &::core::primitive::str = const {
                                 __tool_core::prose::checked(
                                     __tool_core::prose::constant(CITY),
                                 )
                             };
-                            const __TOOL_JSON: &[::core::primitive::u8] = &__tool_core::prose::escape::<
-                                { __tool_core::prose::escaped_length(__TOOL_TEXT) },
-                            >(__TOOL_TEXT);
-                            __tool_core::prose::text(__TOOL_TEXT, __TOOL_JSON)
+                            const __TOOL_BOTH: &[::core::primitive::u8] = &__tool_core::prose::both::<
+                                { 4 + __tool_core::prose::length_of_both(__TOOL_TEXT) },
+                            >("city", __TOOL_TEXT);
+                            __tool_core::texts(
+                                __tool_core::prose::utf8(__TOOL_BOTH),
+                                [4, 4, __TOOL_TEXT.len()],
+                            )
                         },
                     ),
                 ];
@@ -218,14 +220,14 @@ const _: () = {
                             parameters: &{
                                 let __tool_parameters = [
                                     __tool_core::constrain::narrow(
-                                        __tool_core::parameter::<u8>("set", "degrees", ""),
+                                        __tool_core::parameter::<u8>("set", "degrees", 7),
                                         __tool_core::constrain::inner(__TOOL_NARROW_0),
                                     ),
                                     const {
                                         __tool_core::constrain::narrow(
                                             {
                                                 let _ = <Vec<T::Key> as __tool_core::ToolType>::SCHEMA;
-                                                __tool_core::parameter::<Vec<T::Key>>("set", "keys", "")
+                                                __tool_core::parameter::<Vec<T::Key>>("set", "keys", 4)
                                             },
                                             __tool_core::constrain::inner(const {
                                                 &__tool_core::constrain::as_nullable_as(

@@ -33,8 +33,8 @@ const _: () = {
             description: "Weather in a city.",
             parameters: &{
                 let __tool_parameters = [
-                    __tool_core::parameter::<str>("weather", "city", ""),
-                    __tool_core::parameter::<Option<u8>>("weather", "days", ""),
+                    __tool_core::parameter::<str>("weather", "city", 4),
+                    __tool_core::parameter::<Option<u8>>("weather", "days", 4),
                 ];
                 __tool_parameters
             },
@@ -150,7 +150,7 @@ const _: () = {
                             description: "Sets the light.",
                             parameters: &{
                                 let __tool_parameters = [
-                                    __tool_core::parameter::<bool>("light", "on", ""),
+                                    __tool_core::parameter::<bool>("light", "on", 2),
                                 ];
                                 __tool_parameters
                             },

@@ -34,9 +34,7 @@ const _: () = {
             name: "add",
             description: "Adds numbers.",
             parameters: &{
-                let __tool_parameters = [
-                    __tool_core::parameter::<str>("add", "sum", ""),
-                ];
+                let __tool_parameters = [__tool_core::parameter::<str>("add", "sum", 3)];
                 __tool_parameters
             },
             output: <__tool_core::Output<u64>>::SCHEMA,
@@ -126,7 +124,7 @@ const _: () = {
             parameters: &{
                 let __tool_parameters = [
                     __tool_core::constrain::narrow(
-                        __tool_core::parameter::<String>("run_sql", "query", ""),
+                        __tool_core::parameter::<String>("run_sql", "query", 5),
                         __tool_core::constrain::inner(__TOOL_NARROW_0),
                     ),
                 ];

@@ -32,11 +32,11 @@ const _: () = {
             description: "Searches the web.",
             parameters: &{
                 let __tool_parameters = [
-                    __tool_core::parameter::<str>("web_search", "query", ""),
+                    __tool_core::parameter::<str>("web_search", "query", 5),
                     const {
                         {
                             let _ = <Page as __tool_core::ToolType>::SCHEMA;
-                            __tool_core::parameter::<Page>("web_search", "page", "")
+                            __tool_core::parameter::<Page>("web_search", "page", 4)
                         }
                     },
                 ];

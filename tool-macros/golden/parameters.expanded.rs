@@ -53,33 +53,34 @@ const _: () = {
             description: "Every way to take an argument.",
             parameters: &{
                 let __tool_parameters = [
-                    __tool_core::parameter::<String>("parameters", "owned", "Owned."),
-                    __tool_core::parameter::<str>("parameters", "borrowed", ""),
-                    __tool_core::parameter::<Option<u8>>("parameters", "maybe", ""),
+                    __tool_core::parameter::<String>("parameters", "ownedOwned.", 5),
+                    __tool_core::parameter::<str>("parameters", "borrowed", 8),
+                    __tool_core::parameter::<Option<u8>>("parameters", "maybe", 5),
                     __tool_core::optional(
-                        __tool_core::parameter::<str>("parameters", "maybe_borrowed", ""),
+                        __tool_core::parameter::<str>("parameters", "maybe_borrowed", 14),
                     ),
-                    __tool_core::parameter::<[Vec<u8>]>("parameters", "items", ""),
-                    __tool_core::default(
-                        __tool_core::parameter_of::<
-                            i64,
-                        >(
+                    __tool_core::parameter::<[Vec<u8>]>("parameters", "items", 5),
+                    __tool_core::parameter_of::<
+                        i64,
+                    >(
                             "parameters",
-                            __tool_core::text("number", ""),
-                            __tool_core::text("With \"quotes\".", "With \\\"quotes\\\"."),
-                        ),
-                        "-5",
-                    ),
-                    __tool_core::parameter::<Vec<String>>("parameters", "unset", "")
+                            __tool_core::texts(
+                                "numberWith \"quotes\".With \\\"quotes\\\".",
+                                [6, 6, 14],
+                            ),
+                        )
+                        .details(const { &__tool_core::details("-5", "", &[]) })
+                        .optional(),
+                    __tool_core::parameter::<Vec<String>>("parameters", "unset", 5)
                         .optional(),
                     const {
                         {
                             let _ = <Kind<'_> as __tool_core::ToolType>::SCHEMA;
-                            __tool_core::parameter::<Kind<'_>>("parameters", "type", "")
+                            __tool_core::parameter::<Kind<'_>>("parameters", "type", 4)
                         }
                     },
                     #[cfg(unix)]
-                    __tool_core::parameter::<bool>("parameters", "conditional", ""),
+                    __tool_core::parameter::<bool>("parameters", "conditional", 11),
                 ];
                 __tool_parameters
             },

@@ -40,7 +40,7 @@ const _: () = {
                             let _ = <anthropic::BashCommand as __tool_core::ToolType>::SCHEMA;
                             __tool_core::parameter::<
                                 anthropic::BashCommand,
-                            >("bash", "input", "")
+                            >("bash", "input", 5)
                         }
                     },
                 ];
@@ -142,7 +142,7 @@ const _: () = {
                             let _ = <anthropic::ComputerAction as __tool_core::ToolType>::SCHEMA;
                             __tool_core::parameter::<
                                 anthropic::ComputerAction,
-                            >("computer", "what", "")
+                            >("computer", "what", 4)
                         }
                     },
                 ];

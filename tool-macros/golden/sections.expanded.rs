@@ -60,7 +60,7 @@ const _: () = {
                 let __tool_parameters = [
                     __tool_core::parameter::<
                         str,
-                    >("get-forecast", "city", "City and country."),
+                    >("get-forecast", "cityCity and country.", 4),
                 ];
                 __tool_parameters
             },

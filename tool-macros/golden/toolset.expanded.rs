@@ -55,11 +55,11 @@ const _: () = {
                 ],
                 parameters: &{
                     let __tool_parameters = [
-                        __tool_core::parameter::<i32>("set", "degrees", ""),
+                        __tool_core::parameter::<i32>("set", "degrees", 7),
                         const {
                             {
                                 let _ = <Option<Home> as __tool_core::ToolType>::SCHEMA;
-                                __tool_core::parameter::<Option<Home>>("set", "like", "")
+                                __tool_core::parameter::<Option<Home>>("set", "like", 4)
                             }
                         },
                     ];

@@ -32,17 +32,17 @@ const _: () = {
                         &[
                             __tool_core::property::<
                                 i32,
-                            >("seaLevel", "Metres above the sea.")
+                            >("seaLevelMetres above the sea.", 8)
                                 .optional(),
                             {
                                 let _ = <Option<T> as __tool_core::ToolType>::SCHEMA;
-                                __tool_core::property::<Option<T>>("name", "")
+                                __tool_core::property::<Option<T>>("name", 4)
                             },
                         ]
                     },
                     false,
                 ))
-                    .describe(__tool_core::text("A place on Earth.", "")),
+                    .describe(__tool_core::text("A place on Earth.", 17)),
                 "Place",
             )
         };
@@ -177,13 +177,13 @@ const _: () = {
                         __tool_core::strings(
                             const {
                                 &[
-                                    __tool_core::text("celsius", ""),
-                                    __tool_core::text("degrees-fahrenheit", ""),
+                                    __tool_core::text("celsius", 7),
+                                    __tool_core::text("degrees-fahrenheit", 18),
                                 ]
                             },
                             const { &[] },
                             false,
-                            __tool_core::text("", ""),
+                            __tool_core::text("", 0),
                         ),
                         "Unit",
                     ),

@@ -11,11 +11,8 @@ struct Headers {
 }
 
 impl ToolType for Headers {
-    const SCHEMA: &'static Schema = &Schema::object(&[Property::new(
-        Text::new("x-trace"),
-        Text::EMPTY,
-        &Schema::STRING,
-    )]);
+    const SCHEMA: &'static Schema =
+        &Schema::object(&[Property::new(Text::new("x-trace"), &Schema::STRING)]);
 }
 
 by_serde!(Headers);

@@ -69,7 +69,7 @@ impl<'de> Reader<'de> {
         if is_plain {
             let mut before = b'{';
             for (property, slot) in properties.iter().zip(slots.iter_mut()) {
-                if !self.cursor.eat_next(before, &property.name) {
+                if !self.cursor.eat_next(before, property) {
                     break;
                 }
                 before = b',';
@@ -131,7 +131,7 @@ impl<'de> Reader<'de> {
             let mut next = self.cursor;
             if (*is_first || next.eat(b','))
                 && next.peek() == b'"'
-                && next.eat_key(property.name.json())
+                && next.eat_key(property.name_json())
             {
                 self.cursor = next;
                 *is_first = false;
@@ -153,10 +153,10 @@ impl<'de> Reader<'de> {
         property: &'static Property,
         slot: &mut dyn DecodeSlot<'de>,
     ) -> Result<()> {
-        let may_be_null = property.nullable || !property.required;
+        let may_be_null = property.is_nullable() || !property.is_required();
         if may_be_null && self.cursor.peek() == b'n' {
             self.null(property, slot)
-        } else if property.exact || !self.is_strict {
+        } else if property.is_exact() || !self.is_strict {
             self.decode(property, slot)
         } else {
             self.inexact(property, slot)
@@ -169,9 +169,9 @@ impl<'de> Reader<'de> {
         if property.ignores_null() && self.cursor.eat_word("null") {
             self.is_normal = false;
             self.absent(property, slot)
-        } else if property.exact || !self.is_strict {
+        } else if property.is_exact() || !self.is_strict {
             self.decode(property, slot)
-        } else if property.nullable {
+        } else if property.is_nullable() {
             self.lax(|reader| reader.decode(property, slot))
         } else {
             self.inexact(property, slot)
@@ -257,8 +257,8 @@ impl<'de> Reader<'de> {
     ) -> Result<()> {
         let default_json = match property.default_json() {
             Some(default) => default,
-            None if property.required => return Err(ReadError::mismatch()),
-            None if property.nullable && !property.has_fallback => {
+            None if property.is_required() => return Err(ReadError::mismatch()),
+            None if property.is_nullable() && !property.has_fallback() => {
                 self.is_normal = false;
                 "null"
             }

@@ -49,7 +49,7 @@ impl<'de> Variant<'de> {
         Variant {
             number,
             schema: member.schema,
-            is_exact: member.exact,
+            is_exact: member.is_exact(),
             end,
         }
     }
@@ -180,7 +180,7 @@ impl<'de> Reader<'de> {
                 return Err(ReadError::mismatch());
             }
             if let Some((number, _, [_, member])) = found
-                && member.required
+                && member.is_required()
                 && member.has_name(&key)
             {
                 return Ok(Variant::of_member(number, member, End::Brace));
@@ -198,14 +198,14 @@ impl<'de> Reader<'de> {
                 self.cursor = start;
                 self.cursor.value();
                 let end = End::Jump(std::mem::replace(&mut self.cursor, start), object);
-                if member.required {
+                if member.is_required() {
                     return Ok(Variant::of_member(number, member, end));
                 }
                 // A variant whose only field is skipped may have `null`.
                 self.wrapped(member.schema, true, |()| ())?;
                 self.end(end)?;
             }
-            ([_, member], None) if member.required => return Err(ReadError::mismatch()),
+            ([_, member], None) if member.is_required() => return Err(ReadError::mismatch()),
             (properties, None) => {
                 // Its normalised form has `null`.
                 self.is_normal &= properties.len() < 2;

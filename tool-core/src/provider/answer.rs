@@ -98,6 +98,7 @@ impl AnswerFormat {
                 location: Location::EMPTY,
                 parameters: None,
                 output: None,
+                json_middle: 0,
                 parts: Parts::Dynamic(Arc::new(parts)),
             },
             invoke: StaticSpec::EMPTY.invoke,
@@ -123,8 +124,7 @@ struct Wrapped<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> Wrapped<T> {
     const SCHEMA: &'static Schema = &Schema::object(Self::PROPERTIES);
-    const PROPERTIES: &'static [Property] =
-        &[Property::new(Text::new(NAME), Text::EMPTY, T::SCHEMA)];
+    const PROPERTIES: &'static [Property] = &[Property::new(Text::new(NAME), T::SCHEMA)];
 }
 
 /// Reads the final answer of a type that a request [asked](crate::dialect::RequestOptions::answer) for.

@@ -293,11 +293,11 @@ impl Reshaper<'_> {
             known[..=first].rotate_right(1);
         }
         self.write_type("object", false, out);
-        let is_required = |property: &&Property| property.required || self.subset.requires_all;
+        let is_required = |property: &&Property| property.is_required() || self.subset.requires_all;
         out.word("properties").object(|out| {
             for property in &known {
                 let notes = Notes::member(property, self.subset);
-                let or_null = self.subset.requires_all && !property.required;
+                let or_null = self.subset.requires_all && !property.is_required();
                 out.key(property.name());
                 self.node(property.schema, notes, or_null, out);
             }
@@ -309,7 +309,7 @@ impl Reshaper<'_> {
                 }
             });
         }
-        if self.subset.requires_all || known.iter().any(|property| property.required) {
+        if self.subset.requires_all || known.iter().any(|property| property.is_required()) {
             out.word("required").array(|out| {
                 for property in known.iter().filter(is_required) {
                     out.string(property.name());
@@ -431,8 +431,8 @@ pub(super) fn is_common(schema: &Schema) -> bool {
         Kind::Enum(strings) => !strings.is_tag,
         Kind::Array(rule) => rule.lengths.is_any() && !rule.is_unique && is_common(rule.items),
         Kind::Object(properties) => properties.iter().all(|property| {
-            let is_plain = property.default.is_empty() && property.example.is_empty();
-            is_plain && !property.flat && is_common(property.schema)
+            let is_plain = property.default_json().is_none() && property.example_json().is_none();
+            is_plain && !property.is_flat() && is_common(property.schema)
         }),
         _ => false,
     }

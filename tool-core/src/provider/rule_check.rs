@@ -12,7 +12,7 @@ use crate::provider::rule::{Rule, Value};
 use crate::provider::target::{Target, Targets};
 use crate::schema::const_string::{ConstString, count_characters};
 use crate::schema::constrain::inner;
-use crate::schema::stats::SchemaStats;
+use crate::schema::stats::{IS_LIMITED, SchemaStats};
 use crate::schema::{Kind, MapRule, Property, Schema, Strings};
 use crate::types::ToolType;
 
@@ -23,8 +23,8 @@ impl<T: ToolType + ?Sized> TypeCheck<T> {
     const CHECKED: &'static CheckedSchema = &check_enabled(inner(T::SCHEMA));
 
     /// `true` if there is nothing to report, and nothing to count.
-    pub(crate) const IS_FINE: bool = Self::CHECKED.broken.is_none()
-        && (!IS_ANY_LIMIT_ENABLED || contains_nothing(inner(T::SCHEMA)));
+    pub(crate) const IS_FINE: bool =
+        Self::CHECKED.broken.is_none() && (!IS_LIMITED || contains_nothing(inner(T::SCHEMA)));
 
     /// Returns the parameter. Stops the build if it breaks a rule that is on.
     #[track_caller]
@@ -33,9 +33,7 @@ impl<T: ToolType + ?Sized> TypeCheck<T> {
             reject(tool, &property, broken);
         }
         // Counting again for the tool as a whole would add half of the cost of a tool.
-        if IS_ANY_LIMIT_ENABLED {
-            property.stats = Some(&Self::CHECKED.stats);
-        }
+        property.stats = [Some(&Self::CHECKED.stats); IS_LIMITED as usize];
         property
     }
 }
@@ -57,7 +55,7 @@ pub(crate) const fn parameter(tool: &str, property: Property) -> Property {
 /// With a message that names the tool, the parameter that contains most, and the rule.
 #[track_caller]
 pub(crate) const fn tool(name: &str, parameters: &[Property]) {
-    if !IS_ANY_LIMIT_ENABLED {
+    if !IS_LIMITED {
         return;
     }
     let mut total = SchemaStats::NONE;
@@ -66,11 +64,11 @@ pub(crate) const fn tool(name: &str, parameters: &[Property]) {
         let parameter = &parameters[at];
         at += 1;
         total.keys += 1;
-        total.characters += size_of_val(parameter.name.plain);
-        total.required += parameter.required as usize;
-        total.optional += !parameter.required as usize;
-        if let Some(inside) = parameter.stats {
-            total = total.and(*inside);
+        total.characters += parameter.name().len();
+        total.required += parameter.is_required() as usize;
+        total.optional += !parameter.is_required() as usize;
+        if let [Some(inside)] = parameter.stats.as_slice() {
+            total = total.and(**inside);
         } else if !contains_nothing(parameter.schema) {
             total = total.and(check_for(parameter.schema, Targets::NONE).stats);
         }
@@ -281,10 +279,10 @@ impl Checker {
     /// Checks a property of an object, or the properties that are flattened into its place.
     const fn property(&mut self, property: &Property, path: &Path<'_>) {
         match property.schema.kind {
-            Kind::Object(inner) if property.flat => return self.properties(inner, path),
-            Kind::Map(rule) if property.flat => return self.map(rule, path),
+            Kind::Object(inner) if property.is_flat() => return self.properties(inner, path),
+            Kind::Map(rule) if property.is_flat() => return self.map(rule, path),
             // The definition of a union, whose members are elsewhere.
-            _ if property.flat => return,
+            _ if property.is_flat() => return,
             _ => {}
         }
         let key = property.name();
@@ -295,8 +293,8 @@ impl Checker {
         self.checked.stats.keys += 1;
         // The grammar allows ASCII only, so that bytes are characters.
         self.checked.stats.characters += key.len();
-        self.checked.stats.optional += !property.required as usize;
-        path.is_optional |= !property.required;
+        self.checked.stats.optional += !property.is_required() as usize;
+        path.is_optional |= !property.is_required();
         self.schema(property.schema, &path);
     }
 
@@ -521,14 +519,17 @@ const fn is_same_scalar(left: &Schema, right: &Schema) -> bool {
 
 /// `true` if a target of this build limits what a tool contains. Otherwise there is nothing to
 /// count.
-const IS_ANY_LIMIT_ENABLED: bool = {
+const _: () = {
     let (mut is_any, mut at) = (false, 0);
     while at < Target::ALL.len() {
         let target = Target::ALL[at];
         is_any |= target.is_enabled() && !target.profile().tool_limits.is_empty();
         at += 1;
     }
-    is_any
+    assert!(
+        is_any == IS_LIMITED,
+        "name the feature of each target with limits"
+    );
 };
 
 /// The strictest limits of the targets of this build: the most of each count, and the fewest required parameters.
@@ -667,9 +668,9 @@ const fn exceeded_limit(
 
 /// Returns what a parameter contains.
 const fn stats(parameter: &Property) -> SchemaStats {
-    match parameter.stats {
-        Some(stats) => stats.of(parameter),
-        None => check_for(parameter.schema, Targets::NONE)
+    match parameter.stats.as_slice() {
+        [Some(stats)] => stats.of(parameter),
+        _ => check_for(parameter.schema, Targets::NONE)
             .stats
             .of(parameter),
     }

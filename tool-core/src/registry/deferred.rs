@@ -57,14 +57,14 @@ impl Tool for CallTool {
         parameters: &[
             Property::new(
                 Text::new("name"),
-                Text::new("The name of the tool."),
-                &Schema::STRING,
+                &Schema::STRING.describe(Text::new("The name of the tool.")),
             ),
             Property::new(
                 Text::new("arguments"),
-                Text::new("The arguments, as the parameters of the tool say."),
                 // They may be meant for a tool with secrets whose name is misspelled.
-                &Schema::map(&Schema::ANY).secret(),
+                &Schema::map(&Schema::ANY).secret().describe(Text::new(
+                    "The arguments, as the parameters of the tool say.",
+                )),
             )
             .optional(),
         ],

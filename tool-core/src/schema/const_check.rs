@@ -289,7 +289,7 @@ const fn may_read(earlier: &Schema, later: &Schema) -> bool {
             let (mut given, mut all) = (0, 0);
             while let Some(field) = nth(fields, all) {
                 all += 1;
-                if !field.has_fallback {
+                if !field.has_fallback() {
                     given = all;
                 }
             }
@@ -301,7 +301,7 @@ const fn may_read(earlier: &Schema, later: &Schema) -> bool {
         (Kind::Map(rule), Kind::Object(properties)) => {
             let mut at = 0;
             while let Some(property) = nth(properties, at) {
-                if property.required && !may_read(rule.values, property.schema) {
+                if property.is_required() && !may_read(rule.values, property.schema) {
                     return false;
                 }
                 at += 1;
@@ -311,7 +311,7 @@ const fn may_read(earlier: &Schema, later: &Schema) -> bool {
         (Kind::Object(known), Kind::Map(rule)) => {
             let mut at = 0;
             while let Some(property) = nth(known, at) {
-                if property.required && !may_read(property.schema, rule.values) {
+                if property.is_required() && !may_read(property.schema, rule.values) {
                     return false;
                 }
                 at += 1;
@@ -321,7 +321,7 @@ const fn may_read(earlier: &Schema, later: &Schema) -> bool {
         (Kind::Object(known), Kind::Object(properties)) => {
             let mut at = 0;
             while let Some(property) = nth(known, at) {
-                if property.required {
+                if property.is_required() {
                     match find_named(properties, property) {
                         Some(given) if may_read(property.schema, given.schema) => {}
                         None if others(properties).is_some() => {}
@@ -333,11 +333,11 @@ const fn may_read(earlier: &Schema, later: &Schema) -> bool {
             let is_open = ignores_unknown(earlier) || others(known).is_some();
             at = 0;
             while let Some(given) = nth(properties, at) {
-                if given.required {
+                if given.is_required() {
                     match find(known, given.name()) {
                         Some(property)
                             if !(may_read(property.schema, given.schema)
-                                || property.nullable && given.schema.accepts_null()) =>
+                                || property.is_nullable() && given.schema.accepts_null()) =>
                         {
                             return false;
                         }
@@ -391,7 +391,7 @@ const fn item(schema: &Schema, at: usize) -> Option<&'static Schema> {
 /// Returns `true` if a field is an `Option`, which serde reads from `null` too.
 const fn may_be_null(schema: &Schema, at: usize) -> bool {
     match nth(schema.properties(), at) {
-        Some(field) => field.nullable,
+        Some(field) => field.is_nullable(),
         None => false,
     }
 }
@@ -433,8 +433,8 @@ const fn find_named(
         return Some(found);
     }
     let mut at = 0;
-    while at < wanted.aliases.len() {
-        if let Some(found) = find(properties, wanted.aliases[at]) {
+    while at < wanted.aliases().len() {
+        if let Some(found) = find(properties, wanted.aliases()[at]) {
             return Some(found);
         }
         at += 1;

@@ -7,6 +7,7 @@
 //! What a type is called tells the macro is checked there (`check/plain.rs` of `tool-macros`), with the same words.
 
 use super::const_string::ConstString;
+use super::property::Flag;
 use super::{
     ArrayRule, Bound, IntegerRange, Kind, Lengths, MapRule, Property, Schema, StringRule, Text,
 };
@@ -55,9 +56,8 @@ pub const fn as_nullable_as(wide: &Schema, narrow: &'static Schema) -> Schema {
 }
 
 /// Marks a property whose schema describes another type than the decoded one.
-pub const fn inexact(mut property: Property) -> Property {
-    property.exact = false;
-    property
+pub const fn inexact(property: Property) -> Property {
+    property.without(Flag::Exact)
 }
 
 /// Copies a schema with another kind and without its name, because references by name mean the
@@ -71,10 +71,8 @@ const fn constrained(schema: &Schema, kind: Kind) -> Schema {
 }
 
 /// Replaces the schema of a property with a narrower one.
-pub const fn narrow(mut property: Property, schema: &'static Schema) -> Property {
-    property.schema = schema;
-    property.exact = false;
-    property
+pub const fn narrow(property: Property, schema: &'static Schema) -> Property {
+    inexact(property).with_schema(schema)
 }
 
 /// `range = 1..=14` of integers.
@@ -267,10 +265,4 @@ pub const fn unique(schema: &Schema, key: &str) -> Schema {
 /// `secret`.
 pub const fn secret(schema: &Schema) -> Schema {
     schema.secret()
-}
-
-/// `example = literal`, as JSON text.
-pub const fn example(mut property: Property, json: &'static str) -> Property {
-    property.example = json;
-    property
 }

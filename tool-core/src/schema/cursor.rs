@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::Text;
+use super::Property;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'t> {
@@ -428,31 +428,37 @@ impl<'t> Cursor<'t> {
     /// Skips the byte `before`, a member's key and the colon, if the key is spelled exactly like `name`
     /// and there is no white space.
     #[inline]
-    pub(crate) fn eat_member(&mut self, before: u8, name: &str) -> bool {
+    pub(crate) fn eat_member(&mut self, before: u8, name: &[u8]) -> bool {
         let end = self.at + name.len() + 4;
         let Some(member) = self.text.as_bytes().get(self.at..end) else {
             return false;
         };
         let found = member.first_chunk() == Some(&[before, b'"'])
             && member.last_chunk() == Some(b"\":")
-            && is_same(&member[2..member.len() - 2], name.as_bytes());
+            && is_same(&member[2..member.len() - 2], name);
         if found {
             self.at = end;
         }
         found
     }
 
-    /// Skips the byte `before`, a member's key and the colon, if the key is spelled exactly like `name`.
+    /// Skips the byte `before`, the key of a property and the colon, if the key is spelled exactly like its name.
     #[inline]
-    pub(crate) fn eat_next(&mut self, before: u8, name: &Text) -> bool {
-        name.is_plain() && (self.eat_member(before, name.as_str()) || self.eat_spaced(before, name))
+    pub(crate) fn eat_next(&mut self, before: u8, property: &Property) -> bool {
+        property
+            .plain_key()
+            .is_some_and(|name| self.eat_member(before, name))
+            || self.eat_spaced(before, property)
     }
 
     /// Skips the same with white space in it. Not inlined, so that the loop over an object stays small.
     #[inline(never)]
-    fn eat_spaced(&mut self, before: u8, name: &Text) -> bool {
+    fn eat_spaced(&mut self, before: u8, property: &Property) -> bool {
         let mut next = *self;
-        let found = next.eat(before) && next.peek() == b'"' && next.eat_key(name.as_str());
+        let found = property.plain_key().is_some()
+            && next.eat(before)
+            && next.peek() == b'"'
+            && next.eat_key(property.name());
         if found {
             // What is plain has no white space before it.
             next.peek();

@@ -314,7 +314,7 @@ impl Walk {
         let mut place = 0;
         while let Some(property) = nth(schema.properties(), place) {
             let name = property.name();
-            let is_missing = property.required && member(members, name).is_none();
+            let is_missing = property.is_required() && member(members, name).is_none();
             if is_missing && self.report(&path.key(name)) {
                 self.lines.push("missing; expected ");
                 push_expected(property.schema, &mut self.lines);
@@ -367,9 +367,9 @@ const fn lookup(schema: &Schema, key: &str) -> Option<(&'static Schema, bool)> {
         let property = &properties[at];
         at += 1;
         let found = match property.schema.kind {
-            Kind::Object(_) | Kind::Map(_) if property.flat => lookup(property.schema, key),
+            Kind::Object(_) | Kind::Map(_) if property.is_flat() => lookup(property.schema, key),
             // The definition of a union.
-            _ if property.flat => None,
+            _ if property.is_flat() => None,
             _ if same(property.name(), key) => Some((property.schema, true)),
             _ => None,
         };
@@ -519,7 +519,7 @@ const fn push_expected(schema: &Schema, line: &mut Lines) {
         Kind::Object(properties) => {
             if let Some((property, tag)) = tag(properties) {
                 line.push(" with ");
-                push_item(property.name.json(), 0, 1, line);
+                push_item(property.name_json(), 0, 1, line);
                 line.push(": ");
                 push_item(tag.values[0].json(), 0, 1, line);
             }
@@ -597,7 +597,7 @@ const fn push_keys(schema: &Schema, line: &mut Lines) {
     let mut place = 0;
     while let Some(property) = nth(schema.properties(), place) {
         line.push(if place == 0 { "the keys are " } else { "" });
-        push_item(property.name.json(), place, usize::MAX, line);
+        push_item(property.name_json(), place, usize::MAX, line);
         place += 1;
     }
     line.push(if place == 0 { "there are no keys" } else { "" });

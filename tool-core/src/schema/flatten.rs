@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 
 use super::const_check::same;
 use super::constrain::misfit;
+use super::property::Flag;
 use super::{Direction, ExtraForms, Kind, Property, Results, Schema, Text};
 
 const EMPTY: &Schema = &Schema::object(&[]);
@@ -81,26 +82,18 @@ const fn definition_in(schema: &'static Schema, direction: Direction) -> Propert
         Kind::AnyOf(_) => schema,
         _ => EMPTY,
     };
-    Property {
-        is_definition: true,
-        ..flat(schema)
-    }
+    flat(schema).with(Flag::Definition)
 }
 
 /// Returns `true` for a flattened property that is not a definition.
 const fn stands_for_members(property: &Property) -> bool {
-    property.flat && !property.is_definition
+    property.is_flat() && !property.is_definition()
 }
 
 /// Returns a property that stands for the members of `schema`.
 pub const fn flat(schema: &'static Schema) -> Property {
-    Property {
-        flat: true,
-        required: false,
-        nullable: false,
-        schema,
-        ..Property::new(Text::EMPTY, Text::EMPTY, EMPTY)
-    }
+    let property = Property::of_schema(EMPTY).with_schema(schema);
+    property.without(Flag::Required).with(Flag::Flat)
 }
 
 /// Returns the number of forms of a flattened value. A type inside of a union (`is_inner`) is read
@@ -157,8 +150,8 @@ const fn is_always_there(schema: &Schema, direction: Direction) -> bool {
             let mut at = 0;
             while at < properties.len() {
                 let property = &properties[at];
-                if property.required
-                    || property.flat && !is_always_there(property.schema, direction)
+                if property.is_required()
+                    || property.is_flat() && !is_always_there(property.schema, direction)
                 {
                     return false;
                 }
@@ -211,10 +204,10 @@ const fn form(schema: &'static Schema, at: usize, direction: Direction) -> (Prop
         // serde writes a unit variant as a key with `null`.
         Kind::Enum(strings) => {
             let name = match other_value(this) {
-                Some(other) if at == strings.values.len() => Text::escaped(other, ""),
+                Some(other) if at == strings.values.len() => Text::unchecked(other),
                 _ => strings.values[at],
             };
-            let property = Property::new(name, Text::EMPTY, &Schema::NULL);
+            let property = Property::new(name, &Schema::NULL);
             (property, Text::EMPTY)
         }
         _ => (flat(schema), Text::EMPTY),
@@ -337,14 +330,14 @@ const fn properties<const N: usize>(
     let mut rest = number;
     let mut at = 0;
     while at < N {
-        if properties[at].is_definition {
+        if properties[at].is_definition() {
             // Once is enough.
             form[at] = if number > 0 {
                 flat(EMPTY)
             } else {
                 definition_in(properties[at - 1].schema, direction)
             };
-        } else if properties[at].flat {
+        } else if properties[at].is_flat() {
             let choices = forms_of(properties[at].schema, false, direction);
             // A number beyond the last is not used.
             if choices == 0 {
@@ -394,7 +387,7 @@ const fn describe(
             if is_newtype {
                 extra_forms = match chosen.schema.extra_forms {
                     inner @ (ExtraForms::Positional | ExtraForms::Unknown | ExtraForms::Lax)
-                        if chosen.flat =>
+                        if chosen.is_flat() =>
                     {
                         inner
                     }
@@ -471,7 +464,7 @@ pub const fn object<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize>
     };
     let mut at = 0;
     while at < N {
-        if T::PROPERTIES[at].flat && !is_same(T::PROPERTIES[at].schema, false) {
+        if T::PROPERTIES[at].is_flat() && !is_same(T::PROPERTIES[at].schema, false) {
             return Schema {
                 results: Results::Other(results::<T, K, N>()),
                 ..schema
@@ -491,7 +484,7 @@ const fn results<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize>() 
 pub const fn written<T: Flattened<K, N> + ?Sized, const K: usize, const N: usize>() -> Schema {
     let mut at = 0;
     while at < N {
-        if T::PROPERTIES[at].flat && !is_known(T::PROPERTIES[at].schema) {
+        if T::PROPERTIES[at].is_flat() && !is_known(T::PROPERTIES[at].schema) {
             return Schema::UNKNOWN;
         }
         at += 1;
@@ -522,7 +515,7 @@ const fn may_swallow(properties: &[Property]) -> bool {
     let mut at = 0;
     while at < properties.len() {
         let property = &properties[at];
-        if property.flat
+        if property.is_flat()
             && let Kind::Nullable(inner) = property.schema.kind
             && has_decode_check(inner)
         {
@@ -655,7 +648,7 @@ const fn takes_its_keys(schema: &Schema) -> bool {
         Kind::Object(properties) => {
             let mut at = 0;
             while at < properties.len() {
-                if properties[at].flat {
+                if properties[at].is_flat() {
                     return false;
                 }
                 at += 1;
@@ -707,7 +700,7 @@ const fn rejects_unknown(schema: &Schema, is_buffered: bool) -> bool {
         Kind::Object(properties) => {
             let mut at = 0;
             while at < properties.len() {
-                if properties[at].flat && rejects_unknown(properties[at].schema, true) {
+                if properties[at].is_flat() && rejects_unknown(properties[at].schema, true) {
                     return true;
                 }
                 at += 1;
@@ -751,10 +744,10 @@ const fn collect_names(
     while at < properties.len() {
         let property = &properties[at];
         match property.schema.form(direction).kind {
-            Kind::Object(inner) if property.flat => {
+            Kind::Object(inner) if property.is_flat() => {
                 count = collect_names(inner, direction, names, count);
             }
-            Kind::Map(rule) if property.flat => {
+            Kind::Map(rule) if property.is_flat() => {
                 if let Kind::Enum(keys) = rule.keys.form(direction).kind {
                     let mut key = 0;
                     while key < keys.values.len() && count < MOST_NAMES {
@@ -764,7 +757,7 @@ const fn collect_names(
                     }
                 }
             }
-            _ if !property.flat && count < MOST_NAMES => {
+            _ if !property.is_flat() && count < MOST_NAMES => {
                 names[count] = property.name();
                 count += 1;
             }
@@ -780,8 +773,8 @@ const fn length(properties: &[Property]) -> usize {
     let (mut length, mut at) = (0, 0);
     while at < properties.len() {
         length += match properties[at].schema.kind {
-            Kind::Object(inner) if properties[at].flat => self::length(inner),
-            _ => !properties[at].flat as usize,
+            Kind::Object(inner) if properties[at].is_flat() => self::length(inner),
+            _ => !properties[at].is_flat() as usize,
         };
         at += 1;
     }
@@ -794,14 +787,14 @@ pub(super) const fn nth(properties: &[Property], mut place: usize) -> Option<&Pr
     while at < properties.len() {
         let property = &properties[at];
         match property.schema.kind {
-            Kind::Object(inner) if property.flat => {
+            Kind::Object(inner) if property.is_flat() => {
                 let length = length(inner);
                 if place < length {
                     return nth(inner, place);
                 }
                 place -= length;
             }
-            _ if property.flat => {}
+            _ if property.is_flat() => {}
             _ if place == 0 => return Some(property),
             _ => place -= 1,
         }
@@ -816,12 +809,12 @@ pub(super) const fn others(properties: &[Property]) -> Option<&'static Schema> {
     while at < properties.len() {
         let property = &properties[at];
         match property.schema.kind {
-            Kind::Object(inner) if property.flat => {
+            Kind::Object(inner) if property.is_flat() => {
                 if let Some(values) = others(inner) {
                     return Some(values);
                 }
             }
-            Kind::Map(rule) if property.flat => return Some(rule.values),
+            Kind::Map(rule) if property.is_flat() => return Some(rule.values),
             _ => {}
         }
         at += 1;

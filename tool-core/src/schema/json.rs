@@ -444,23 +444,25 @@ impl<'a> ConstJsonWriter<'a> {
         while at < properties.len() {
             let property = &properties[at];
             match property.schema.form(self.direction).kind {
-                Kind::Object(inner) if property.flat => {
+                Kind::Object(inner) if property.is_flat() => {
                     if let Some(values) = self.properties(inner, start) {
                         others = Some(values);
                     }
                 }
-                Kind::Map(rule) if property.flat => match rule.keys.form(self.direction).kind {
-                    Kind::Enum(keys) => {
-                        let mut key = 0;
-                        while key < keys.values.len() {
-                            self.property(&key_property(&rule, keys.values[key]), start);
-                            key += 1;
+                Kind::Map(rule) if property.is_flat() => {
+                    match rule.keys.form(self.direction).kind {
+                        Kind::Enum(keys) => {
+                            let mut key = 0;
+                            while key < keys.values.len() {
+                                self.property(&key_property(&rule, keys.values[key]), start);
+                                key += 1;
+                            }
                         }
+                        _ => others = Some(rule.values),
                     }
-                    _ => others = Some(rule.values),
-                },
+                }
                 // The definition of a union.
-                _ if property.flat => {}
+                _ if property.is_flat() => {}
                 _ => self.property(property, start),
             }
             at += 1;
@@ -475,31 +477,29 @@ impl<'a> ConstJsonWriter<'a> {
         } else {
             self.ascii(b"\"");
         }
-        self.put(property.name.json());
+        self.put(property.name_json());
         self.ascii(b"\":{");
         let start = self.at;
-        let text = if size_of_val(property.description.json()) > 0 {
-            property.description
-        } else {
-            property.schema.description
-        };
+        let text = property.text();
         let is_result = matches!(self.direction, Direction::Result);
         let is_null = matches!(property.schema.kind, Kind::Null);
-        if property.nullable && is_result && property.result.is_none() && !is_null {
+        if property.is_nullable() && is_result && property.result.is_none() && !is_null {
             self.nullable(property.schema);
             self.describe(text, property.schema.form(self.direction).notes, start);
         } else {
             self.content(property.value(self.direction), text, start);
         }
-        if size_of_val(property.default) > 0 && !is_result {
+        if let Some(default) = property.default_json()
+            && !is_result
+        {
             self.separate(start);
             self.ascii(b"\"default\":");
-            self.put(property.default);
+            self.put(default);
         }
-        if size_of_val(property.example) > 0 {
+        if let Some(example) = property.example_json() {
             self.separate(start);
             self.ascii(b"\"examples\":[");
-            self.put(property.example);
+            self.put(example);
             self.ascii(b"]");
         }
         self.ascii(b"}");
@@ -512,14 +512,16 @@ impl<'a> ConstJsonWriter<'a> {
         while at < properties.len() {
             let property = &properties[at];
             match property.schema.form(self.direction).kind {
-                Kind::Object(inner) if property.flat => has_any = self.required(inner, has_any),
-                _ if property.required && !(property.skipped_in_results && is_result) => {
+                Kind::Object(inner) if property.is_flat() => {
+                    has_any = self.required(inner, has_any)
+                }
+                _ if property.is_required() && !(property.is_skipped_in_results() && is_result) => {
                     if has_any {
                         self.ascii(b"\",\"");
                     } else {
                         self.ascii(b",\"required\":[\"");
                     }
-                    self.put(property.name.json());
+                    self.put(property.name_json());
                     has_any = true;
                 }
                 _ => {}

@@ -118,7 +118,7 @@ fn object(out: &mut String, properties: &'static [Property]) {
         }
     }
     match properties {
-        [only] if only.required => {
+        [only] if only.is_required() => {
             push(out, format_args!("an object with \"{}\"", only.name()));
         }
         _ => out.push_str("an object"),

@@ -17,10 +17,11 @@ use crate::schema::numbers::Decimal;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
-    pub(crate) plain: &'static str,
-    /// The content of the JSON string; empty if it equals `plain`. Most strings need no escapes, and
-    /// every pointer to a string costs a relocation.
-    pub(crate) escaped: &'static str,
+    /// The plain form, and after it the content of the JSON string, if that differs. One string, because
+    /// every pointer costs a relocation.
+    pub(crate) both: &'static str,
+    /// The bytes of the plain form.
+    pub(crate) plain: usize,
 }
 
 impl Text {
@@ -43,37 +44,44 @@ impl Text {
             );
             at += 1;
         }
-        Text::escaped(text, "")
+        Text::unchecked(text)
     }
 
-    /// Creates a string from both forms, unchecked. `escaped` may be empty if it equals `plain`.
-    pub(crate) const fn escaped(plain: &'static str, escaped: &'static str) -> Text {
-        Text { plain, escaped }
+    /// Creates a string that needs no JSON escapes, unchecked.
+    pub(crate) const fn unchecked(text: &'static str) -> Text {
+        Text {
+            both: text,
+            plain: size_of_val(text),
+        }
     }
 
     /// Returns `true` if both forms are equal.
     pub(crate) const fn is_plain(&self) -> bool {
-        // `is_empty` would cost the compiler nested calls.
-        size_of_val(self.escaped) == 0
+        // `len` would cost the compiler nested calls.
+        size_of_val(self.both) == self.plain
     }
 
     /// Returns the content of the JSON string, without its quotes.
     pub(crate) const fn json(&self) -> &'static str {
         if self.is_plain() {
-            self.plain
+            self.both
         } else {
-            self.escaped
+            self.both.split_at(self.plain).1
         }
     }
 
     /// Returns the text in plain form.
     pub const fn as_str(&self) -> &'static str {
-        self.plain
+        if self.is_plain() {
+            self.both
+        } else {
+            self.both.split_at(self.plain).0
+        }
     }
 
     /// Returns `true` if the text is empty.
     pub const fn is_empty(&self) -> bool {
-        self.plain.is_empty()
+        self.plain == 0
     }
 }
 

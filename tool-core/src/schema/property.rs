@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::schema::stats::SchemaStats;
+use crate::schema::stats::{IS_LIMITED, KnownStats};
 use crate::schema::{Direction, Kind, MapRule, Results, Schema, Text};
 
 /// A property of an object schema.
@@ -12,8 +12,8 @@ use crate::schema::{Direction, Kind, MapRule, Results, Schema, Text};
 /// use tool_core::schema::{Property, Schema, Text};
 ///
 /// const PROPERTIES: &[Property] = &[
-///     Property::new(Text::new("city"), Text::new("City and country."), <String as ToolType>::SCHEMA),
-///     Property::new(Text::new("days"), Text::new(""), <u8 as ToolType>::SCHEMA).optional(),
+///     Property::new(Text::new("city"), &Schema::STRING.describe(Text::new("City and country."))),
+///     Property::new(Text::new("days"), u8::SCHEMA).optional(),
 /// ];
 /// const PLACE: Schema = Schema::object(PROPERTIES);
 /// assert!(PLACE.property("city").unwrap().is_required());
@@ -21,61 +21,158 @@ use crate::schema::{Direction, Kind, MapRule, Results, Schema, Text};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
-    pub(crate) name: Text,
-    pub(crate) description: Text,
+    /// The name in plain form and as JSON, then the description in both. The second form of each is left out
+    /// if it is the same. One string, because every pointer costs a relocation.
+    texts: &'static str,
     pub(crate) schema: &'static Schema,
+    /// The schema with its `null`, if it is serialized in another form.
+    pub(crate) result: Option<&'static Schema>,
+    details: Option<&'static PropertyDetails>,
+    /// The size of the schema, where a target of the build limits it for a whole tool.
+    pub(crate) stats: KnownStats,
+    /// The bytes of the description in plain form.
+    plain_description: u32,
+    /// The bytes of the name in plain form.
+    plain_name: u16,
+    /// The bytes that escapes add to the name in JSON. If there are none, it has one form.
+    escapes: u8,
+    /// The sum of its [`Flag`]s.
+    flags: u8,
+}
+
+/// The yes-or-no questions about a property.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Flag {
+    Required = 1,
+    /// An absent value is decoded from `null`, as for an `Option`.
+    Nullable = 2,
+    /// An absent value is replaced by something other than `null`.
+    HasFallback = 4,
+    /// Strict decoding enforces the whole schema, so that validation can be skipped.
+    Exact = 8,
+    /// Results may omit the property although calls may not (`skip_serializing_if`).
+    SkippedInResults = 16,
+    /// The properties of the schema replace this one (`#[serde(flatten)]`).
+    Flat = 32,
+    /// A flattened union that references need; its members are properties of their own.
+    Definition = 64,
+    /// The schema is known to contain no reference.
+    NoReferences = 128,
+}
+
+/// What few properties have.
+///
+/// ```
+/// use tool_core::ToolType;
+/// use tool_core::schema::{Property, PropertyDetails, Schema, Text};
+///
+/// const PLACE: Schema = Schema::object(&[Property::new(Text::new("city"), String::SCHEMA)
+///     .details(&PropertyDetails::aliases(&["town"]))]);
+/// assert_eq!(PLACE.properties()[0].aliases(), ["town"]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct PropertyDetails {
     /// JSON text of the default that the schema shows; empty if there is none.
     pub(crate) default: &'static str,
     /// JSON text of the example that the schema shows; empty if there is none.
     pub(crate) example: &'static str,
     /// Other accepted names, which the schema does not show (`#[serde(alias)]`).
     pub(crate) aliases: &'static [&'static str],
-    pub(crate) required: bool,
-    /// `true` if an absent value is decoded from `null`, as for an `Option`.
-    pub(crate) nullable: bool,
-    /// `true` if an absent value is replaced by something other than `null`.
-    pub(crate) has_fallback: bool,
-    /// `true` if strict decoding enforces the whole schema, so that validation can be skipped.
-    pub(crate) exact: bool,
-    /// The schema with its `null`, if it is serialized in another form.
-    pub(crate) result: Option<&'static Schema>,
-    /// `true` if results may omit the property although calls may not (`skip_serializing_if`).
-    pub(crate) skipped_in_results: bool,
-    /// `true` if the properties of `schema` replace this one (`#[serde(flatten)]`).
-    pub(crate) flat: bool,
-    /// `true` for a flattened union that references need; its members are properties of their own.
-    pub(crate) is_definition: bool,
-    /// `false` if the schema is known to contain no reference.
-    pub(crate) has_references: bool,
-    /// The size of the schema, where a target of the build limits it for a whole tool.
-    pub(crate) stats: Option<&'static SchemaStats>,
+}
+
+impl PropertyDetails {
+    /// Other accepted names, which the schema does not show.
+    pub const fn aliases(aliases: &'static [&'static str]) -> PropertyDetails {
+        PropertyDetails {
+            default: "",
+            example: "",
+            aliases,
+        }
+    }
+}
+
+/// The name and the description of a property in one string.
+#[derive(Clone, Copy)]
+pub struct PropertyTexts {
+    pub(crate) texts: &'static str,
+    /// The bytes of the name in plain form.
+    pub(crate) plain_name: usize,
+    /// The bytes of the name in both forms.
+    pub(crate) name: usize,
+    /// The bytes of the description in plain form.
+    pub(crate) plain_description: usize,
 }
 
 impl Property {
-    /// Creates a property, which is required unless `schema` accepts `null`.
-    pub const fn new(name: Text, description: Text, schema: &'static Schema) -> Property {
-        let (nullable, schema, result) = match schema.kind {
-            Kind::Nullable(inner) if matches!(schema.results, Results::Same) => (true, inner, None),
-            Kind::Nullable(inner) => (true, inner, Some(schema)),
-            _ => (false, schema, None),
+    /// Creates a property, which is required unless `schema` accepts `null`. Its description is that of
+    /// `schema`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the name is longer than 65,535 bytes.
+    pub const fn new(name: Text, schema: &'static Schema) -> Property {
+        Property::of_schema(schema).with_texts(PropertyTexts {
+            texts: name.both,
+            plain_name: name.plain,
+            name: size_of_val(name.both),
+            plain_description: 0,
+        })
+    }
+
+    /// Creates a property without a name.
+    pub(crate) const fn of_schema(schema: &'static Schema) -> Property {
+        let (flags, schema, result) = match schema.kind {
+            Kind::Nullable(inner) if matches!(schema.results, Results::Same) => {
+                (Flag::Nullable, inner, None)
+            }
+            Kind::Nullable(inner) => (Flag::Nullable, inner, Some(schema)),
+            _ => (Flag::Required, schema, None),
         };
         Property {
-            name,
-            description,
+            texts: "",
             schema,
-            default: "",
-            example: "",
-            aliases: &[],
-            required: !nullable,
-            nullable,
-            has_fallback: false,
-            exact: false,
             result,
-            skipped_in_results: false,
-            flat: false,
-            is_definition: false,
-            has_references: true,
-            stats: None,
+            details: None,
+            stats: [None; IS_LIMITED as usize],
+            plain_description: 0,
+            plain_name: 0,
+            escapes: 0,
+            flags: flags as u8,
+        }
+    }
+
+    /// Replaces the schema alone.
+    pub(crate) const fn with_schema(mut self, schema: &'static Schema) -> Property {
+        self.schema = schema;
+        self
+    }
+
+    /// Sets the name and the description.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the name is longer than 65,535 bytes, escapes add more than 255 to it, or the description is
+    /// longer than 4 GiB.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(crate) const fn with_texts(self, texts: PropertyTexts) -> Property {
+        let plain_name = texts.plain_name;
+        let escapes = if texts.name == plain_name {
+            0
+        } else {
+            texts.name - 2 * plain_name
+        };
+        assert!(
+            plain_name <= u16::MAX as usize
+                && escapes <= u8::MAX as usize
+                && texts.plain_description <= u32::MAX as usize,
+            "the name of a property can have 65535 bytes, and 255 more for escapes in JSON; use a shorter one"
+        );
+        Property {
+            texts: texts.texts,
+            plain_description: texts.plain_description as u32,
+            plain_name: plain_name as u16,
+            escapes: escapes as u8,
+            ..self
         }
     }
 
@@ -89,35 +186,82 @@ impl Property {
             matches!(schema.kind, Kind::Object(_) | Kind::Map(_)),
             "only an object or a map can be flattened"
         );
-        Property {
-            required: false,
-            flat: true,
-            ..Property::new(Text::EMPTY, Text::EMPTY, schema)
-        }
+        Property::of_schema(schema)
+            .without(Flag::Required)
+            .with(Flag::Flat)
+    }
+
+    pub(crate) const fn with(mut self, flag: Flag) -> Property {
+        self.flags |= flag as u8;
+        self
+    }
+
+    pub(crate) const fn without(mut self, flag: Flag) -> Property {
+        self.flags &= !(flag as u8);
+        self
+    }
+
+    const fn has(&self, flag: Flag) -> bool {
+        self.flags & flag as u8 != 0
     }
 
     /// Makes the property optional.
-    pub const fn optional(mut self) -> Property {
-        self.required = false;
-        self.has_fallback = true;
-        self
+    pub const fn optional(self) -> Property {
+        self.without(Flag::Required).with(Flag::HasFallback)
     }
 
     /// Lets results omit the property although calls may not.
-    pub const fn skipped_in_results(mut self) -> Property {
-        self.skipped_in_results = true;
-        self
+    pub const fn skipped_in_results(self) -> Property {
+        self.with(Flag::SkippedInResults)
     }
 
-    /// Adds other accepted names.
-    pub const fn alias(mut self, aliases: &'static [&'static str]) -> Property {
-        self.aliases = aliases;
+    /// Adds what few properties have.
+    pub const fn details(mut self, details: &'static PropertyDetails) -> Property {
+        self.details = Some(details);
         self
     }
 
     /// Returns the key.
     pub const fn name(&self) -> &'static str {
-        self.name.as_str()
+        self.texts.split_at(self.plain_name as usize).0
+    }
+
+    /// Returns the content of the key's JSON string, without its quotes.
+    pub(crate) const fn name_json(&self) -> &'static str {
+        let both = self.texts.split_at(self.description_start()).0;
+        if self.escapes == 0 {
+            both
+        } else {
+            both.split_at(self.plain_name as usize).1
+        }
+    }
+
+    const fn description_start(&self) -> usize {
+        let plain = self.plain_name as usize;
+        if self.escapes == 0 {
+            plain
+        } else {
+            2 * plain + self.escapes as usize
+        }
+    }
+
+    /// Returns the key if it needs no escapes in JSON. As bytes, which may be split anywhere, because each
+    /// member of each call is compared with it.
+    #[inline]
+    pub(crate) fn plain_key(&self) -> Option<&'static [u8]> {
+        if self.escapes == 0 {
+            self.texts.as_bytes().get(..self.plain_name as usize)
+        } else {
+            None
+        }
+    }
+
+    /// Returns the other accepted names, which the schema does not show.
+    pub const fn aliases(&self) -> &'static [&'static str] {
+        match self.details {
+            Some(details) => details.aliases,
+            None => &[],
+        }
     }
 
     /// Returns the property's description, or else the description of its type.
@@ -140,40 +284,81 @@ impl Property {
 
     /// Returns `true` if a call must provide the property.
     pub const fn is_required(&self) -> bool {
-        self.required
+        self.has(Flag::Required)
+    }
+
+    pub(crate) const fn is_nullable(&self) -> bool {
+        self.has(Flag::Nullable)
+    }
+
+    pub(crate) const fn has_fallback(&self) -> bool {
+        self.has(Flag::HasFallback)
+    }
+
+    pub(crate) const fn is_exact(&self) -> bool {
+        self.has(Flag::Exact)
+    }
+
+    pub(crate) const fn is_skipped_in_results(&self) -> bool {
+        self.has(Flag::SkippedInResults)
+    }
+
+    pub(crate) const fn is_flat(&self) -> bool {
+        self.has(Flag::Flat)
+    }
+
+    pub(crate) const fn is_definition(&self) -> bool {
+        self.has(Flag::Definition)
+    }
+
+    pub(crate) const fn has_references(&self) -> bool {
+        !self.has(Flag::NoReferences)
     }
 
     /// Returns the JSON text of the default that the schema shows.
     pub const fn default_json(&self) -> Option<&'static str> {
-        if self.default.is_empty() {
-            None
-        } else {
-            Some(self.default)
+        match self.details {
+            Some(details) if !details.default.is_empty() => Some(details.default),
+            _ => None,
         }
     }
 
+    /// Returns the JSON text of the example that the schema shows.
+    pub(crate) const fn example_json(&self) -> Option<&'static str> {
+        match self.details {
+            Some(details) if !details.example.is_empty() => Some(details.example),
+            _ => None,
+        }
+    }
+
+    /// Returns the property's description, or else the description of its type.
     pub(crate) const fn text(&self) -> Text {
-        if self.description.is_empty() {
-            self.schema.description
-        } else {
-            self.description
+        if self.plain_description == 0 {
+            return self.schema.description;
+        }
+        Text {
+            both: self.texts.split_at(self.description_start()).1,
+            plain: self.plain_description as usize,
         }
     }
 
     /// Returns `true` if `null` means that the property is absent: it is optional, and its type
     /// does not accept `null`.
     pub(crate) fn ignores_null(&self) -> bool {
-        !self.required && !self.nullable && !self.schema.accepts_null()
+        !self.is_required() && !self.is_nullable() && !self.schema.accepts_null()
     }
 
     /// Returns `true` if an absent property means `null`.
     pub(crate) fn defaults_to_null(&self) -> bool {
-        self.nullable && !self.required && !self.has_fallback && self.default.is_empty()
+        self.is_nullable()
+            && !self.is_required()
+            && !self.has_fallback()
+            && self.default_json().is_none()
     }
 
     /// Returns `true` if `key` is the name or an alias of the property.
     pub(crate) fn has_name(&self, key: &str) -> bool {
-        self.name() == key || self.aliases.contains(&key)
+        self.name() == key || self.aliases().contains(&key)
     }
 }
 
@@ -191,7 +376,7 @@ impl Members {
     }
 
     pub(crate) fn in_direction(properties: &'static [Property], direction: Direction) -> Members {
-        if !properties.iter().any(|property| property.flat) {
+        if !properties.iter().any(Property::is_flat) {
             return Members {
                 known: Cow::Borrowed(properties),
                 others: None,
@@ -215,8 +400,8 @@ fn collect(
 ) {
     for property in properties {
         match &property.schema.form(direction).kind {
-            Kind::Object(inner) if property.flat => collect(inner, direction, known, others),
-            Kind::Map(rule) if property.flat => match rule.keys.form(direction).kind {
+            Kind::Object(inner) if property.is_flat() => collect(inner, direction, known, others),
+            Kind::Map(rule) if property.is_flat() => match rule.keys.form(direction).kind {
                 Kind::Enum(keys) => {
                     known.extend(keys.values.iter().map(|key| key_property(rule, *key)));
                     if keys.is_open {
@@ -226,7 +411,7 @@ fn collect(
                 _ => *others = Some(rule.values),
             },
             // The definition of a union.
-            _ if property.flat => {}
+            _ if property.is_flat() => {}
             _ => known.push(*property),
         }
     }
@@ -234,5 +419,71 @@ fn collect(
 
 /// Returns the property for a key of a flattened map whose keys are an enum.
 pub(super) const fn key_property(rule: &MapRule, key: Text) -> Property {
-    Property::new(key, Text::EMPTY, rule.values).optional()
+    Property::new(key, rule.values).optional()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::__private::{schema_property, text, texts};
+
+    #[test]
+    fn a_name_and_a_description_are_parts_of_one_string() {
+        for (both, lengths, [name, json, description, described]) in [
+            (
+                "citéThe city.",
+                [5, 5, 9],
+                ["cité", "cité", "The city.", "The city."],
+            ),
+            (
+                "a\"a\\\"Say \"a\".Say \\\"a\\\".",
+                [2, 5, 8],
+                ["a\"", "a\\\"", "Say \"a\".", "Say \\\"a\\\"."],
+            ),
+            (
+                "cityA\nB.A\\nB.",
+                [4, 4, 4],
+                ["city", "city", "A\nB.", "A\\nB."],
+            ),
+            ("city", [4, 4, 0], ["city", "city", "", ""]),
+            ("", [0; 3], [""; 4]),
+        ] {
+            let property = schema_property(texts(both, lengths), &Schema::STRING);
+            assert_eq!((property.name(), property.name_json()), (name, json));
+            assert_eq!(
+                property.plain_key(),
+                (name == json).then_some(name.as_bytes())
+            );
+            assert_eq!(
+                (property.description(), property.text().json()),
+                (description, described)
+            );
+        }
+    }
+
+    #[test]
+    fn a_property_without_a_description_has_that_of_its_schema() {
+        const SCHEMA: &Schema = &Schema::STRING.describe(Text::new("Of the type."));
+
+        let property = Property::new(text("a\"a\\\"", 2), SCHEMA);
+        assert_eq!((property.name(), property.name_json()), ("a\"", "a\\\""));
+        assert_eq!(property.description(), "Of the type.");
+        let property = schema_property(texts("aOwn.", [1, 1, 4]), SCHEMA);
+        assert_eq!(property.description(), "Own.");
+    }
+
+    #[cfg_attr(panic = "abort", ignore = "it catches a panic")]
+    #[test]
+    #[should_panic(expected = "the name of a property can have 65535 bytes")]
+    fn a_name_of_more_than_65535_bytes_is_rejected() {
+        Property::new(Text::new("n".repeat(65536).leak()), &Schema::STRING);
+    }
+
+    #[cfg_attr(panic = "abort", ignore = "it catches a panic")]
+    #[test]
+    #[should_panic(expected = "the name of a property can have 65535 bytes")]
+    fn a_name_with_more_than_255_escapes_is_rejected() {
+        let both = "\"".repeat(256) + &"\\\"".repeat(256);
+        Property::new(text(both.leak(), 256), &Schema::STRING);
+    }
 }

@@ -1,7 +1,5 @@
 //! Descriptions that are constant expressions: trimmed, joined and escaped in constants.
 
-use crate::schema::Text;
-
 /// A part of a description.
 #[derive(Clone, Copy)]
 pub struct Part {
@@ -171,30 +169,43 @@ pub const fn joined(bytes: &'static [u8]) -> &'static str {
     checked(constant(utf8(bytes)))
 }
 
-const fn utf8(bytes: &'static [u8]) -> &'static str {
+/// Returns bytes as a string.
+///
+/// # Panics
+///
+/// Panics if they are not UTF-8.
+pub const fn utf8(bytes: &'static [u8]) -> &'static str {
     match core::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(_) => panic!("texts are written whole"),
     }
 }
 
-/// Returns the length of the content of a JSON string, or 0 if the text needs no escapes.
-pub const fn escaped_length(text: &str) -> usize {
+/// Returns the length of a text and its form in JSON, or of the text if that is the same.
+pub const fn length_of_both(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut length, mut at) = (0, 0);
     while at < bytes.len() {
         length += escaped(bytes[at]).1;
         at += 1;
     }
-    if length == bytes.len() { 0 } else { length }
+    if length == bytes.len() {
+        length
+    } else {
+        bytes.len() + length
+    }
 }
 
-/// Returns the content of a JSON string.
-pub const fn escape<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
-    let mut json = [0; LENGTH];
+/// Returns `before`, a text, and its form in JSON, if that differs.
+pub const fn both<const LENGTH: usize>(before: &str, text: &str) -> [u8; LENGTH] {
+    let mut both = [0; LENGTH];
     let bytes = text.as_bytes();
+    let (first, rest) = both.split_at_mut(before.len());
+    first.copy_from_slice(before.as_bytes());
+    let (plain, json) = rest.split_at_mut(bytes.len());
+    plain.copy_from_slice(bytes);
     let (mut length, mut at) = (0, 0);
-    while length < LENGTH {
+    while length < json.len() {
         let (escaped, count) = escaped(bytes[at]);
         let mut index = 0;
         while index < count {
@@ -204,7 +215,7 @@ pub const fn escape<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
         length += count;
         at += 1;
     }
-    json
+    both
 }
 
 /// Returns the JSON form of a byte and its length.
@@ -226,11 +237,6 @@ const fn escaped(byte: u8) -> ([u8; 6], usize) {
         }
         _ => ([byte, 0, 0, 0, 0, 0], 1),
     }
-}
-
-/// Returns a string with its JSON form, which may be empty if it is the same.
-pub const fn text(plain: &'static str, json: &'static [u8]) -> Text {
-    Text::escaped(plain, utf8(json))
 }
 
 #[cfg(test)]
@@ -277,7 +283,7 @@ mod tests {
     #[test]
     fn escapes_are_those_of_serde_json() {
         const TEXT: &str = "ä \"quoted\"\n";
-        const JSON: [u8; escaped_length(TEXT)] = escape(TEXT);
+        const BOTH: [u8; 1 + length_of_both(TEXT)] = both("n", TEXT);
 
         for byte in 0..=0x7f_u8 {
             let text: &str = &char::from(byte).to_string();
@@ -285,8 +291,9 @@ mod tests {
             let json = format!("\"{}\"", std::str::from_utf8(&escaped[..count]).unwrap());
             assert_eq!(json, serde_json::to_string(text).unwrap());
         }
-        assert_eq!(JSON, "ä \\\"quoted\\\"\\n".as_bytes());
-        assert_eq!(escaped_length("ä"), 0);
+        assert_eq!(utf8(&BOTH), format!("n{TEXT}ä \\\"quoted\\\"\\n"));
+        assert_eq!(both::<2>("", "ä"), "ä".as_bytes());
+        assert_eq!(length_of_both("ä"), 2);
     }
 
     #[cfg_attr(panic = "abort", ignore = "it catches a panic")]

@@ -96,7 +96,7 @@ pub(crate) const fn resolve(parameters: &'static [Property], output: Option<&'st
     let mut names = Names::NONE;
     let mut at = 0;
     while at < parameters.len() {
-        if parameters[at].has_references && !parameters[at].schema.kind.is_leaf() {
+        if parameters[at].has_references() && !parameters[at].schema.kind.is_leaf() {
             names.collect(parameters[at].schema, Direction::Arguments);
         }
         at += 1;
@@ -185,7 +185,7 @@ const fn is_same_schema(left: &Schema, right: &Schema, direction: Direction) -> 
             let mut at = 0;
             while at < left.len() && at < right.len() {
                 let is_same = same(left[at].name(), right[at].name())
-                    && left[at].required == right[at].required;
+                    && left[at].is_required() == right[at].is_required();
                 if !is_same {
                     return false;
                 }

@@ -20,6 +20,16 @@ pub(crate) struct SchemaStats {
     pub(crate) unions: usize,
 }
 
+/// `true` if a target of the build limits a tool as a whole.
+pub(crate) const IS_LIMITED: bool = cfg!(any(
+    feature = "anthropic-strict",
+    feature = "cohere",
+    feature = "openai-strict"
+));
+
+/// The size of a parameter's schema, if it was counted. Takes no space in a build that needs none.
+pub(crate) type KnownStats = [Option<&'static SchemaStats>; IS_LIMITED as usize];
+
 impl SchemaStats {
     pub(crate) const NONE: SchemaStats = SchemaStats {
         keys: 0,
@@ -35,8 +45,8 @@ impl SchemaStats {
         SchemaStats {
             keys: self.keys + 1,
             characters: self.characters + parameter.name().len(),
-            optional: self.optional + !parameter.required as usize,
-            required: parameter.required as usize,
+            optional: self.optional + !parameter.is_required() as usize,
+            required: parameter.is_required() as usize,
             ..self
         }
     }

@@ -624,7 +624,7 @@ impl<'t> Validator<'t> {
             }
             before = b',';
             if let Some(property) = expected
-                && (is_next || self.cursor.eat_key(property.name.json()))
+                && (is_next || self.cursor.eat_key(property.name_json()))
             {
                 let path = path.key(property.name());
                 self.member(property, start, seen.insert(next), &path, depth);
@@ -635,7 +635,7 @@ impl<'t> Validator<'t> {
                     let (property, is_new) = (&known[place], seen.insert(place));
                     let is_removed = property.ignores_null() && self.cursor.peek() == b'n';
                     if key != property.name() && !is_removed {
-                        let name = property.name.json();
+                        let name = property.name_json();
                         self.rewrite_since(start, &format!("\"{name}\":"));
                     }
                     self.member(property, start, is_new, &path.key(&key), depth);
@@ -643,7 +643,7 @@ impl<'t> Validator<'t> {
                 } else if let Some(values) = others {
                     is_mixed |= self.unions > 0
                         && (known.iter().enumerate())
-                            .any(|(at, property)| property.required && !seen.contains(at));
+                            .any(|(at, property)| property.is_required() && !seen.contains(at));
                     let path = path.key(&key);
                     if seen_others.contains(&key) {
                         self.duplicate(&path);
@@ -666,7 +666,7 @@ impl<'t> Validator<'t> {
             if seen.contains(place) {
                 continue;
             }
-            if property.required {
+            if property.is_required() {
                 self.report(&path.key(property.name()), |out| {
                     out.push_str("missing; expected ");
                     expected(out, property.schema);
@@ -685,7 +685,8 @@ impl<'t> Validator<'t> {
     /// no white space.
     #[inline]
     fn eat_next(&mut self, before: u8, property: &Property) -> bool {
-        property.name.is_plain() && self.cursor.eat_member(before, property.name())
+        let name = property.plain_key();
+        name.is_some_and(|name| self.cursor.eat_member(before, name))
     }
 
     /// Validates the value of a property, whose key starts at `start`.
@@ -701,13 +702,13 @@ impl<'t> Validator<'t> {
         if !is_new {
             return self.duplicate(path);
         }
-        let may_be_null = !property.required || property.nullable;
+        let may_be_null = !property.is_required() || property.is_nullable();
         if may_be_null && self.cursor.peek() == b'n' {
             if property.ignores_null() {
                 self.skip_value();
                 return self.remove_since(start);
             }
-            if property.nullable {
+            if property.is_nullable() {
                 self.skip_value();
                 return;
             }

@@ -19,20 +19,17 @@ impl JsonTexts {
         const { JsonTexts::render::<T>() }
     }
 
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, clippy::cast_possible_truncation)]
     const fn render<T: Tool>() -> JsonTexts {
         let draft = &T::DRAFT;
         let (both, _) = buffer::<T>().split_at(draft.length);
-        let (parameters, output) = both.split_at(draft.middle);
-        // Validating again costs 1.6 s of compile time for 400 tools.
-        // SAFETY: only `ConstJsonWriter` writes the bytes. It appends whole `&str`s and ASCII digits,
-        // starting at the first byte. The first text ends at `middle` and the second at `length`. A
-        // concatenation of UTF-8 texts is UTF-8.
-        unsafe {
-            JsonTexts {
-                parameters: core::str::from_utf8_unchecked(parameters),
-                output: core::str::from_utf8_unchecked(output),
-            }
+        JsonTexts {
+            // Validating again costs 1.6 s of compile time for 400 tools.
+            // SAFETY: only `ConstJsonWriter` writes the bytes. It appends whole `&str`s and ASCII digits,
+            // starting at the first byte, and both texts end at `length`. A concatenation of UTF-8 texts is
+            // UTF-8.
+            both: unsafe { core::str::from_utf8_unchecked(both) },
+            middle: draft.middle as u32,
         }
     }
 }
@@ -85,8 +82,7 @@ impl<T: Tool, const BYTES: usize> SizedBuffer<T, BYTES> {
     }
 }
 
-/// Returns the smallest buffer that fits the texts of a tool. The compiler evaluates no other. A
-/// seventh is unused on average.
+/// Returns the smallest buffer that fits the texts of a tool. The compiler evaluates no other.
 const fn buffer<T: Tool>() -> &'static [u8] {
     const fn sized<T: Tool, const BYTES: usize>() -> &'static [u8] {
         SizedBuffer::<T, BYTES>::TEXTS
@@ -100,8 +96,12 @@ const fn buffer<T: Tool>() -> &'static [u8] {
         };
     }
     smallest! {
-        64 96 128 160 192 224 256 320 384 448 512 640 768 896 1024 1280 1536 1792 2048 2560 3072
-        3584 4096 6144 8192 12_288 16_384 24_576 32_768 49_152 65_536 98_304 131_072 196_608
+        16 32 48 64 80 96 112 128 136 144 152 160 168 176 184 192 200 208 216 224 232 240 248 256
+        264 272 280 288 296 304 312 320 328 336 344 352 360 368 376 384 392 400 408 416 424 432
+        440 448 456 464 472 480 488 496 504 512 520 528 536 544 552 560 568 576 584 592 600 608
+        616 624 632 640 656 672 688 704 720 736 752 768 784 800 816 832 848 864 880 896 912 928
+        944 960 976 992 1008 1024 1152 1280 1408 1536 1792 2048 2560 3072 3584 4096 6144 8192
+        12_288 16_384 24_576 32_768 49_152 65_536 98_304 131_072 196_608
         262_144 524_288 1_048_576 2_097_152 4_194_304
     }
 }
@@ -114,7 +114,7 @@ const fn buffer<T: Tool>() -> &'static [u8] {
 /// Panics at the first difference.
 #[track_caller]
 pub const fn assert_schema<T: Tool>(expected: &str) {
-    let found = JsonTexts::of::<T>().parameters;
+    let found = JsonTexts::of::<T>().parameters();
     if let Some(difference) = Difference::find(found, expected) {
         let message = difference.message(T::SOURCE.name, found, expected);
         panic!("{}", message.as_str())
@@ -153,28 +153,25 @@ mod tests {
         Point: &[
             Property::new(
                 Text::new("x"),
-                Text::new("→ länger als ein Byte 🦀"),
-                &Schema::integer(i128::MIN, i128::MAX),
+                &Schema::integer(i128::MIN, i128::MAX).describe(Text::new("→ länger als ein Byte 🦀")),
             ),
             Property::new(
                 Text::new("y"),
-                Text::escaped("\"\n", "\\\"\\n"),
-                &Schema::nullable(&Schema::BOOLEAN),
+                &Schema::nullable(
+                    &Schema::BOOLEAN.describe(crate::__private::text("\"\n\\\"\\n", 2)),
+                ),
             ),
         ];
         Wide: &[Property::new(
             Text::new("n"),
-            Text::EMPTY,
             &Schema::strings(&[Text::new("some value of an enum with a long name"); 200]),
         )];
     }
 
     #[test]
     fn texts_rendered_at_compile_time_and_at_run_time_are_equal() {
-        let JsonTexts {
-            parameters: text,
-            output,
-        } = JsonTexts::of::<Point>();
+        let texts = JsonTexts::of::<Point>();
+        let (text, output) = (texts.parameters(), texts.output());
         assert!(std::str::from_utf8(text.as_bytes()).is_ok());
         assert_eq!(text, Schema::object(Point::SOURCE.parameters).to_json());
         let json: serde_json::Value = serde_json::from_str(text).unwrap();
@@ -192,10 +189,8 @@ mod tests {
 
     #[test]
     fn a_text_that_exceeds_the_draft_is_rendered_again() {
-        let JsonTexts {
-            parameters: text,
-            output,
-        } = JsonTexts::of::<Wide>();
+        let texts = JsonTexts::of::<Wide>();
+        let (text, output) = (texts.parameters(), texts.output());
         assert!(text.len() > INLINE_CAPACITY);
         assert_eq!(text, Schema::object(Wide::SOURCE.parameters).to_json());
         assert_eq!(output, OUTPUT.to_json());

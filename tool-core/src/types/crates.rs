@@ -107,11 +107,5 @@ impl BorrowArg for camino::Utf8Path {
 /// The value of a side, which is required even if it may be `null`.
 #[cfg(feature = "either1")]
 const fn side(name: &'static str, schema: &'static Schema, exact: bool) -> Property {
-    Property {
-        schema,
-        required: true,
-        nullable: false,
-        exact,
-        ..Property::new(Text::new(name), Text::EMPTY, schema)
-    }
+    crate::__private::content(Text::new(name), schema, exact)
 }

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use crate::__private::property;
 use crate::decode::{Decode, ReadError, Reader};
 use crate::schema::{IntegerRange, Kind, Lengths, NumberRange, Property, Schema, Text};
 use crate::types::{MapKey, ToolType, WRITES_EXACTLY, WRITES_NULLS, described_string};
@@ -132,14 +133,24 @@ impls! {
     [K: MapKey, V: ToolType, S] HashMap<K, V, S>
         => &Schema::map_of(K::SCHEMA, V::SCHEMA), K::EXACT && V::EXACT, K::WRITES & V::WRITES;
     [] Duration => &Schema::object(&[
-        member("secs", "Whole seconds.", u64::SCHEMA),
+        member("secs", const { &u64::SCHEMA.describe(Text::new("Whole seconds.")) }),
         // serde carries over nanoseconds beyond a second, which may overflow.
-        member("nanos", "Nanoseconds beyond them.", &Schema::integer(0, 999_999_999)),
+        member("nanos", NANOSECONDS),
     ]), false, WRITES_EXACTLY;
     [] SystemTime => &Schema::object(&[
-        member("secs_since_epoch", "Whole seconds since 1970-01-01T00:00:00Z.", u64::SCHEMA),
-        member("nanos_since_epoch", "Nanoseconds beyond them.", &Schema::integer(0, 999_999_999)),
+        member(
+            "secs_since_epoch",
+            const { &u64::SCHEMA.describe(Text::new("Whole seconds since 1970-01-01T00:00:00Z.")) },
+        ),
+        member("nanos_since_epoch", NANOSECONDS),
     ]), false, WRITES_EXACTLY;
+}
+
+const NANOSECONDS: &Schema =
+    &Schema::integer(0, 999_999_999).describe(Text::new("Nanoseconds beyond them."));
+
+const fn member(name: &'static str, schema: &'static Schema) -> Property {
+    Property::new(Text::new(name), schema)
 }
 
 macro_rules! tuples {
@@ -163,22 +174,11 @@ tuples! {
     A B C D E F G H;
 }
 
-const fn member(
-    name: &'static str,
-    description: &'static str,
-    schema: &'static Schema,
-) -> Property {
-    Property::new(Text::new(name), Text::new(description), schema)
-}
-
 macro_rules! ranges {
     ($($range:ident($($name:ident $member:literal $description:literal),*) => $make:expr;)*) => {$(
         impl<T: ToolType> ToolType for $range<T> {
             const SCHEMA: &'static Schema = &Schema::object(const {
-                &[$(Property {
-                    exact: T::EXACT,
-                    ..member($member, $description, T::SCHEMA)
-                }),*]
+                &[$(property::<T>(concat!($member, $description), $member.len())),*]
             });
             const EXACT: bool = true;
             const WRITES: u8 = T::WRITES;

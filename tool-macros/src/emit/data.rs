@@ -9,7 +9,7 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use syn::{Type, parse_quote_spanned};
 
 use super::decode::{decode, decode_nothing, is_exact};
-use super::property::{Member, call_between, describe};
+use super::property::{Member, call_between, describe, with_aliases};
 use super::{block, description};
 use crate::model::data::{Data, Field, Results, Shape, Tagging, Variant};
 use crate::model::decoding::Conversion;
@@ -497,11 +497,13 @@ fn content_property(
 ) -> TokenStream {
     let key = text(key);
     let inner = shape(data, &variant.shape);
-    let aliases = aliases.iter().map(|alias| string(alias));
     let is_exact = is_exact(&variant.shape, |field| &field.ty);
-    code! {
-        __tool_core::content(#key, const { &#inner }, const { &[#(#aliases),*] }, #is_exact)
+    let property = code!(__tool_core::content(#key, const { &#inner }, #is_exact));
+    if aliases.is_empty() {
+        return property;
     }
+    let details = with_aliases("", "", aliases);
+    code!(#property.details(#details))
 }
 
 /// The property that identifies a variant.
@@ -626,10 +628,6 @@ fn property(data: &Data, field: &Field) -> TokenStream {
     if field.is_skipped {
         property = code!(#property.skipped_in_results());
     }
-    if !field.aliases.is_empty() {
-        let aliases = field.aliases.iter().map(|alias| string(alias));
-        property = code!(#property.alias(&[#(#aliases),*]));
-    }
     property
 }
 
@@ -662,6 +660,8 @@ fn member<'m>(data: &Data, field: &'m Field) -> Member<'m> {
             .filter(|_| !field.is_written),
         is_written: field.is_written,
         is_optional: false,
+        default: None,
+        aliases: &field.aliases,
         tool: None,
     }
 }

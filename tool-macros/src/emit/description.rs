@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 
 use crate::model::description::{Description, Part};
-use crate::util::site::{code, site, string as literal};
+use crate::util::site::{code, number, site, string as literal};
 use crate::util::tokens;
 
 // Input:  description = WEATHER
@@ -44,22 +44,55 @@ pub(super) fn string(description: &Description) -> TokenStream {
 // Input:  description = WEATHER
 // Output: {
 //             const __TOOL_TEXT: &str = prose::checked(prose::constant(WEATHER));
-//             const __TOOL_JSON: &[u8] = &prose::escape::<{ prose::escaped_length(__TOOL_TEXT) }>(__TOOL_TEXT);
-//             prose::text(__TOOL_TEXT, __TOOL_JSON)
+//             const __TOOL_BOTH: &[u8] = &prose::both::<{ prose::length_of_both(__TOOL_TEXT) }>("", __TOOL_TEXT);
+//             text(prose::utf8(__TOOL_BOTH), __TOOL_TEXT.len())
 //         }
 /// A description as `Text`.
 pub(super) fn text(description: &Description) -> TokenStream {
     if let Description::Text(text) = description {
         return tokens::text(text);
     }
-    let string = string(description);
+    let constants = constants("", description);
     code!({
-        const __TOOL_TEXT: &::core::primitive::str = #string;
-        const __TOOL_JSON: &[::core::primitive::u8] = &__tool_core::prose::escape::<
-            { __tool_core::prose::escaped_length(__TOOL_TEXT) },
-        >(__TOOL_TEXT);
-        __tool_core::prose::text(__TOOL_TEXT, __TOOL_JSON)
+        #constants
+        __tool_core::text(__tool_core::prose::utf8(__TOOL_BOTH), __TOOL_TEXT.len())
     })
+}
+
+// Input:  /// City name.
+//         city: &str
+// Output: texts("cityCity name.", [4, 4, 10])
+/// The name and the description of a property as `PropertyTexts`.
+pub(super) fn property(name: &str, description: Option<&Description>) -> TokenStream {
+    let before = tokens::both(name);
+    let (plain_name, both_name) = (number(name.len()), number(before.len()));
+    let text = match description {
+        None => "",
+        Some(Description::Text(text)) => &**text,
+        Some(description @ Description::Constant(_)) => {
+            let constants = constants(&before, description);
+            return code!({
+                #constants
+                __tool_core::texts(
+                    __tool_core::prose::utf8(__TOOL_BOTH),
+                    [#plain_name, #both_name, __TOOL_TEXT.len()],
+                )
+            });
+        }
+    };
+    let (texts, plain) = (literal(&(before + &tokens::both(text))), number(text.len()));
+    code!(__tool_core::texts(#texts, [#plain_name, #both_name, #plain]))
+}
+
+/// A description as `__TOOL_TEXT`, and both of its forms after another text as `__TOOL_BOTH`.
+fn constants(before: &str, description: &Description) -> TokenStream {
+    let (string, length, before) = (string(description), number(before.len()), literal(before));
+    code! {
+        const __TOOL_TEXT: &::core::primitive::str = #string;
+        const __TOOL_BOTH: &[::core::primitive::u8] = &__tool_core::prose::both::<
+            { #length + __tool_core::prose::length_of_both(__TOOL_TEXT) },
+        >(#before, __TOOL_TEXT);
+    }
 }
 
 fn part(part: &Part) -> TokenStream {

@@ -9,7 +9,7 @@ use crate::model::description::Description;
 use crate::model::json_schema::{JsonSchema, Kind};
 use crate::util::json;
 use crate::util::literal::Literal;
-use crate::util::site::{Trees, code, string, trees, trees_at};
+use crate::util::site::{Trees, code, number, string, trees, trees_at};
 use crate::util::tokens::{Ends, text};
 
 /// A parameter or a field.
@@ -31,6 +31,10 @@ pub(super) struct Member<'m> {
     pub(super) is_written: bool,
     /// `true` for `Option<&T>`, whose `ty` is `T`.
     pub(super) is_optional: bool,
+    /// The default that the schema shows, as JSON text.
+    pub(super) default: Option<String>,
+    /// Other accepted names.
+    pub(super) aliases: &'m [String],
     /// The tool of a parameter. Provider rules are checked for parameters only: a type that no tool
     /// accepts may break them.
     pub(super) tool: Option<&'m str>,
@@ -40,7 +44,7 @@ impl Member<'_> {
     // Input:  /// How many days.
     //         #[param(range = 1..=14)] days: u8
     // Output: narrow(
-    //             parameter::<u8>("f", "days", "How many days."),
+    //             parameter::<u8>("f", "daysHow many days.", 4),
     //             inner(__TOOL_NARROW_0),
     //         )
     pub(super) fn property(&self) -> Trees {
@@ -55,20 +59,16 @@ impl Member<'_> {
         let mut property = match self.base() {
             // Most strings are the same in JSON. This form is cheaper to compile.
             Base::Type(ty) if json::is_same(name) && literal.is_some_and(json::is_same) => {
-                let (name, literal) = (string(name), literal.map(string));
-                self.of_type("", &ty, trees!(#tool #name, #literal))
+                let texts = string(&[name, literal.unwrap_or_default()].concat());
+                let length = number(name.len());
+                self.of_type("", &ty, trees!(#tool #texts, #length))
             }
             base => {
-                let name = text(name);
-                let description = match self.description {
-                    None => text(""),
-                    Some(description) => description::text(description),
-                };
-                let texts = trees!(#name, #description);
+                let texts = description::property(name, self.description);
                 match base {
                     Base::Type(ty) => self.of_type("_of", &ty, trees!(#tool #texts)),
                     Base::Schema(schema) => {
-                        let property = trees!(__tool_core::Property::new(#texts, #schema));
+                        let property = trees!(__tool_core::schema_property(#texts, #schema));
                         match tool {
                             Some(tool) => {
                                 self.call("checked_schema", None, trees!(#tool #property))
@@ -95,13 +95,13 @@ impl Member<'_> {
                 )
             };
         }
-        let annotations = self.constraints.annotations.iter();
-        annotations.fold(property, |property, one| {
-            self.constrained(&property.into_token_stream(), one)
-        })
+        match details(self.default.as_deref(), self.constraints, self.aliases) {
+            Some(details) => trees!(#property.details(#details)),
+            None => property,
+        }
     }
 
-    // Output: parameter::<u8>("f", "days", "How many days.")
+    // Output: parameter::<u8>("f", "daysHow many days.", 4)
     fn of_type(&self, suffix: &str, ty: &Trees, arguments: Trees) -> Trees {
         let function = self.tool.map_or("property", |_| "parameter");
         let call = self.call(&format!("{function}{suffix}"), Some(ty), arguments);
@@ -260,11 +260,7 @@ impl Member<'_> {
                 let properties = properties.iter().map(|(key, is_required, property)| {
                     let (key, property) = (text(key), self.json_schema(property));
                     let optional = (!is_required).then(|| code!(.optional()));
-                    code!(__tool_core::Property::new(
-                        #key,
-                        __tool_core::Text::EMPTY,
-                        const { &#property },
-                    )#optional)
+                    code!(__tool_core::Property::new(#key, const { &#property })#optional)
                 });
                 code!(#schema::object(const { &[#(#properties),*] }))
             }
@@ -284,6 +280,29 @@ impl Member<'_> {
         let description = json.description.clone().map(Description::Text);
         describe(schema, description.as_ref())
     }
+}
+
+// Output: const { &details("5", "7", &["amount"]) }
+/// What few properties have, of type `&'static PropertyDetails`.
+fn details(
+    default: Option<&str>,
+    constraints: &Constraints,
+    aliases: &[String],
+) -> Option<TokenStream> {
+    let example = constraints.literals().next();
+    let example = example.map(|(_, literal, _)| literal.json());
+    if default.is_none() && example.is_none() && aliases.is_empty() {
+        return None;
+    }
+    let (default, example) = (default.unwrap_or_default(), example.unwrap_or_default());
+    Some(with_aliases(default, &example, aliases))
+}
+
+/// The same, for the default and the example as JSON text, which may be empty.
+pub(super) fn with_aliases(default: &str, example: &str, aliases: &[String]) -> TokenStream {
+    let (default, example) = (string(default), string(example));
+    let aliases = aliases.iter().map(|alias| string(alias));
+    code!(const { &__tool_core::details(#default, #example, &[#(#aliases),*]) })
 }
 
 /// A call of a function that is underlined between two tokens.

@@ -342,8 +342,8 @@ fn source(tool: &Tool) -> Trees {
 //              city: &str, route: Route)
 // Output: &{
 //             let parameters = [
-//                 parameter::<str>("f", "city", "City name."),
-//                 const { parameter::<Route>("f", "route", "") },
+//                 parameter::<str>("f", "cityCity name.", 4),
+//                 const { parameter::<Route>("f", "route", 5) },
 //             ];
 //             parameters
 //         }
@@ -361,11 +361,7 @@ fn parameters(tool: &Tool) -> Trees {
         let property = member(tool, at, parameter, key, true).property();
         let property = match &parameter.when_absent {
             WhenAbsent::None => property,
-            WhenAbsent::OfType => trees!(#property.optional()),
-            WhenAbsent::Literal(literal, _) => {
-                let json = string(&literal.json());
-                trees!(__tool_core::default(#property, #json))
-            }
+            WhenAbsent::OfType | WhenAbsent::Literal(..) => trees!(#property.optional()),
         };
         let is_scalar =
             parameter.constraints.schema_override.is_none() && is_scalar(parameter.passing.inner());
@@ -410,6 +406,11 @@ fn member<'m>(
         .then(|| format_ident!("__TOOL_NARROW_{at}", span = site())),
         is_written: false,
         is_optional: matches!(parameter.passing, Passing::OptionallyBorrowed(_)),
+        default: match &parameter.when_absent {
+            WhenAbsent::Literal(literal, _) => Some(literal.json()),
+            WhenAbsent::None | WhenAbsent::OfType => None,
+        },
+        aliases: &[],
         tool: is_checked.then(|| tool.name.as_str()),
     }
 }

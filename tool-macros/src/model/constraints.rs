@@ -1,8 +1,8 @@
 //! The keys of `#[param(…)]` that narrow, annotate or replace the schema of a parameter or a field.
 //!
 //! A key that narrows or annotates a schema is declared here alone, as a function in [`NARROWINGS`]
-//! or [`ANNOTATIONS`]: how its value is read and checked, which function of
-//! `tool_core::__private::constrain` the generated code calls, and what the page in rustdoc shows.
+//! or [`ANNOTATIONS`]: how its value is read and checked, and what the page in rustdoc shows. A narrowing
+//! also names the function of `tool_core::__private::constrain` that the generated code calls.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -331,7 +331,7 @@ fn example(keys: &mut Keys, errors: &mut Errors) -> Option<Constraint> {
         return None;
     };
     let json = literal.json();
-    let mut constraint = Constraint::new("example", ends, vec![string(&json).into_token_stream()])
+    let mut constraint = Constraint::new("example", ends, Vec::new())
         .keyword("examples", Some(format!("[{json}]")))
         .summary(format!("such as {}", markdown::code(&json)));
     constraint.literal = Some(literal);

@@ -33,6 +33,13 @@ pub(crate) fn string(text: &str) -> Literal {
     literal
 }
 
+/// Returns a number without a suffix and with that span.
+pub(crate) fn number(number: usize) -> Literal {
+    let mut literal = Literal::usize_unsuffixed(number);
+    literal.set_span(site());
+    literal
+}
+
 /// `quote!` with that span.
 macro_rules! code {
     ($($tokens:tt)*) => {

@@ -7,7 +7,7 @@ use syn::{Generics, Token, WhereClause, WherePredicate};
 
 use super::json;
 use super::literal::Literal;
-use super::site::{code, site, string};
+use super::site::{code, number, site, string};
 
 /// The spans of a first and a last token. An expression that starts and ends with them is underlined like what
 /// is between them.
@@ -27,13 +27,16 @@ pub(crate) fn spelled(tokens: &impl ToTokens) -> String {
 
 /// `"text"` as a `Text`, with its JSON form if that differs.
 pub(crate) fn text(text: &str) -> TokenStream {
-    let escaped = if json::is_same(text) {
-        String::new()
-    } else {
-        json::escape(text)
-    };
-    let (text, escaped) = (string(text), string(&escaped));
-    code!(__tool_core::text(#text, #escaped))
+    let (both, plain) = (string(&both(text)), number(text.len()));
+    code!(__tool_core::text(#both, #plain))
+}
+
+/// Returns a text, and after it its JSON form if that differs.
+pub(crate) fn both(text: &str) -> String {
+    if json::is_same(text) {
+        return text.to_owned();
+    }
+    text.to_owned() + &json::escape(text)
 }
 
 /// `Some(…)` or `None`.

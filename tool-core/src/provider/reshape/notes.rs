@@ -37,18 +37,17 @@ impl Notes {
     pub(crate) fn as_member(property: &Property, schema: &Schema, subset: &Subset) -> Notes {
         let mut all = Notes::of(schema, subset);
         all.description = property.description();
-        match property.default {
-            "" => {}
-            default if subset.accepts("default") => all.default = default,
-            default if subset.requires_all => {
+        match property.default_json() {
+            None => {}
+            Some(default) if subset.accepts("default") => all.default = default,
+            Some(default) if subset.requires_all => {
                 all.sentences
                     .push(format!("null means the default, {default}."));
             }
-            default => all.sentences.push(format!("Default: {default}.")),
+            Some(default) => all.sentences.push(format!("Default: {default}.")),
         }
-        if !property.example.is_empty() {
-            all.sentences
-                .push(format!("For example: {}.", property.example));
+        if let Some(example) = property.example_json() {
+            all.sentences.push(format!("For example: {example}."));
         }
         all
     }

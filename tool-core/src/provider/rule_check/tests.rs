@@ -14,7 +14,7 @@ fn schema(schema: Schema) -> &'static Schema {
 fn object<'k>(members: impl IntoIterator<Item = (&'k str, &'static Schema)>) -> &'static Schema {
     let members: Vec<_> = members
         .into_iter()
-        .map(|(name, schema)| Property::new(text(name), Text::EMPTY, schema))
+        .map(|(name, schema)| Property::new(text(name), schema))
         .collect();
     schema(Schema::object(members.leak()))
 }
@@ -248,7 +248,7 @@ fn an_enum_may_have_many_values_or_long_ones() {
 
 /// Returns the compile error of a tool `f` with a parameter of this name and schema.
 fn error_of(name: &str, schema: &'static Schema) -> Option<String> {
-    let property = Property::new(text(name), Text::EMPTY, schema);
+    let property = Property::new(text(name), schema);
     let checked = std::panic::catch_unwind(|| parameter("f", property));
     checked.err().map(|payload| *payload.downcast().unwrap())
 }
@@ -402,10 +402,10 @@ fn cohere_requires_a_required_parameter() {
 
 #[test]
 fn the_message_names_the_largest_parameter() {
-    const SMALL: Property = Property::new(Text::new("small"), Text::EMPTY, <Option<u8>>::SCHEMA);
+    const SMALL: Property = Property::new(Text::new("small"), <Option<u8>>::SCHEMA);
     // As generated code does.
     const OPTIONAL: Property = TypeCheck::<Option<u8>>::parameter("f", SMALL);
-    const REQUIRED: Property = Property::new(Text::new("required"), Text::EMPTY, bool::SCHEMA);
+    const REQUIRED: Property = Property::new(Text::new("required"), bool::SCHEMA);
     const _: () = tool("f", &[OPTIONAL, REQUIRED]);
     let counted = stats(&OPTIONAL);
     let counts = [
@@ -418,10 +418,9 @@ fn the_message_names_the_largest_parameter() {
     assert_eq!(counts, [1, 1, 0, 5, 0]);
 
     let wide = |name: &str, keys: usize| {
-        let members =
-            (1..keys).map(|at| Property::new(text(&format!("k{at}")), Text::EMPTY, STRING));
+        let members = (1..keys).map(|at| Property::new(text(&format!("k{at}")), STRING));
         let members = Schema::object(members.collect::<Vec<_>>().leak());
-        Property::new(text(name), Text::EMPTY, schema(members))
+        Property::new(text(name), schema(members))
     };
     let parameters = [wide("small", 300), wide("large", 4800)];
     let targets = Targets::only(Target::OpenAiStrict);

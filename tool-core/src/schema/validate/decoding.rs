@@ -83,7 +83,10 @@ fn attempt(schema: &Schema, text: &str, budget: &mut usize, depth: usize) -> Res
         Kind::Object(properties) => {
             let Members { known, others } = Members::of(properties);
             let mut all = Fits::Yes;
-            let mut required = known.iter().filter(|property| property.required).count();
+            let mut required = known
+                .iter()
+                .filter(|property| property.is_required())
+                .count();
             cursor.eat(b'{');
             while cursor.peek() != b'}' && cursor.peek() != 0 {
                 let key = cursor.key().text().unwrap_or_default();
@@ -91,7 +94,7 @@ fn attempt(schema: &Schema, text: &str, budget: &mut usize, depth: usize) -> Res
                 let value = cursor.value();
                 cursor.eat(b',');
                 let property = known.iter().find(|property| property.has_name(&key));
-                let is_required = property.is_some_and(|property| property.required);
+                let is_required = property.is_some_and(|property| property.is_required());
                 required = required.saturating_sub(usize::from(is_required));
                 let inner = match property {
                     Some(_) if value == "null" => {

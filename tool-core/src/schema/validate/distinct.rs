@@ -190,7 +190,7 @@ fn object(
             continue;
         }
         let value = match value {
-            "null" if property.nullable => value.into(),
+            "null" if property.is_nullable() => value.into(),
             _ => canonical(property.schema, value, budget, depth + 1)?,
         };
         members.push(member(property.name(), &value));

@@ -101,10 +101,10 @@ impl Expected {
     }
 
     fn property(property: &Property) -> Expected {
-        let may_be_absent = !property.required || property.nullable;
+        let may_be_absent = !property.is_required() || property.is_nullable();
         Expected {
             schema: Some(property.schema),
-            may_be_null: may_be_absent && (property.nullable || property.ignores_null()),
+            may_be_null: may_be_absent && (property.is_nullable() || property.ignores_null()),
             is_secret: false,
         }
     }
@@ -718,7 +718,7 @@ impl Incremental {
         match frame.kind {
             FrameKind::Object { members, seen, .. } => {
                 for (place, property) in members.known.iter().enumerate() {
-                    if property.required && !seen.contains(place) {
+                    if property.is_required() && !seen.contains(place) {
                         let mut path = self.path(self.frames.len());
                         push_key(&mut path, property.name());
                         self.is_rejected = true;

@@ -181,7 +181,7 @@ impl ResultValidator<'_> {
             seen.insert(key);
         }
         for property in &*known {
-            let is_required = property.required && !property.skipped_in_results;
+            let is_required = property.is_required() && !property.is_skipped_in_results();
             if is_required && !seen.contains(property.name()) {
                 self.report(&path.key(property.name()), |out| out.push_str("missing"));
             }
@@ -190,7 +190,7 @@ impl ResultValidator<'_> {
 
     fn member(&mut self, property: &Property, path: &Path<'_>) {
         let is_null = self.cursor.peek() == b'n';
-        if is_null && property.nullable && property.result.is_none() {
+        if is_null && property.is_nullable() && property.result.is_none() {
             self.cursor.value();
         } else {
             self.value(property.value(Direction::Result), path);

@@ -136,7 +136,7 @@ impl<'t> Validator<'t> {
             output.copy_to(self.cursor.position().saturating_sub(1));
             let is_first = output.text.trim_end().ends_with('{');
             output.text.push_str(if is_first { "\"" } else { ",\"" });
-            output.text.push_str(property.name.json());
+            output.text.push_str(property.name_json());
             output.text.push_str("\":null");
         }
     }
@@ -249,7 +249,7 @@ mod tests {
     const OPEN: Schema = Schema::map(&Schema::ANY);
 
     const fn property(name: &'static str, schema: &'static Schema) -> Property {
-        Property::new(Text::new(name), Text::EMPTY, schema)
+        Property::new(Text::new(name), schema)
     }
 
     const SCHEMA: Schema = Schema::object(&[

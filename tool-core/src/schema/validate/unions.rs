@@ -263,7 +263,7 @@ pub(super) fn may_match(schema: &Schema, text: &str, members: &[Member<'_>]) -> 
             text.starts_with('{')
                 && known.iter().all(|property| {
                     has_tag(members, property)
-                        && (!property.required || is_given(members, property))
+                        && (!property.is_required() || is_given(members, property))
                 })
                 && (others.is_some() || members.iter().all(|(key, _)| is_known(key)))
         }
@@ -279,7 +279,7 @@ fn is_intended(schema: &Schema, text: &str, members: &[Member<'_>]) -> bool {
         Kind::Object(properties) => {
             let Members { known, .. } = Members::of(properties);
             let is_tagged = known.iter().any(|property| tag(property).is_some());
-            let mut required = known.iter().filter(|property| property.required);
+            let mut required = known.iter().filter(|property| property.is_required());
             text.starts_with('{')
                 && known.iter().all(|property| has_tag(members, property))
                 && (is_tagged
