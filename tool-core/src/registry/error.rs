@@ -94,9 +94,14 @@ pub(super) struct Duplicate {
 
 impl Duplicate {
     pub(super) fn new<'t>(name: &str, tools: impl IntoIterator<Item = &'t ToolEntry>) -> Duplicate {
-        let mut locations: Vec<_> = tools.into_iter().map(|tool| tool.location).collect();
-        // The order of linked tools differs between builds.
-        locations.sort_unstable_by_key(|location| (location.file, location.line));
+        // The order of linked tools differs between builds. They are few, and a sort is 4 kB of code.
+        let mut locations: Vec<Location> = Vec::new();
+        for tool in tools {
+            let location = tool.location;
+            let key = (location.file, location.line);
+            let at = locations.partition_point(|one| (one.file, one.line) < key);
+            locations.insert(at, location);
+        }
         Duplicate {
             name: name.to_owned(),
             locations,

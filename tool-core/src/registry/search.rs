@@ -1,6 +1,7 @@
 //! [`SearchIndex`]: finds tools by words, ranked with BM25 over weighted fields.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 use serde_json::Value;
 
@@ -71,21 +72,24 @@ impl SearchIndex {
                 scores[posting.tool as usize] += posting.score;
             }
         }
-        let found = scores.iter().enumerate();
-        let mut found: Vec<_> = found
-            .filter(|&(tool, &score)| score > 0.0 && is_included(tool))
-            .map(|(tool, &score)| (tool, score))
-            .collect();
-        let order = |left: &(usize, f32), right: &(usize, f32)| {
-            right.1.total_cmp(&left.1).then(left.0.cmp(&right.0))
-        };
-        if limit < found.len() {
-            // Most tools have some frequent word. Only those that are returned are sorted.
-            found.select_nth_unstable_by(limit, order);
-            found.truncate(limit);
+        // The worst is the greatest. Most tools have some frequent word, and only those that are returned are
+        // sorted.
+        let mut best = BinaryHeap::new();
+        for (tool, score) in scores.into_iter().enumerate() {
+            if score > 0.0 && is_included(tool) {
+                // The bits of positive numbers have their order.
+                let found = (Reverse(score.to_bits()), tool);
+                if best.len() < limit {
+                    best.push(found);
+                } else if let Some(mut worst) = best.peek_mut()
+                    && found < *worst
+                {
+                    *worst = found;
+                }
+            }
         }
-        found.sort_unstable_by(order);
-        found.into_iter().map(|(tool, _)| tool).collect()
+        let best = best.into_sorted_vec();
+        best.into_iter().map(|(_, tool)| tool).collect()
     }
 }
 

@@ -121,7 +121,7 @@ pub(crate) fn redact_text(text: &str, hidden: &[String]) -> String {
     let mut text = text.to_owned();
     // One may be a part of another.
     let mut hidden: Vec<_> = hidden.iter().collect();
-    hidden.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    hidden.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
     for secret in hidden {
         // As it is, as in JSON, and as `Debug` writes it.
         let json = serde_json::to_string(secret).unwrap_or_default();

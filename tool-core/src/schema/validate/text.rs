@@ -213,11 +213,11 @@ impl<'t> Rewrite<'t> {
     ) {
         let start = before.written + place.start - before.passed;
         let is_unchanged = self.passed <= place.start;
-        let mut members = members(self.value(before, place.clone()));
-        // Stable: the others keep their order.
-        members.sort_by_key(|(key, _)| !is_first(key));
-        let members: Vec<_> = members
+        let members = members(self.value(before, place.clone())).into_iter();
+        let (first, others): (Vec<_>, Vec<_>) = members.partition(|(key, _)| is_first(key));
+        let members: Vec<_> = first
             .iter()
+            .chain(&others)
             .map(|(key, value)| format!("{}:{value}", Value::from(&**key)))
             .collect();
         let object = format!("{{{}}}", members.join(","));
