@@ -1,5 +1,6 @@
 //! Errors as text.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
@@ -20,4 +21,43 @@ pub(crate) fn write(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Resul
         source = error.source();
     }
     f.write_str(&text)
+}
+
+/// Removes the references of errors from a text, such as ` [ref 7K3QZ9]`, which differ in each process.
+pub(crate) fn without_references(text: &str) -> Cow<'_, str> {
+    const START: &str = " [ref ";
+    let mut kept = Cow::Borrowed(text);
+    let mut from = 0;
+    while let Some(found) = kept[from..].find(START) {
+        let start = from + found;
+        let name = start + START.len();
+        let length = kept[name..].find(|c: char| !c.is_ascii_alphanumeric());
+        match length {
+            Some(length) if length > 0 && kept[name + length..].starts_with(']') => {
+                kept.to_mut().replace_range(start..=name + length, "");
+                from = start;
+            }
+            _ => from = name,
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_references;
+
+    #[test]
+    fn references_are_removed_and_nothing_else() {
+        for (text, kept) in [
+            ("", ""),
+            ("a [ref 7K3QZ9]: b [ref A1]", "a: b"),
+            ("a [ref ]", "a [ref ]"),
+            ("a [ref é]", "a [ref é]"),
+            ("a [ref 7K3", "a [ref 7K3"),
+            (" [ref  [ref A]", " [ref "),
+        ] {
+            assert_eq!(without_references(text), kept, "{text:?}");
+        }
+    }
 }

@@ -20,7 +20,9 @@ use std::time::Duration;
 use futures_util::{Stream, StreamExt};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
+use crate::error_text::without_references;
 use tool_core::dialect::{EventJson, Rendered, ToolRequest};
 
 #[cfg(all(feature = "http", not(target_family = "wasm")))]
@@ -302,6 +304,45 @@ impl Request {
     /// [`ToolRequest::headers`].
     pub fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
         self.tools.headers()
+    }
+
+    /// Returns a digest of what the request adds to the settings of a model: the messages, the tools and the other
+    /// [fields](Request::fields). It is the same in every process, and for streamed and whole responses. The references of
+    /// errors, such as `[ref 7K3QZ9]`, do not count.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::model::Request;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::Anthropic;
+    ///
+    /// let request = |text: &str| {
+    ///     let tools = Registry::new().request(&Anthropic::default()).build()?;
+    ///     Ok::<_, tool_core::dialect::RequestError>(Request::new([json!({"role": "user", "content": text})], tools))
+    /// };
+    /// assert_eq!(request("Hello?")?.digest(), request("Hello?")?.digest());
+    /// assert_ne!(request("Hello?")?.digest(), request("Bye?")?.digest());
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |text: &str| {
+            let text = without_references(text);
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(&*text);
+        };
+        for message in &*self.messages {
+            add(&message.to_string());
+        }
+        for (key, value) in self.fields() {
+            add(&key);
+            add(value.get());
+        }
+        let bytes = hash.finalize();
+        bytes[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 
     /// Returns the JSON text of a body: the application's fields, merged with the fields of the tools; see

@@ -1,9 +1,12 @@
-//! For tests and demonstrations: models that answer from a script or from recordings, and the contract of journals.
+//! For tests and demonstrations: models that answer from a script or from recordings, a model that is recorded, and the
+//! contract of journals.
 
 mod journal_contract;
 mod recorded_model;
+mod recorder;
 mod scripted_model;
 
 pub use self::journal_contract::assert_journal;
 pub use self::recorded_model::{RecordedModel, Recording};
+pub use self::recorder::Recorder;
 pub use self::scripted_model::ScriptedModel;

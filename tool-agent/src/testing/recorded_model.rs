@@ -5,13 +5,13 @@ use std::future::{Future, ready};
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::runtime::BoxFuture;
 
 use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 
-/// A recorded stream, and what a request has to contain for it.
+/// A recorded response, and the request that gets it.
 ///
 /// ```
 /// use serde_json::json;
@@ -24,18 +24,26 @@ use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Resp
 /// assert_eq!(recording.after, "weather");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Recording {
-    /// A text in what is new in the request: a message of the user, or the results of calls.
+    /// A text in what is new in the request: a message of the user, or the results of calls. It does not count if there
+    /// is a [`request`](Recording::request).
     pub after: String,
-    /// The events of the stream, as the provider sends them.
+    /// The [digest](Request::digest) of the only request that gets this response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// The events of a stream, as the provider sends them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Value>,
+    /// A response that is not a stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<Value>,
 }
 
-/// A [`Model`] that answers with recorded streams, for demonstrations and for tests of pages. It looks only at the request,
-/// so that it goes on after a restart of the program.
+/// A [`Model`] that answers with recorded responses, for demonstrations and for tests of pages. It looks only at the request,
+/// so that it goes on after a restart of the program. A [`Recorder`](super::Recorder) makes recordings of another model.
 ///
 /// ```
 /// use serde_json::json;
@@ -57,14 +65,20 @@ pub struct Recording {
 #[derive(Clone)]
 pub struct RecordedModel {
     recordings: Arc<Vec<Recording>>,
+    /// Set if some recordings are of one request only.
+    is_exact: bool,
     wait: Arc<dyn Fn() -> BoxFuture<()> + Send + Sync>,
 }
 
 impl RecordedModel {
     /// Answers each request with the first recording that fits. A request that none fits fails.
     pub fn new(recordings: impl IntoIterator<Item = Recording>) -> RecordedModel {
+        let recordings: Vec<_> = recordings.into_iter().collect();
         RecordedModel {
-            recordings: Arc::new(recordings.into_iter().collect()),
+            is_exact: recordings
+                .iter()
+                .any(|recording| recording.request.is_some()),
+            recordings: Arc::new(recordings),
             wait: Arc::new(|| Box::pin(ready(()))),
         }
     }
@@ -87,12 +101,24 @@ impl Model for RecordedModel {
             strings(message, &mut new);
         }
         let mut recordings = self.recordings.iter();
-        let fits = |recording: &&Recording| new.iter().any(|text| text.contains(&recording.after));
+        let digest = self.is_exact.then(|| request.digest());
+        let fits = |recording: &&Recording| match &recording.request {
+            Some(recorded) => digest.as_ref() == Some(recorded),
+            None => new.iter().any(|text| text.contains(&recording.after)),
+        };
         let Some(found) = recordings.find(fits) else {
-            let problem = "no recording fits the request: what came after the last response has the `after` of none";
+            let problem = if self.is_exact {
+                "the request was not recorded: the tools, the messages or the results differ from the recorded ones; \
+                 record it again"
+            } else {
+                "no recording fits the request: what came after the last response has the `after` of none"
+            };
             let error = ModelError::new(ModelErrorKind::Other, problem);
             return Box::pin(ready(Err(error)));
         };
+        if let Some(response) = &found.response {
+            return Box::pin(ready(Ok(Response::Whole(response.clone()))));
+        }
         let wait = Arc::clone(&self.wait);
         let events = stream::iter(found.events.clone()).then(move |event| {
             let waiting = wait();

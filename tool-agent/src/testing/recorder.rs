@@ -1,0 +1,129 @@
+//! [`Recorder`]: a model whose responses are kept.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::StreamExt;
+use serde_json::Value;
+
+use super::Recording;
+use crate::model::{Model, ModelFuture, Request, Response};
+
+/// Asks another [`Model`] and keeps its responses, for a [`RecordedModel`](super::RecordedModel).
+///
+/// A recording has the [digest](Request::digest) of its request, so that another request does not get its response. It
+/// repeats what the model wrote, with the arguments of calls, which may be secret. A request that fails and a stream that
+/// breaks off are not kept.
+///
+/// A clone shares the recordings.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::Agent;
+/// use tool_agent::testing::{RecordedModel, Recorder, ScriptedModel};
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// // In place of a provider.
+/// let model = ScriptedModel::new([
+///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
+/// ]);
+/// let recorder = Recorder::new(model);
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), recorder.clone());
+/// assert_eq!(agent.ask_blocking("Hello?")?, "Hello!");
+///
+/// let recorded = RecordedModel::new(recorder.recordings());
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), recorded);
+/// assert_eq!(agent.ask_blocking("Hello?")?, "Hello!");
+/// # Ok::<(), tool_agent::AgentError>(())
+/// ```
+#[derive(Clone)]
+pub struct Recorder {
+    model: Arc<dyn Model>,
+    recordings: Arc<Mutex<Vec<Recording>>>,
+}
+
+impl Recorder {
+    /// Records the responses of a model.
+    pub fn new(model: impl Model + 'static) -> Recorder {
+        Recorder::of(Arc::new(model))
+    }
+
+    pub(crate) fn of(model: Arc<dyn Model>) -> Recorder {
+        Recorder {
+            model,
+            recordings: Arc::default(),
+        }
+    }
+
+    /// Returns the recordings so far, in the order in which the responses ended.
+    pub fn recordings(&self) -> Vec<Recording> {
+        let recordings = self.recordings.lock();
+        recordings.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Adds a recording.
+fn keep(
+    recordings: &Mutex<Vec<Recording>>,
+    request: String,
+    events: Vec<Value>,
+    response: Option<Value>,
+) {
+    let recording = Recording {
+        after: String::new(),
+        request: Some(request),
+        events,
+        response,
+    };
+    let mut recordings = recordings.lock().unwrap_or_else(PoisonError::into_inner);
+    recordings.push(recording);
+}
+
+impl Model for Recorder {
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
+        Box::pin(async move {
+            let digest = request.digest();
+            let mut stream = match self.model.ask(request).await? {
+                Response::Whole(response) => {
+                    keep(&self.recordings, digest, Vec::new(), Some(response.clone()));
+                    return Ok(Response::Whole(response));
+                }
+                Response::Stream(stream) => stream,
+            };
+            let recordings = Arc::clone(&self.recordings);
+            let mut events = Some(Vec::new());
+            Ok(Response::stream(futures_util::stream::poll_fn(
+                move |context| {
+                    let polled = stream.poll_next_unpin(context);
+                    match &polled {
+                        std::task::Poll::Ready(Some(Ok(event))) => {
+                            events
+                                .iter_mut()
+                                .for_each(|events| events.push(event.clone()));
+                        }
+                        std::task::Poll::Ready(Some(Err(_))) => events = None,
+                        std::task::Poll::Ready(None) => {
+                            if let Some(events) = events.take() {
+                                keep(&recordings, digest.clone(), events, None);
+                            }
+                        }
+                        std::task::Poll::Pending => {}
+                    }
+                    polled
+                },
+            )))
+        })
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.model.name()
+    }
+}
+
+impl std::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder")
+            .field("recordings", &self.recordings().len())
+            .finish_non_exhaustive()
+    }
+}
