@@ -133,7 +133,7 @@ type Contexts =
 /// An error of the application.
 type ContextError = Box<dyn Error + Send + Sync>;
 /// Runs calls in place of the registry.
-type CallService = Arc<dyn Fn(ToolCall) -> BoxFuture<ToolResult> + Send + Sync>;
+pub(crate) type CallService = Arc<dyn Fn(ToolCall) -> BoxFuture<ToolResult> + Send + Sync>;
 
 impl Agent {
     /// Creates an agent.
@@ -142,11 +142,19 @@ impl Agent {
         dialect: impl Dialect + 'static,
         model: impl Model + 'static,
     ) -> Agent {
+        Agent::of(registry, Arc::new(dialect), Arc::new(model))
+    }
+
+    pub(crate) fn of(
+        registry: Registry,
+        dialect: Arc<dyn Dialect>,
+        model: Arc<dyn Model>,
+    ) -> Agent {
         Agent {
             registry,
-            dialect: Arc::new(dialect),
+            dialect,
             model_name: model.name().map(Arc::from),
-            model: Arc::new(model),
+            model,
             journal: None,
             prepare: None,
             contexts: None,
@@ -529,6 +537,43 @@ impl Agent {
             })
         }));
         self
+    }
+
+    /// Returns the agent that an evaluation asks: it saves nothing, and with `calls` it answers calls by that function,
+    /// without any code of the application.
+    #[cfg(feature = "eval")]
+    pub(crate) fn evaluated(mut self, calls: Option<CallService>) -> Agent {
+        self.journal = None;
+        self.listener = None;
+        if let Some(calls) = calls {
+            self.call_service = Some(calls);
+            self.prepare = None;
+            self.contexts = None;
+        }
+        self
+    }
+
+    /// Replaces the tools.
+    #[cfg(feature = "eval")]
+    pub(crate) fn with_registry(mut self, registry: Registry) -> Agent {
+        self.registry = registry;
+        self
+    }
+
+    /// Replaces the model by another, which may ask it.
+    #[cfg(feature = "eval")]
+    pub(crate) fn map_model<M: Model + 'static>(
+        mut self,
+        change: impl FnOnce(Arc<dyn Model>) -> M,
+    ) -> Agent {
+        self.model = Arc::new(change(self.model));
+        self
+    }
+
+    /// Returns `true` if the model has prices.
+    #[cfg(feature = "eval")]
+    pub(crate) fn has_prices(&self) -> bool {
+        self.prices.is_some()
     }
 
     /// Repeats requests to the model that fail, as [`Retry`] says. A response that breaks off after its

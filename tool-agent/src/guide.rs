@@ -8,3 +8,7 @@ pub mod journals {}
 
 #[doc = include_str!("guide/telemetry.md")]
 pub mod telemetry {}
+
+#[cfg(feature = "eval")]
+#[doc = include_str!("guide/evaluations.md")]
+pub mod evaluations {}

@@ -11,6 +11,7 @@
 // transcript  a run as a person reads it
 // conversations  runs that go on in tasks, and who follows them (`conversations`)
 // testing   a model that answers from a script
+// eval      whether models call the tools right (`eval`)
 // guide     documentation alone
 
 #[cfg(all(feature = "http", target_family = "wasm"))]
@@ -29,6 +30,8 @@ mod agent;
 #[cfg(feature = "conversations")]
 pub mod conversations;
 mod error_text;
+#[cfg(feature = "eval")]
+pub mod eval;
 mod guarded;
 #[cfg(any(doc, doctest))]
 pub mod guide;

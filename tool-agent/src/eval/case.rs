@@ -1,0 +1,253 @@
+//! [`Case`]: what a user says, and the calls that a model should make.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tool_core::Registry;
+
+use super::Attempt;
+
+/// A check of an attempt by code. The error says what is wrong.
+pub(super) type Check = Arc<dyn Fn(&Attempt<'_>) -> Result<(), String> + Send + Sync>;
+
+/// In which order the expected calls may come.
+///
+/// ```
+/// use tool_agent::eval::Order;
+///
+/// assert_eq!(Order::default(), Order::Exact);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Order {
+    /// These calls, in this order, and no others.
+    #[default]
+    Exact,
+    /// In this order. Other calls may come before, after and between.
+    InOrder,
+    /// In any order. Other calls may be among them.
+    AnyOrder,
+}
+
+/// A call that a [`Case`] expects.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::eval::{Case, ExpectedCall};
+///
+/// let call = ExpectedCall::new("add_event", json!({"day": "2026-03-01", "room": "Ada"}))
+///     .accept("room", json!("Ada Lovelace"))
+///     .ignore("title");
+/// let case = Case::new("meeting", "A meeting on the first of March in the room Ada").expect(call);
+/// # let _ = case;
+/// ```
+#[derive(Clone, Debug)]
+pub struct ExpectedCall {
+    pub(super) tool: String,
+    pub(super) arguments: Map<String, Value>,
+    pub(super) accept: Vec<(String, Value)>,
+    pub(super) ignore: Vec<String>,
+    pub(super) line: Option<usize>,
+}
+
+impl ExpectedCall {
+    /// Creates the call of a tool. The arguments are an object; `null` is one without members.
+    pub fn new(tool: impl Into<String>, arguments: impl Into<Value>) -> ExpectedCall {
+        let arguments = match arguments.into() {
+            Value::Object(arguments) => arguments,
+            Value::Null => Map::new(),
+            // Rejected with the name of the case, as any other argument that the tool does not have.
+            other => Map::from_iter([("arguments".to_owned(), other)]),
+        };
+        ExpectedCall {
+            tool: tool.into(),
+            arguments,
+            accept: Vec::new(),
+            ignore: Vec::new(),
+            line: None,
+        }
+    }
+
+    /// Adds a value of a parameter that is as good as the one in the arguments.
+    pub fn accept(mut self, parameter: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.accept.push((parameter.into(), value.into()));
+        self
+    }
+
+    /// Compares no values of a parameter, such as a text that the model words.
+    pub fn ignore(mut self, parameter: impl Into<String>) -> Self {
+        self.ignore.push(parameter.into());
+        self
+    }
+}
+
+/// What a user says, and what a model should do. A case that expects nothing is an error when it runs.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::eval::{Case, Order};
+///
+/// let case = Case::new("dim two lamps", "Dim the lamps in the hall and the attic to 20 %")
+///     .call("set_light", json!({"area": "hall", "brightness": 20}))
+///     .call("set_light", json!({"area": "attic", "brightness": 20}))
+///     .order(Order::AnyOrder)
+///     .forbid("delete_light")
+///     .result("set_light", json!({"ok": true}));
+/// # let _ = case;
+/// ```
+#[derive(Clone)]
+#[must_use = "give it to `Eval::new`"]
+pub struct Case {
+    pub(super) name: String,
+    pub(super) says: String,
+    /// `None` if any calls are right.
+    pub(super) calls: Option<Vec<ExpectedCall>>,
+    pub(super) order: Order,
+    pub(super) others: Option<bool>,
+    pub(super) forbidden: Vec<String>,
+    /// The name of a check that is registered with the evaluation.
+    pub(super) predicate: Option<String>,
+    pub(super) check: Option<Check>,
+    pub(super) results: BTreeMap<String, Value>,
+    pub(super) runs_tools: bool,
+    /// The tools, if they are not those of the agent.
+    pub(super) registry: Option<Registry>,
+    pub(super) max_rounds: Option<u32>,
+    /// Where the case is in its file.
+    pub(super) line: Option<usize>,
+}
+
+impl Case {
+    /// Creates a case. The name is unique in an evaluation, and finds the case in reports and baselines.
+    pub fn new(name: impl Into<String>, says: impl Into<String>) -> Case {
+        Case {
+            name: name.into(),
+            says: says.into(),
+            calls: None,
+            order: Order::default(),
+            others: None,
+            forbidden: Vec::new(),
+            predicate: None,
+            check: None,
+            results: BTreeMap::new(),
+            runs_tools: false,
+            registry: None,
+            max_rounds: None,
+            line: None,
+        }
+    }
+
+    /// Expects a call with these arguments, after those so far. The arguments are compared as the tool decodes them: `50`
+    /// equals `50.0`, the case of enum values does not count, and what is absent has
+    /// the default that the schema shows.
+    pub fn call(self, tool: impl Into<String>, arguments: impl Into<Value>) -> Self {
+        self.expect(ExpectedCall::new(tool, arguments))
+    }
+
+    /// Expects a call, after those so far.
+    pub fn expect(mut self, call: ExpectedCall) -> Self {
+        self.calls.get_or_insert_default().push(call);
+        self
+    }
+
+    /// Expects that the model calls nothing.
+    pub fn no_call(mut self) -> Self {
+        self.calls.get_or_insert_default();
+        self
+    }
+
+    /// Sets in which order the calls may come.
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Allows or forbids calls that are not expected, unless the order is [`Exact`](Order::Exact), which forbids them. They are
+    /// allowed by default.
+    pub fn others(mut self, are_allowed: bool) -> Self {
+        self.others = Some(are_allowed);
+        self
+    }
+
+    /// Fails the case if the model calls this tool, even with arguments that are rejected.
+    pub fn forbid(mut self, tool: impl Into<String>) -> Self {
+        self.forbidden.push(tool.into());
+        self
+    }
+
+    /// Checks each attempt by the function of [`Eval::predicate`](super::Eval::predicate) with this name, after the calls.
+    pub fn predicate(mut self, name: impl Into<String>) -> Self {
+        self.predicate = Some(name.into());
+        self
+    }
+
+    /// Checks each attempt by a function, after the calls. The error says what is wrong. A panic fails the attempt.
+    ///
+    /// ```
+    /// use tool_agent::eval::Case;
+    ///
+    /// let case = Case::new("greeting", "Hello!").no_call().check(|attempt| {
+    ///     if attempt.answer().is_empty() {
+    ///         return Err("the model said nothing".into());
+    ///     }
+    ///     Ok(())
+    /// });
+    /// # let _ = case;
+    /// ```
+    pub fn check(
+        mut self,
+        check: impl Fn(&Attempt<'_>) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.check = Some(Arc::new(check));
+        self
+    }
+
+    /// Sets the result of the calls of a tool, which does not run. A call of another tool gets the text `Done.`.
+    pub fn result(mut self, tool: impl Into<String>, result: impl Into<Value>) -> Self {
+        self.results.insert(tool.into(), result.into());
+        self
+    }
+
+    /// Runs the tools, with all their effects. By default, calls are validated and get the [results](Case::result) of the
+    /// case.
+    pub fn run_tools(mut self) -> Self {
+        self.runs_tools = true;
+        self
+    }
+
+    /// Sets the tools of this case, in place of those of the agent.
+    pub fn tools(mut self, registry: Registry) -> Self {
+        self.registry = Some(registry);
+        self
+    }
+
+    /// Sets the most requests of an attempt, in place of [`Eval::max_rounds`](super::Eval::max_rounds).
+    pub fn max_rounds(mut self, rounds: u32) -> Self {
+        self.max_rounds = Some(rounds);
+        self
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns `true` if calls that are not expected are no mistake.
+    pub(super) fn allows_others(&self) -> bool {
+        self.order != Order::Exact && self.others.unwrap_or(true)
+    }
+}
+
+/// What a user says and the expected arguments may be personal.
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Case")
+            .field("name", &self.name)
+            .field("order", &self.order)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,123 @@
+//! [`Recordings`]: the responses of each attempt, so that CI needs no key.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{EvalError, read_text, replace};
+use crate::testing::Recording;
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// The responses of a model, by case and attempt. The tools, the messages and the results of a request must be the recorded
+/// ones when it is [replayed](super::Candidate::replay).
+///
+/// They repeat what users say and the arguments of calls, which may be secret.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recordings {
+    version: u32,
+    /// A digest of the settings of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) settings: Option<String>,
+    attempts: Vec<RecordedAttempt>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordedAttempt {
+    case: String,
+    repeat: u32,
+    responses: Vec<Recording>,
+}
+
+impl Default for Recordings {
+    fn default() -> Recordings {
+        Recordings {
+            version: VERSION,
+            settings: None,
+            attempts: Vec::new(),
+        }
+    }
+}
+
+impl Recordings {
+    pub(super) fn add(&mut self, case: &str, repeat: u32, responses: Vec<Recording>) {
+        self.attempts.push(RecordedAttempt {
+            case: case.to_owned(),
+            repeat,
+            responses,
+        });
+    }
+
+    /// Reads a file that [`write`](Recordings::write) wrote.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file can't be read, has no recordings, or was written by a later version.
+    pub fn read(path: impl AsRef<Path>) -> Result<Recordings, EvalError> {
+        let path = path.as_ref();
+        Recordings::parse(path, &read_text(path)?)
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Recordings, EvalError> {
+        let recordings: Recordings = serde_json::from_str(text).map_err(|error| {
+            EvalError::of_file(
+                path,
+                format!("has no recordings; record them again: {error}"),
+            )
+        })?;
+        if recordings.version != VERSION {
+            let message = format!(
+                "the recordings have version {}, this program reads {VERSION}; record them again",
+                recordings.version
+            );
+            return Err(EvalError::of_file(path, message));
+        }
+        Ok(recordings)
+    }
+
+    /// Writes the file. It is replaced as a whole.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file can't be written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), EvalError> {
+        replace(path.as_ref(), self)
+    }
+}
+
+/// What answers in place of a model.
+#[derive(Clone, Debug)]
+pub(super) enum Replay {
+    Attempts(Recordings),
+    /// The same for each attempt, written by hand.
+    Always(Vec<Recording>),
+}
+
+impl Replay {
+    /// Reads a file with either: an array is written by hand.
+    pub(super) fn read(path: &Path) -> Result<Replay, EvalError> {
+        let text = read_text(path)?;
+        if !text.trim_start().starts_with('[') {
+            return Recordings::parse(path, &text).map(Replay::Attempts);
+        }
+        serde_json::from_str(&text)
+            .map(Replay::Always)
+            .map_err(|error| {
+                EvalError::of_file(path, format!("has no recordings; correct it: {error}"))
+            })
+    }
+
+    /// Returns the responses of an attempt.
+    pub(super) fn of(&self, case: &str, repeat: u32) -> Option<Vec<Recording>> {
+        let recordings = match self {
+            Replay::Always(recordings) => return Some(recordings.clone()),
+            Replay::Attempts(recordings) => recordings,
+        };
+        let mut attempts = recordings.attempts.iter();
+        let found = attempts.find(|attempt| attempt.case == case && attempt.repeat == repeat);
+        found.map(|attempt| attempt.responses.clone())
+    }
+}

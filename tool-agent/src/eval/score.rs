@@ -1,0 +1,589 @@
+//! Compares the calls of an attempt with the expected ones.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+use tool_core::call::Arguments;
+use tool_core::{Registry, ToolCall, ToolEntry, ToolError};
+
+use super::EvalError;
+use super::case::{Case, ExpectedCall, Order};
+use super::report::{CallOutcome, CallReport};
+use crate::error_text::without_references;
+use crate::run::Run;
+
+/// Arguments as a tool decodes them.
+pub(super) struct Decoded {
+    /// With the defaults of what is absent.
+    filled: Map<String, Value>,
+    /// The parameters that were written.
+    written: BTreeSet<String>,
+    /// The arguments without secrets, if the tool has some.
+    shown: Option<Map<String, Value>>,
+}
+
+/// A call that a case expects, decoded.
+pub(super) struct Wanted<'c> {
+    call: &'c ExpectedCall,
+    decoded: Decoded,
+    /// Other values of parameters, decoded.
+    accepted: Vec<(String, Value)>,
+}
+
+/// A call of the model.
+///
+/// ```
+/// use tool_agent::eval::Case;
+///
+/// let case = Case::new("lights", "Turn on the light.").check(|attempt| {
+///     let mut calls = attempt.calls().iter();
+///     match calls.find(|call| call.tool() == "turn_on" && !call.is_rejected()) {
+///         Some(call) if call.arguments()["name"] == "light" => Ok(()),
+///         _ => Err("the light stays off".into()),
+///     }
+/// });
+/// # let _ = case;
+/// ```
+pub struct MadeCall {
+    tool: String,
+    decoded: Decoded,
+    /// The arguments as text for people.
+    shown: String,
+    /// Why the call was rejected.
+    rejected: Option<String>,
+    round: usize,
+    is_corrected: bool,
+}
+
+impl MadeCall {
+    /// Returns the name of the tool.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Returns the arguments as the tool decodes them, with the defaults of what is absent. Those of a rejected call are as
+    /// the model wrote them, and empty if they are not JSON. Secrets are among them.
+    pub fn arguments(&self) -> &Map<String, Value> {
+        &self.decoded.filled
+    }
+
+    /// Returns `true` if the call was rejected, because there is no such tool or its arguments are not valid.
+    pub fn is_rejected(&self) -> bool {
+        self.rejected.is_some()
+    }
+
+    /// Returns `true` if a later call corrected this one, which was rejected.
+    pub fn is_corrected(&self) -> bool {
+        self.is_corrected
+    }
+
+    pub(super) fn report(&self) -> CallReport {
+        CallReport {
+            tool: self.tool.clone(),
+            arguments: self.shown.clone(),
+            outcome: match (&self.rejected, self.is_corrected) {
+                (None, _) => CallOutcome::Valid,
+                (Some(_), true) => CallOutcome::Corrected,
+                (Some(_), false) => CallOutcome::Rejected,
+            },
+            rejected: self.rejected.clone(),
+        }
+    }
+}
+
+/// Arguments may be secret.
+impl std::fmt::Debug for MadeCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MadeCall")
+            .field("tool", &self.tool)
+            .field("arguments", &self.shown)
+            .field("rejected", &self.rejected)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The score of an attempt.
+pub(super) struct Score {
+    /// What is wrong; empty if nothing is.
+    pub(super) problems: Vec<String>,
+    /// From 0 to 1.
+    pub(super) score: f64,
+    /// Each compared parameter, as `tool.parameter`, and whether it is right.
+    pub(super) parameters: Vec<(String, bool)>,
+}
+
+/// Decodes the expected calls of a case.
+pub(super) fn wanted<'c>(
+    case: &'c Case,
+    registry: &Registry,
+) -> Result<Vec<Wanted<'c>>, EvalError> {
+    let calls = case.calls.iter().flatten();
+    let wanted = calls.map(|call| {
+        let fail = |message: String| EvalError::of_case(case, call.line, message);
+        let decode = |arguments: &Map<String, Value>| {
+            let made = ToolCall::new("expected", &*call.tool, arguments.clone());
+            let decoded = decode(registry, &made);
+            decoded.map_err(|error| {
+                fail(format!(
+                    "the tool rejects the expected call; correct it: {error}"
+                ))
+            })
+        };
+        let mut arguments = call.arguments.clone();
+        for (parameter, value) in &call.accept {
+            arguments.entry(parameter).or_insert_with(|| value.clone());
+        }
+        let decoded = decode(&arguments)?;
+        let mut accepted = Vec::new();
+        for (parameter, value) in &call.accept {
+            arguments.insert(parameter.clone(), value.clone());
+            let filled = decode(&arguments)?.filled.remove(parameter);
+            accepted.push((parameter.clone(), filled.unwrap_or_default()));
+        }
+        for ignored in &call.ignore {
+            if registry
+                .get(&call.tool)
+                .is_some_and(|tool| !has(&tool, ignored))
+            {
+                let message = format!("{} has no parameter `{ignored}` to ignore", call.tool);
+                return Err(fail(message));
+            }
+        }
+        Ok(Wanted {
+            call,
+            decoded,
+            accepted,
+        })
+    });
+    wanted.collect()
+}
+
+/// Returns `true` if a tool has a parameter.
+fn has(tool: &ToolEntry, parameter: &str) -> bool {
+    let schema: Value = serde_json::from_str(tool.parameters_json()).unwrap_or_default();
+    schema["properties"].get(parameter).is_some()
+}
+
+/// Decodes the arguments of a call, or returns what is wrong with it.
+fn decode(registry: &Registry, call: &ToolCall) -> Result<Decoded, String> {
+    let mut resolved = call.clone();
+    let tool = registry.resolve(&mut resolved);
+    let text = registry
+        .validate(&resolved)
+        .map_err(|error| reason(&error))?;
+    let mut arguments: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
+    // As if they were absent.
+    arguments.retain(|_, value| !value.is_null());
+    let written = arguments.keys().cloned().collect();
+    let mut filled = Value::Object(arguments);
+    let mut shown = None;
+    if let Some(tool) = tool {
+        let schema = serde_json::from_str(tool.parameters_json()).unwrap_or_default();
+        fill(&mut filled, &schema);
+        if tool.has_secrets() {
+            let text = tool.shown_arguments(&Arguments::from(text));
+            shown = Some(serde_json::from_str(&text).unwrap_or_default());
+        }
+    }
+    let Value::Object(filled) = filled else {
+        return Err("the arguments are not an object".into());
+    };
+    Ok(Decoded {
+        filled,
+        written,
+        shown,
+    })
+}
+
+/// Returns why a call was rejected, on a line.
+pub(super) fn reason(error: &ToolError) -> String {
+    let violations: Vec<_> = error.violations().iter().map(ToString::to_string).collect();
+    if violations.is_empty() {
+        return without_references(error.message()).into_owned();
+    }
+    violations.join("; ")
+}
+
+/// Adds the defaults of a schema to what is absent in a value.
+fn fill(value: &mut Value, schema: &Value) {
+    match value {
+        Value::Object(members) => {
+            for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+                if let Some(default) = property.get("default") {
+                    members.entry(key).or_insert_with(|| default.clone());
+                }
+                if let Some(member) = members.get_mut(key) {
+                    fill(member, property);
+                }
+            }
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| fill(item, &schema["items"])),
+        _ => {}
+    }
+}
+
+/// Returns the calls of a run, apart from those that the provider runs and those that search for tools.
+pub(super) fn made(run: &Run, registry: &Registry) -> Vec<MadeCall> {
+    let mut made = Vec::new();
+    for (round, at) in run.rounds().iter().zip(0..) {
+        for (call, _) in round.calls() {
+            let mut call = call.clone();
+            let tool = registry.resolve(&mut call);
+            let is_search = tool.is_some() && registry.get(&call.name).is_none();
+            if call.server().is_some() || is_search {
+                continue;
+            }
+            let (decoded, rejected) = match decode(registry, &call) {
+                Ok(decoded) => (decoded, None),
+                Err(error) => (undecoded(tool.as_ref(), &call), Some(error)),
+            };
+            made.push(MadeCall {
+                decoded,
+                shown: registry.shown(&call),
+                rejected,
+                round: at,
+                is_corrected: false,
+                tool: call.name,
+            });
+        }
+    }
+    mark_corrected(&mut made, registry);
+    made
+}
+
+/// Returns the arguments of a rejected call.
+fn undecoded(tool: Option<&ToolEntry>, call: &ToolCall) -> Decoded {
+    let mut filled = call.arguments.to_object().unwrap_or_default();
+    filled.retain(|_, value| !value.is_null());
+    let shown = tool.filter(|tool| tool.has_secrets()).map(|tool| {
+        let text = tool.shown_arguments(&call.arguments);
+        serde_json::from_str(&text).unwrap_or_default()
+    });
+    Decoded {
+        written: filled.keys().cloned().collect(),
+        filled,
+        shown,
+    }
+}
+
+/// Finds the valid call of a later round that corrects each rejected one: of the same tool, or of any if there is no tool
+/// of that name. A call corrects one other.
+fn mark_corrected(made: &mut [MadeCall], registry: &Registry) {
+    let mut used = vec![false; made.len()];
+    for at in 0..made.len() {
+        if made[at].rejected.is_none() {
+            continue;
+        }
+        let is_tool = registry.get(&made[at].tool).is_some();
+        let corrects = |other: &MadeCall| {
+            other.rejected.is_none()
+                && other.round > made[at].round
+                && (!is_tool || other.tool == made[at].tool)
+        };
+        let found = (at + 1..made.len()).find(|&other| !used[other] && corrects(&made[other]));
+        if let Some(found) = found {
+            used[found] = true;
+            made[at].is_corrected = true;
+        }
+    }
+}
+
+/// Compares the calls of an attempt with those that a case expects.
+pub(super) fn score(case: &Case, wanted: &[Wanted<'_>], made: &[MadeCall]) -> Score {
+    let mut score = Score {
+        problems: Vec::new(),
+        score: 1.0,
+        parameters: Vec::new(),
+    };
+    if case.calls.is_some() {
+        let made: Vec<_> = made.iter().filter(|call| !call.is_corrected).collect();
+        compare_calls(case, wanted, &made, &mut score);
+    }
+    for call in made {
+        if case.forbidden.contains(&call.tool) {
+            score.problems.push(format!("{} is forbidden", call.tool));
+            score.score = 0.0;
+        }
+    }
+    score
+}
+
+fn compare_calls(case: &Case, wanted: &[Wanted<'_>], made: &[&MadeCall], score: &mut Score) {
+    let compared: Vec<Vec<Compared>> = wanted
+        .iter()
+        .map(|wanted| made.iter().map(|made| compare(wanted, made)).collect())
+        .collect();
+    let pairs = match case.order {
+        Order::AnyOrder => assign(&compared, made.len()),
+        Order::Exact | Order::InOrder => align(&compared, made.len()),
+    };
+    let mut extra: Vec<_> = (0..made.len())
+        .filter(|at| !pairs.contains(&Some(*at)))
+        .collect();
+    if case.allows_others() {
+        extra.clear();
+    }
+    let (mut calls, mut sum) = (wanted.len() + extra.len(), 0.0);
+    for ((pair, row), wanted) in pairs.iter().zip(&compared).zip(wanted) {
+        let tool = &wanted.call.tool;
+        if let Some(at) = *pair {
+            sum += row[at].score;
+            score.problems.extend(row[at].problems(tool, made[at]));
+            let parameters = row[at].parameters.iter();
+            let named =
+                parameters.map(|(name, problem)| (format!("{tool}.{name}"), problem.is_none()));
+            score.parameters.extend(named);
+            continue;
+        }
+        let is_same = |at: &usize| made[*at].tool == *tool;
+        let in_place = extra
+            .iter()
+            .position(is_same)
+            .or((!extra.is_empty()).then_some(0));
+        let in_place = in_place.map(|found| made[extra.remove(found)]);
+        score.problems.push(match in_place {
+            Some(other) if other.tool == *tool => format!("{tool} is out of order"),
+            Some(other) => format!("{} instead of {tool}{}", other.tool, why(other)),
+            None => format!("{tool} is missing"),
+        });
+        // One mistake, not two.
+        calls -= usize::from(in_place.is_some());
+    }
+    for at in extra {
+        let problem = format!("{} was not expected{}", made[at].tool, why(made[at]));
+        score.problems.push(problem);
+    }
+    // There are fewer calls than a float has digits.
+    #[allow(clippy::cast_precision_loss)]
+    if calls > 0 {
+        score.score = sum / calls as f64;
+    }
+}
+
+/// Returns why a call was rejected, as the end of a message.
+fn why(made: &MadeCall) -> String {
+    let rejected = made.rejected.as_ref();
+    rejected.map_or_else(String::new, |rejected| {
+        format!(", and was rejected: {rejected}")
+    })
+}
+
+/// An expected call and a call of the model.
+struct Compared {
+    /// From 0 to 1; 0 if the tools differ.
+    score: f64,
+    /// Each parameter, and what is wrong with it.
+    parameters: Vec<(String, Option<String>)>,
+    is_same_tool: bool,
+    is_same: bool,
+}
+
+impl Compared {
+    fn problems(&self, tool: &str, made: &MadeCall) -> Vec<String> {
+        if let Some(rejected) = &made.rejected {
+            return vec![format!("{tool} was rejected: {rejected}")];
+        }
+        let wrong = self
+            .parameters
+            .iter()
+            .filter_map(|(_, problem)| problem.as_ref());
+        let wrong: Vec<_> = wrong.map(String::as_str).collect();
+        if wrong.is_empty() {
+            return Vec::new();
+        }
+        vec![format!("{tool}: {}", wrong.join("; "))]
+    }
+}
+
+fn compare(wanted: &Wanted<'_>, made: &MadeCall) -> Compared {
+    if wanted.call.tool != made.tool {
+        return Compared {
+            score: 0.0,
+            parameters: Vec::new(),
+            is_same_tool: false,
+            is_same: false,
+        };
+    }
+    let names = wanted.decoded.written.union(&made.decoded.written);
+    let names = names.filter(|name| !wanted.call.ignore.contains(name));
+    let parameters: Vec<_> = names
+        .map(|name| (name.clone(), difference(wanted, made, name)))
+        .collect();
+    let right = parameters
+        .iter()
+        .filter(|(_, problem)| problem.is_none())
+        .count();
+    // Both are small.
+    #[allow(clippy::cast_precision_loss)]
+    let mut score = if parameters.is_empty() {
+        1.0
+    } else {
+        right as f64 / parameters.len() as f64
+    };
+    if made.rejected.is_some() {
+        score /= 2.0;
+    }
+    Compared {
+        score,
+        is_same_tool: true,
+        is_same: right == parameters.len() && made.rejected.is_none(),
+        parameters,
+    }
+}
+
+/// Returns how the value of a parameter differs.
+fn difference(wanted: &Wanted<'_>, made: &MadeCall, name: &str) -> Option<String> {
+    let expected = wanted.decoded.filled.get(name).unwrap_or(&Value::Null);
+    let got = made.decoded.filled.get(name).unwrap_or(&Value::Null);
+    let accepted = wanted
+        .accepted
+        .iter()
+        .filter(|(parameter, _)| parameter == name);
+    let mut values = std::iter::once(expected).chain(accepted.map(|(_, value)| value));
+    if values.any(|value| is_equal(value, got)) {
+        return None;
+    }
+    let (expected, got) = (wanted.decoded.shown(name), made.decoded.shown(name));
+    Some(match (&*expected, &*got) {
+        (expected, "null") => format!("{name} is missing, expected {expected}"),
+        ("null", got) => format!("{name} is {got}, expected none"),
+        (expected, got) if expected == got => format!("{name} has another secret"),
+        (expected, got) => format!("{name} is {got}, expected {expected}"),
+    })
+}
+
+impl Decoded {
+    /// Returns a value as text for people.
+    fn shown(&self, name: &str) -> String {
+        /// The most characters of a value in a message.
+        const LONGEST: usize = 200;
+        let value = match &self.shown {
+            // What a schema does not describe may be a secret under another name.
+            Some(shown) if self.written.contains(name) => {
+                let hidden = || Some(Value::from("[secret]"));
+                shown.get(name).cloned().or_else(hidden)
+            }
+            _ => self.filled.get(name).cloned(),
+        };
+        let mut text = value.map_or_else(|| "null".to_owned(), |value| value.to_string());
+        if text.chars().count() > LONGEST {
+            text = text.chars().take(LONGEST).chain(['…']).collect();
+        }
+        text
+    }
+}
+
+/// Compares two values; numbers by value, so that `50` equals `50.0`.
+pub(super) fn is_equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => is_same_number(a, b),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, a)| b.get(key).is_some_and(|b| is_equal(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+/// Compares two numbers without rounding.
+pub(super) fn is_same_number(a: &serde_json::Number, b: &serde_json::Number) -> bool {
+    let whole = |number: &serde_json::Number| {
+        let integer = number.as_i64().map(i128::from);
+        integer.or_else(|| number.as_u64().map(i128::from))
+    };
+    match (whole(a), whole(b)) {
+        (Some(a), Some(b)) => a == b,
+        (None, None) => a.as_f64() == b.as_f64(),
+        (Some(integer), None) => is_float(integer, b),
+        (None, Some(integer)) => is_float(integer, a),
+    }
+}
+
+// An integer of 64 bits that a float equals has no more digits than the float.
+#[allow(clippy::cast_possible_truncation)]
+fn is_float(integer: i128, float: &serde_json::Number) -> bool {
+    let float = float.as_f64().unwrap_or(f64::NAN);
+    float.fract() == 0.0 && float.abs() < 1e30 && float as i128 == integer
+}
+
+/// Pairs calls in order, so that the sum of the scores is the highest. Returns the call of the model for each expected one.
+fn align(compared: &[Vec<Compared>], made: usize) -> Vec<Option<usize>> {
+    // `best[i][j]`: the highest sum of the expected calls from `i` and the made ones from `j`.
+    let mut best = vec![vec![0.0_f64; made + 1]; compared.len() + 1];
+    for i in (0..compared.len()).rev() {
+        for j in (0..made).rev() {
+            let pair = compared[i][j].score + best[i + 1][j + 1];
+            best[i][j] = pair.max(best[i + 1][j]).max(best[i][j + 1]);
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut pairs = vec![None; compared.len()];
+    while i < compared.len() && j < made {
+        // Also a pair without a right parameter, to say what is wrong with it.
+        #[allow(clippy::float_cmp)]
+        if compared[i][j].is_same_tool && best[i][j] == compared[i][j].score + best[i + 1][j + 1] {
+            pairs[i] = Some(j);
+            (i, j) = (i + 1, j + 1);
+        } else if best[i + 1][j] >= best[i][j + 1] && best[i + 1][j] > 0.0 || j + 1 == made {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    pairs
+}
+
+/// Pairs calls in any order: as many as are right, and then the most similar ones.
+fn assign(compared: &[Vec<Compared>], made: usize) -> Vec<Option<usize>> {
+    /// Finds a call for the expected call `at`, which may take that of another if there is one more for it.
+    fn find(
+        at: usize,
+        compared: &[Vec<Compared>],
+        taken: &mut [Option<usize>],
+        tried: &mut [bool],
+    ) -> bool {
+        for made in 0..taken.len() {
+            if tried[made] || !compared[at][made].is_same {
+                continue;
+            }
+            tried[made] = true;
+            let is_free = match taken[made] {
+                None => true,
+                Some(other) => find(other, compared, taken, tried),
+            };
+            if is_free {
+                taken[made] = Some(at);
+                return true;
+            }
+        }
+        false
+    }
+    let mut taken = vec![None; made];
+    for at in 0..compared.len() {
+        find(at, compared, &mut taken, &mut vec![false; made]);
+    }
+    let mut pairs = vec![None; compared.len()];
+    for (made, at) in taken.iter().enumerate() {
+        if let Some(at) = *at {
+            pairs[at] = Some(made);
+        }
+    }
+    let mut rest: Vec<_> = (0..compared.len())
+        .flat_map(|at| (0..made).map(move |made| (at, made)))
+        .filter(|&(at, made)| compared[at][made].is_same_tool)
+        .collect();
+    rest.sort_by(|&(a, i), &(b, j)| compared[b][j].score.total_cmp(&compared[a][i].score));
+    for (at, made) in rest {
+        if pairs[at].is_none() && taken[made].is_none() {
+            pairs[at] = Some(made);
+            taken[made] = Some(at);
+        }
+    }
+    pairs
+}
