@@ -53,6 +53,8 @@ pub struct Cli {
     pub(crate) locks: Vec<PathBuf>,
     pub(crate) catalogues: Vec<PathBuf>,
     pub(crate) budget: Option<usize>,
+    #[cfg(feature = "eval")]
+    pub(crate) eval: crate::eval::Settings,
 }
 
 /// Why a command ends with a code other than 0.
@@ -135,6 +137,8 @@ impl Cli {
             locks: Vec::new(),
             catalogues: Vec::new(),
             budget: None,
+            #[cfg(feature = "eval")]
+            eval: crate::eval::Settings::default(),
         }
     }
 
@@ -257,6 +261,8 @@ impl Cli {
         let builder = (self.build)();
         let (command, matches) = match matches.subcommand() {
             Some(("call", matches)) => return call::run(self, builder, matches),
+            #[cfg(feature = "eval")]
+            Some(("eval", matches)) => return crate::eval::run(self, builder, matches),
             #[cfg(feature = "mcp")]
             Some(("mcp", matches)) => return crate::serve::run(self, builder, matches),
             Some(command) => command,
@@ -399,6 +405,8 @@ fn commands() -> Vec<Command> {
         )
         .arg(out()),
     ];
+    #[cfg(feature = "eval")]
+    commands.push(crate::eval::command());
     #[cfg(feature = "mcp")]
     commands.extend([crate::serve::command(), crate::install::command()]);
     commands.shrink_to_fit();

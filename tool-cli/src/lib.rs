@@ -32,12 +32,13 @@
 //! | `render PROVIDER` | writes what a provider is sent, and what it rejects |
 //! | `docs` | writes the catalogue, as Markdown or HTML |
 //! | `check` | checks examples, lock files, catalogues and budgets, for CI |
+//! | `eval` | asks models what users say, and compares their calls with the expected ones (feature `eval`) |
 //! | `completions SHELL` | writes a script that completes names and flags |
 //! | `skill` | writes a page that tells a coding agent how to use this program |
 //! | `mcp`, `install CLIENT` | serves the tools to MCP clients, and writes their entry (feature `mcp`) |
 //!
-//! Only `call` and `mcp` build the [context values](Cli::context) of the tools, so the others run where there is no
-//! database.
+//! Only `call`, `mcp` and an `eval` that runs tools build the [context values](Cli::context) of the tools, so the others run
+//! where there is no database.
 //!
 //! # Output
 //!
@@ -45,12 +46,14 @@
 //! without characters that control a terminal. In a pipe or a file they write JSON alone. Files and pictures of results are saved
 //! to the folder of `--out`.
 //!
-//! The exit code is 0 if all is well, 1 if the tool or a check failed, 2 if the command line or the arguments are
-//! wrong, and 130 if Ctrl-C cancelled the call.
+//! The exit code is 0 if all is well, 1 if the tool or a check failed, 2 if the command line, the arguments or a file of cases
+//! are wrong, and 130 if Ctrl-C cancelled the call.
 
 mod call;
 mod check;
 mod cli;
+#[cfg(feature = "eval")]
+mod eval;
 mod example;
 mod flags;
 mod input;

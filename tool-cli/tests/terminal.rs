@@ -44,8 +44,8 @@ fn lists() {
 fn help_of_a_tool() {
     check("show-80", 80, &["show", "find_trains"], "");
     check("help-40", 40, &["call", "get_forecast", "--help"], "");
-    // With the server, there are more commands.
-    if cfg!(not(feature = "mcp")) {
+    // With these features, there are more commands.
+    if cfg!(not(any(feature = "mcp", feature = "eval"))) {
         check("help-80", 80, &["--help"], "");
     }
 }
