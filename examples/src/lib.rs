@@ -3,7 +3,7 @@
 //! | program | shows |
 //! |---|---|
 //! | `quickstart` | the way from functions to a request, and from a response to the next messages |
-//! | `voice_home` | eleven tools of a voice assistant, and a score for a model's calls |
+//! | `voice_home` | eleven tools of a voice assistant, and a benchmark of how well models call them |
 //! | `dice` | a small schema for a nested list, and a notation that is checked |
 //! | `desk_agent` | the loop around a model, with files, tools that it writes in Python, and helpers |
 //! | `desk_service` | a service for several users, with roles, an inbox, streams and MCP, which survives a restart |

@@ -138,65 +138,94 @@ fn every_tool_is_sent_once_and_runs_its_own_function() {
     }
 }
 
-#[test]
-fn recorded_turns_are_scored() {
-    let ran = run("voice_home", &[], "");
-    assert_eq!(ran.code, Some(0), "{}", ran.log);
-    for part in [
-        "HassNevermind()\n",
-        "no call  turn on the ceiling light in the kitchen",
-        "HassClimateGetTemperature instead of HassClimateSetTemperature",
-        "kwargs: unknown",
-        "brightness: expected an integer from 0 to 100, got 0.33",
-        "state is null, not \"open\"",
-        "6 correct, 5 wrong, 1 without a call",
-    ] {
-        assert!(ran.out.contains(part), "{part:?} is missing:\n{}", ran.out);
-    }
+/// The flags of the benchmark.
+fn eval<'f>(flags: &[&'f str]) -> Vec<&'f str> {
+    [&["eval"], flags].concat()
 }
 
 #[test]
-fn turns_come_from_a_file_or_from_standard_input() {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("voice_home/recorded");
-    let file = folder.join("turns.json");
-    let path = file.to_str().expect("a path that is text");
-    let ran = run("voice_home", &["--turns", path], "");
-    assert!(ran.out.contains("6 correct"), "{}", ran.log);
-
-    let turn = r#"[{"said": "what time is it", "expected": [{"tool": "HassGetCurrentTime"}], "response":
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "HassGetCurrentTime", "input": {}}]}}]"#;
-    let flags = ["--provider", "anthropic", "--turns", "-"];
-    let ran = run("voice_home", &flags, turn);
-    assert!(
-        ran.out.contains("1 correct, 0 wrong, 0 without a call"),
-        "{}",
-        ran.log
+fn recorded_models_are_scored_in_one_table() {
+    let ran = run("voice_home", &eval(&["--format", "text"]), "");
+    assert_eq!(ran.code, Some(0), "{}", ran.log);
+    for part in [
+        "large  11/12   92 %  65-99 %",
+        "small  6/12    50 %  25-75 %",
+        "turn on the ceiling light in the kitchen: HassTurnOn is missing",
+        "HassClimateGetTemperature instead of HassClimateSetTemperature",
+        "kwargs: unknown",
+        "brightness: expected an integer from 0 to 100, got 0.33",
+        "HassGetState: state is missing, expected \"open\"",
+        "HassSetPosition: device_class is \"blind\", expected none",
+    ] {
+        assert!(ran.out.contains(part), "{part:?} is missing:\n{}", ran.out);
+    }
+    let ran = run("voice_home", &[], "");
+    let report: Value = serde_json::from_str(&ran.out).expect("JSON in a pipe");
+    let [large, small] = [0, 1].map(|at| &report["models"][at]);
+    // `50.0` equals `50`, and the call with `0.33` was corrected.
+    assert_eq!(large["corrected"], 1);
+    assert_eq!(
+        large["parameters"]["HassLightSet.brightness"],
+        json!({"passed": 2, "attempts": 2})
     );
+    assert_eq!(
+        (&small["corrected"], &small["rejected"]),
+        (&json!(0), &json!(3))
+    );
+    assert!(
+        small["score"].as_f64() > Some(0.5),
+        "partial scores: {}",
+        small["score"]
+    );
+    assert!(small["micros"].as_u64() < large["micros"].as_u64());
+}
+
+#[test]
+fn a_model_that_gets_worse_fails_the_check() {
+    let folder = std::env::temp_dir().join(format!("voice-home-{}", std::process::id()));
+    let from = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("voice_home");
+    std::fs::create_dir_all(folder.join("recorded")).expect("a folder");
+    for file in [
+        "tools.eval.toml",
+        "eval.lock.json",
+        "recorded/large.json",
+        "recorded/small.json",
+    ] {
+        std::fs::copy(from.join(file), folder.join(file)).expect("a file of the benchmark");
+    }
+    let cases = folder.join("tools.eval.toml");
+    let cases = cases.to_str().expect("a path that is text");
+    let flags = eval(&[cases, "--format", "text"]);
+    assert_eq!(run("voice_home", &flags, "").code, Some(0));
+    let large = folder.join("recorded/large.json");
+    let text = std::fs::read_to_string(&large).expect("recordings");
+    std::fs::write(&large, text.replace("ceiling light\\", "ceiling\\")).expect("a file");
+    let ran = run("voice_home", &flags, "");
+    assert_eq!(ran.code, Some(1), "{}", ran.out);
+    let said = "large: turn on the ceiling light in the kitchen: worse than the baseline, 1/1 passed before, now 0/1";
+    assert!(ran.log.contains(said), "{}", ran.log);
+    assert_eq!(
+        run("voice_home", &eval(&[cases, "--update"]), "").code,
+        Some(0)
+    );
+    assert_eq!(run("voice_home", &flags, "").code, Some(0));
+    std::fs::remove_dir_all(&folder).expect("the folder");
 }
 
 #[test]
 fn bad_input_exits_with_2() {
-    let rejected = |flags: &[&str], input: &str, said| {
-        assert_rejected("voice_home", flags, input, said);
-    };
-    rejected(&["--provider", "openai"], "", "openai-chat");
-    rejected(&["--turns", "no/such.json"], "", "can't read no/such.json");
-    rejected(&["--turns", "-"], "[{", "the turns are not valid");
-    rejected(&["--turns", "-"], "{}", "the turns are not valid");
-    let turn = |expected: &str, response: &str| {
-        format!(r#"[{{"said": "", "expected": {expected}, "response": {response}}}]"#)
-    };
-    let no_response = turn("[]", r#"{"weather": "fine"}"#);
+    let rejected = |flags: &[&str], said| assert_rejected("voice_home", flags, "", said);
+    rejected(&["eval", "no/such.toml"], "no/such.toml: can't be read");
     rejected(
-        &["--turns", "-"],
-        &no_response,
-        "turn 1: not a chat completion",
+        &["eval", "--model", "qwen3"],
+        "there is no model `qwen3` in the file",
     );
-    let no_tool = turn(
-        r#"[{"tool": "HassTurnOnn"}]"#,
-        r#"{"choices": [{"message": {}}]}"#,
+    rejected(
+        &["eval", "--model", "m", "--provider", "openai"],
+        "there is no provider `openai`",
     );
-    rejected(&["--turns", "-"], &no_tool, "did you mean HassTurnOn");
+    rejected(&["eval", "--case", "dance"], "there is no case `dance`");
+    rejected(&["eval", "--format", "html"], "html");
 }
 
 /// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --test voice_home`.
