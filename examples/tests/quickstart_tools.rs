@@ -1,4 +1,4 @@
-//! The lock file and the catalogues of the quickstart are up to date.
+//! The lock file and the catalogue of the quickstart are up to date.
 //!
 //! After an intended change: `TOOL_CORE_UPDATE=1 cargo test --test quickstart_tools`.
 
@@ -19,7 +19,6 @@ fn lock_and_catalogue_are_up_to_date() {
         .expect_tools(names)
         .lock("quickstart/tools.lock.json")
         .docs("quickstart/TOOLS.md")
-        .docs("quickstart/tools.html")
         .examples()
         .budget_bytes(2_000)
         .run();

@@ -31,12 +31,14 @@ mod example;
 mod html;
 mod markdown;
 mod page;
+mod prose;
 mod rows;
+mod sent;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
-use self::page::Page;
 use crate::generated_file::{self, UPDATE};
 use crate::ordered_json::{Json, is_bidi_control};
 use crate::registry::Registry;
@@ -65,9 +67,14 @@ use crate::tool::ToolEntry;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Docs {
+    registry: Registry,
     tools: Vec<ToolEntry>,
+    /// The names of the tools whose calls people approve.
+    approved: BTreeSet<String>,
     title: String,
     introduction: String,
+    #[cfg(feature = "tokens")]
+    has_tokens: bool,
 }
 
 impl Registry {
@@ -80,9 +87,13 @@ impl Registry {
     /// ```
     pub fn docs(&self) -> Docs {
         Docs {
+            registry: self.clone(),
             tools: self.specs(),
+            approved: BTreeSet::new(),
             title: "Tools".to_owned(),
             introduction: String::new(),
+            #[cfg(feature = "tokens")]
+            has_tokens: false,
         }
     }
 }
@@ -94,7 +105,7 @@ impl Docs {
         self
     }
 
-    /// Sets the text before the index. Blank lines separate paragraphs.
+    /// Sets the text before the index. Blank lines separate paragraphs, and a page of HTML renders its Markdown.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -107,16 +118,77 @@ impl Docs {
         self
     }
 
-    /// Returns the catalogue as Markdown for GitHub or mdBook. Markup in names and descriptions is escaped.
-    pub fn to_markdown(&self) -> String {
-        markdown::write(&self.title, &self.introduction, &Page::new(&self.tools))
+    /// Marks the tools whose calls a person approves. A hook decides so for each call, so a catalogue can't know it.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Deletes a note.
+    /// #[tool(destructive)]
+    /// fn delete_note(id: u32) {
+    ///     # let _ = id;
+    /// }
+    ///
+    /// let docs = Registry::builder().tools(tools![delete_note]).build()?.docs();
+    /// let docs = docs.approval(|tool| tool.annotations.destructive == Some(true));
+    /// assert!(docs.to_markdown().contains("*destructive · approval*"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn approval(mut self, is_approved: impl Fn(&ToolEntry) -> bool) -> Docs {
+        let tools = self.tools.iter().filter(|tool| is_approved(tool));
+        self.approved = tools.map(|tool| tool.name.to_string()).collect();
+        self
     }
 
-    /// Returns the catalogue as one self-contained HTML page.
+    /// Adds the number of tokens to each size on a page of HTML, in the encoding `o200k_base`.
+    #[cfg(feature = "tokens")]
+    pub fn tokens(mut self) -> Docs {
+        self.has_tokens = true;
+        self
+    }
+
+    /// Returns the catalogue as Markdown for GitHub or mdBook. Markup in names and descriptions is escaped.
+    pub fn to_markdown(&self) -> String {
+        markdown::write(self)
+    }
+
+    /// Returns the catalogue as one self-contained HTML page, which loads nothing from anywhere.
     ///
-    /// It is readable without JavaScript, which adds a search box and copy buttons.
+    /// Markdown in descriptions is rendered, and HTML in them is shown as text. The page is readable without JavaScript,
+    /// which adds the search, what each provider is sent, the words for a wrong call, and buttons to copy.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Finds <b>notes</b> with a *word*.
+    /// #[tool]
+    /// fn search_notes(word: &str) -> usize {
+    ///     word.len()
+    /// }
+    ///
+    /// let page = Registry::builder().tools(tools![search_notes]).build()?.docs().to_html();
+    /// assert!(page.contains("Finds &lt;b&gt;notes&lt;/b&gt; with a <em>word</em>."));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn to_html(&self) -> String {
-        html::write(&self.title, &self.introduction, &Page::new(&self.tools))
+        html::write(self, None)
+    }
+
+    /// Returns the page for a server that adds to it: `head` is HTML for the end of its head, such as a script that calls the
+    /// tools, and is not escaped.
+    ///
+    /// Unlike [`to_html`](Docs::to_html), the page may load scripts and styles from its own origin and send requests to it.
+    /// A tool that is opened gets the event `tool`, which bubbles. Its `detail` has the `name`, the `schema` and an `example` of
+    /// the arguments as JSON text.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    ///
+    /// let page = Registry::new().docs().to_served_html("<script src=\"live.js\" defer></script>");
+    /// assert!(page.contains("<script src=\"live.js\" defer></script></head>"));
+    /// ```
+    pub fn to_served_html(&self, head: &str) -> String {
+        html::write(self, Some(head))
     }
 
     /// Checks that a file is up to date: HTML if its name ends in `.html`, otherwise Markdown.
@@ -181,8 +253,15 @@ impl Docs {
             kind,
         };
         let io_failed = |error| failed(DocsErrorKind::Io(error));
+        let comparable = |text: &str| {
+            if is_html {
+                html::comparable(text)
+            } else {
+                text.to_owned()
+            }
+        };
         let difference = match generated_file::read(path).map_err(io_failed)? {
-            Some(found) => match first_difference(&found, &text) {
+            Some(found) => match first_difference(&comparable(&found), &comparable(&text)) {
                 None => return Ok(()),
                 Some(_) if !found.trim().is_empty() && !is_generated(&found) => {
                     return Err(failed(DocsErrorKind::NotGenerated));
@@ -350,6 +429,19 @@ pub fn example(tool: &ToolSpec) -> Result<String, String> {
     }
     let schema = Json::parse(tool.parameters_json()).map_err(|error| error.to_string())?;
     example::arguments(tool, &schema).map(|arguments| arguments.to_string())
+}
+
+/// Writes a number with commas between thousands.
+fn by_thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 /// Returns `true` if a string has right-to-left letters or bidirectional control characters.

@@ -143,13 +143,18 @@ fn a_page_shows_texts_verbatim() {
     let escaped = visible(TEXT)
         .replace('&', "&amp;")
         .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#39;");
-    // Two titles each, the introduction, the description and two cells.
-    assert_eq!(html.matches(&escaped).count(), 7);
-    let element = format!("<td data-name=\"Description\"><bdi>{escaped}</bdi></td>");
-    assert_eq!(html.matches(&element).count(), 2);
+        .replace('>', "&gt;");
+    // Both titles of the page, the title of the tool, and the default of a parameter as JSON. Descriptions are Markdown.
+    assert_eq!(html.matches(&escaped).count(), 3, "{html}");
+    for part in [
+        "&lt;script&gt;document.title = \"taken\"&lt;/script&gt;",
+        "&lt;img src=x onerror=\"document.title = 'taken'\"&gt;",
+        "[U+202E]reversed",
+    ] {
+        // The introduction, the description and that of two parameters show them as text, too.
+        assert!(html.matches(part).count() >= 7, "{part} in {html}");
+    }
+    assert!(!html.contains("href=\"javascript"));
     assert!(!html.contains('\u{202e}') && !html.contains("&#x202e;"));
     assert_eq!(html.matches("<script>").count(), 1);
     assert!(!html.contains("<img"));
@@ -157,14 +162,16 @@ fn a_page_shows_texts_verbatim() {
 
 /// Checks that every element is closed in order and that we write it.
 pub(crate) fn assert_balanced(html: &str) {
-    const ALONE: [&str; 4] = ["!doctype", "meta", "br", "input"];
-    const OURS: &str = "html head title style body header h1 h2 h3 h4 h5 p label output nav ul li a code bdi \
-        main section article span table thead tbody tr th td div pre details summary script";
+    const ALONE: [&str; 5] = ["!doctype", "meta", "br", "hr", "input"];
+    const OURS: &str = "html head title style body header h1 h2 h3 h4 h5 p output nav ul ol li a code bdi b i em strong del \
+        blockquote main section span table thead tbody tr th td div pre details summary script";
     let mut open: Vec<String> = Vec::new();
     let mut rest = html;
     while let Some((_, tail)) = rest.split_once('<') {
         let (tag, tail) = tail.split_once('>').expect("a tag ends");
         rest = tail;
+        // Each attribute ends.
+        assert_eq!(tag.matches('"').count() % 2, 0, "<{tag}>");
         let name = tag
             .trim_start_matches('/')
             .split([' ', '\n'])

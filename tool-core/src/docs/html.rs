@@ -1,185 +1,330 @@
 //! The catalogue as one self-contained HTML page that is readable without JavaScript.
 //!
-//! Every text passes through [`escape`]. The content security policy forbids loading anything.
+//! Every text passes through [`escape`]. The content security policy forbids loading anything, and runs no script but the
+//! page's own.
 
-use super::page::{Format, Page, ProviderLimit, Section};
-use super::rows::Row;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::page::{Page, ProviderLimit, Section};
+use super::prose;
+use super::rows::{Fields, Row};
+use super::sent::{self, Sent};
+use super::{Docs, by_thousands};
+use crate::content::base64;
 use crate::ordered_json::{Json, is_bidi_control, quote};
 
+const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// A line in the head of every catalogue, which no other page has.
-const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-    style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">";
+/// The digests of the style sheet and of the script between their tags; a test computes them.
+const STYLE_DIGEST: &str = "sha256-v8kE1E80DqBHJFtsrj9P8nZJrcEw/nC2XolUnHh/fvw=";
+const SCRIPT_DIGEST: &str = "sha256-eSGjZ9ho4ZL1isWn/uiaMAsVNS+Sn52sqraC6NtsX0o=";
+
+/// The start of a line in the head of every catalogue, which no other page has.
+const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ";
+const INDEX: &str = "<nav aria-label=\"Tools\" hidden>";
+
+/// A page with so few tools shows them open.
+const FEW: usize = 3;
 
 /// Returns `true` if a page has the structure of a catalogue, so that it may be replaced.
 pub(super) fn is_generated(text: &str) -> bool {
     let mut head = text.lines().take_while(|line| *line != "</head>");
     head.next() == Some("<!DOCTYPE html>")
-        && head.any(|line| line == POLICY)
+        && head.any(|line| line.starts_with(POLICY))
         && text.lines().any(|line| line == INDEX)
         && text.trim_end().ends_with("</html>")
 }
 
-const INDEX: &str = "<nav aria-label=\"Tools\">";
-
-pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
-    let title = escape(title);
-    let has_groups = page.groups.len() > 1;
-    let mut html = Html {
-        out: format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             {POLICY}\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-             <header>\n<h1 dir=\"auto\">{title}</h1>\n",
-        ),
-        level: if has_groups { 3 } else { 2 },
+/// Returns the text of a page, with the compressed data in place of its digits: two versions of the library that compress
+/// differently write the same page.
+pub(super) fn comparable(text: &str) -> String {
+    let data = |line: &str| -> Option<String> {
+        let digits = line.strip_prefix(DATA)?.strip_suffix("</script>")?;
+        sent::inflate(&base64::decode(digits)?)
     };
-    html.paragraphs(introduction);
-    html.push(
-        "</header>\n<p class=\"search\" hidden><label>Search <input type=\"search\" id=\"search\" \
-         autocomplete=\"off\" spellcheck=\"false\"></label> <output id=\"count\"></output></p>\n",
-    );
-    html.index(page);
-    html.push("<main>\n");
-    for (group, sections) in &page.groups {
-        html.push("<section class=\"group\">\n");
-        if has_groups {
-            html.push(&format!("<h2>{}</h2>\n", isolate(group)));
-        }
-        for section in sections {
-            html.section(section);
-        }
-        html.push("</section>\n");
-    }
-    html.push(&format!(
-        "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
-    ));
-    html.out
+    let lines = text
+        .lines()
+        .map(|line| data(line).unwrap_or_else(|| line.to_owned()));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
-struct Html {
+const DATA: &str = "<script type=\"application/octet-stream\" id=\"data\">";
+
+/// Writes the page. With a `head` it is for a server: it may load from its own origin, and show what scripts make.
+pub(super) fn write(docs: &Docs, head: Option<&str>) -> String {
+    let page = Page::new(docs);
+    let sent = Sent::of(docs, &page);
+    let count = page.sections().count();
+    let mut writer = Writer {
+        out: String::new(),
+        level: if page.groups.len() > 1 { 3 } else { 2 },
+        tags: tags(&page),
+        is_open: count <= FEW,
+    };
+    let data = if count > 0 {
+        let mut line = DATA.to_owned();
+        base64::encode(&sent.compressed(), &mut line);
+        line + "</script>\n"
+    } else {
+        String::new()
+    };
+    let slots = [
+        ("policy", policy(head.is_some())),
+        ("title", escape(&docs.title)),
+        ("style", STYLE.to_owned()),
+        ("head", head.unwrap_or_default().to_owned()),
+        ("introduction", introduction(&docs.introduction)),
+        ("tools", writer.part(|html| html.groups(&page))),
+        ("cost", writer.part(|html| html.cost(&page, &sent))),
+        ("data", data),
+        ("script", SCRIPT.to_owned()),
+    ];
+    fill(TEMPLATE, &slots)
+}
+
+fn policy(is_served: bool) -> String {
+    let (own, more) = if is_served {
+        (
+            " 'self'",
+            "; connect-src 'self'; img-src data:; media-src data:",
+        )
+    } else {
+        ("", "")
+    };
+    format!(
+        "{POLICY}style-src '{STYLE_DIGEST}'{own}; script-src '{SCRIPT_DIGEST}'{own}; base-uri 'none'; \
+         form-action 'none'{more}\">"
+    )
+}
+
+/// Replaces the slots of a template, such as `{{title}}`.
+fn fill(template: &str, slots: &[(&str, String)]) -> String {
+    let mut parts = template.split("{{");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once("}}").expect("a slot ends");
+        let slot = slots.iter().find(|(slot, _)| *slot == name);
+        out.push_str(&slot.expect("a known slot").1);
+        out.push_str(rest);
+    }
+    out
+}
+
+fn introduction(text: &str) -> String {
+    if text.trim().is_empty() {
+        String::new()
+    } else {
+        format!(
+            "<div class=\"introduction\">{}</div>\n",
+            prose::blocks(text)
+        )
+    }
+}
+
+/// The tags with their anchors. The script makes the list of tags of the links to them.
+fn tags<'p>(page: &'p Page<'_>) -> BTreeMap<&'p str, String> {
+    let tags = page.sections().flat_map(|section| section.tool.tags());
+    let tags: BTreeSet<_> = tags.collect();
+    let tags = tags.into_iter().enumerate();
+    tags.map(|(number, tag)| (tag, format!("tag-{number}")))
+        .collect()
+}
+
+struct Writer<'p> {
     out: String,
     /// The heading level of a tool.
     level: u8,
+    tags: BTreeMap<&'p str, String>,
+    is_open: bool,
 }
 
-impl Html {
+impl Writer<'_> {
+    /// Returns what a function writes.
+    fn part(&mut self, write: impl FnOnce(&mut Self)) -> String {
+        write(self);
+        std::mem::take(&mut self.out)
+    }
+
     fn push(&mut self, html: &str) {
         self.out.push_str(html);
     }
 
-    fn index(&mut self, page: &Page) {
-        self.push(&format!("{INDEX}\n"));
+    fn groups(&mut self, page: &Page<'_>) {
+        if page.groups.is_empty() {
+            self.push("<p>There are no tools.</p>\n");
+        }
         for (group, sections) in &page.groups {
-            self.push("<div class=\"part\">\n");
+            self.push("<section>\n");
             if page.groups.len() > 1 {
                 self.push(&format!("<h2>{}</h2>\n", isolate(group)));
             }
-            self.push("<ul>\n");
             for section in sections {
-                let anchor = &section.anchor;
-                self.push(&format!(
-                    "<li data-tool=\"{anchor}\"><a href=\"#{anchor}\"><code>{}</code></a> {}</li>\n",
-                    isolate(&section.name),
-                    isolate(section.summary()),
-                ));
+                self.section(section);
             }
-            self.push("</ul>\n</div>\n");
+            self.push("</section>\n");
         }
-        if page.groups.is_empty() {
-            self.sentence("There are no tools.");
-        }
-        if !page.limits.is_empty() {
-            self.push("<h2>Provider limits for all tools together</h2>\n");
-            self.limits(&page.limits);
-        }
-        self.push("</nav>\n");
     }
 
-    fn section(&mut self, section: &Section) {
-        let (anchor, level) = (&section.anchor, self.level);
+    fn section(&mut self, section: &Section<'_>) {
+        let (tool, level) = (section.tool, self.level);
+        let (lead, rest) = prose::lead(&tool.description);
+        let open = if self.is_open { " open" } else { "" };
         self.push(&format!(
-            "<article id=\"{anchor}\">\n<h{level} class=\"name\"><a href=\"#{anchor}\"><code>{}</code></a>",
-            isolate(&section.name)
+            "<details{open}><summary><h{level}>{}</h{level}>",
+            isolate(&tool.name)
         ));
-        if let Some(title) = &section.title {
-            self.push(&format!(" <span class=\"title\">{}</span>", isolate(title)));
+        if let Some(title) = tool.title() {
+            self.push(&format!(" <em>{}</em>", isolate(title)));
         }
-        self.push(&format!("</h{level}>\n"));
-        if !section.hints.is_empty() {
-            self.push("<ul class=\"hints\">");
-            for hint in &section.hints {
-                self.push(&format!("<li>{hint}</li>"));
+        for hint in &section.hints {
+            let class = hint.split(' ').next().unwrap_or_default();
+            self.push(&format!(" <b class=\"{class}\">{hint}</b>"));
+        }
+        let direction = if super::has_right_to_left(&lead) {
+            " dir=\"auto\""
+        } else {
+            ""
+        };
+        self.push(&format!(
+            " <span{direction}>{lead}</span></summary><div id=\"{}\"><div>",
+            section.anchor
+        ));
+        self.text(rest);
+        if let Some(text) = tool.when_to_use() {
+            self.heading("When to use");
+            self.text(text);
+        }
+        self.tags_of(section);
+        if section.parameters.rows.is_empty() {
+            self.push("<p>No parameters.</p>");
+        } else {
+            self.heading("Parameters");
+        }
+        self.fields(&section.parameters, &section.anchor, "required");
+        if tool.returns().is_some() || section.output.is_some() {
+            self.heading("Returns");
+        }
+        self.text(tool.returns().unwrap_or_default());
+        if let Some(fields) = &section.output {
+            if fields.rows.is_empty() {
+                self.push("<p>No properties.</p>");
             }
-            self.push("</ul>\n");
+            self.fields(fields, &format!("{}-result", section.anchor), "always");
         }
-        section.write(self);
-        self.push("</article>\n");
+        if !section.limits.is_empty() {
+            self.heading("Provider limits");
+            self.limits(&section.limits);
+        }
+        self.push("</div><div>");
+        self.heading(section.example_heading());
+        match &section.examples {
+            Ok(examples) => examples.iter().for_each(|arguments| self.json(arguments)),
+            Err(reason) => self.push(&format!("<p>Not available: {}.</p>", prose::line(reason))),
+        }
+        self.push("</div></div></details>\n");
     }
-}
 
-impl Format for Html {
+    fn tags_of(&mut self, section: &Section<'_>) {
+        if section.tool.tags().len() == 0 {
+            return;
+        }
+        let links = section.tool.tags().filter_map(|tag| {
+            let anchor = self.tags.get(tag)?;
+            Some(format!("<a href=\"#{anchor}\">{}</a>", isolate(tag)))
+        });
+        let links: Vec<_> = links.collect();
+        self.push(&links.join(" "));
+    }
+
     fn heading(&mut self, text: &str) {
         let level = self.level + 1;
-        self.push(&format!("<h{level}>{text}</h{level}>\n"));
+        self.push(&format!("<h{level}>{text}</h{level}>"));
     }
 
-    fn sentence(&mut self, text: &str) {
-        self.push(&format!("<p>{}</p>\n", isolate(text)));
-    }
-
-    /// The style sheet preserves line breaks.
-    fn paragraphs(&mut self, text: &str) {
-        for paragraph in super::paragraphs(text) {
-            self.push(&format!(
-                "<p dir=\"auto\" class=\"text\">{}</p>\n",
-                escape(paragraph.trim())
-            ));
+    fn text(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.push(&prose::blocks(text));
         }
     }
 
-    /// Each cell also names its column, for narrow screens.
-    fn table(&mut self, rows: &[Row], required: &str) {
-        self.push(&format!(
-            "<table>\n<thead><tr><th>Name</th><th>Type</th><th>{required}</th>\
-             <th>Constraints</th><th>Description</th></tr></thead>\n<tbody>\n"
-        ));
-        for row in rows {
-            let constraints: Vec<_> = row.constraints.iter().map(|text| isolate(text)).collect();
-            let cells = [
-                ("Type", isolate(&row.kind)),
-                (required, row.required().to_owned()),
-                ("Constraints", constraints.join("<br>")),
-                ("Description", isolate(&row.description)),
-            ];
+    /// Writes the fields and their types as trees. The anchors of the types start with `prefix`.
+    fn fields(&mut self, fields: &Fields, prefix: &str, required: &str) {
+        let anchors = fields.types.iter().zip(1..);
+        let anchors = anchors.map(|((name, _), number)| (&**name, format!("{prefix}-{number}")));
+        let anchors: BTreeMap<_, _> = anchors.collect();
+        self.tree(&fields.rows, &anchors, required);
+        for (name, rows) in &fields.types {
+            let level = self.level + 2;
             self.push(&format!(
-                "<tr><th scope=\"row\"><code>{}</code></th>",
-                isolate(&row.name)
+                "<h{level} id=\"{}\"><code>{}</code></h{level}>\n",
+                anchors[&**name],
+                isolate(name)
             ));
-            for (name, cell) in cells {
-                self.push(&format!("<td data-name=\"{name}\">{cell}</td>"));
+            self.tree(rows, &anchors, required);
+        }
+    }
+
+    fn tree(&mut self, rows: &[Row], anchors: &BTreeMap<&str, String>, required: &str) {
+        let mut depth = 0;
+        for (at, row) in rows.iter().enumerate() {
+            if at == 0 {
+                self.push("<ul>\n");
             }
-            self.push("</tr>\n");
+            if row.depth > depth {
+                self.push("<ul>\n");
+            } else if at > 0 {
+                self.push("</li>\n");
+            }
+            for _ in row.depth..depth {
+                self.push("</ul></li>\n");
+            }
+            depth = row.depth;
+            self.row(row, anchors, required);
         }
-        self.push("</tbody>\n</table>\n");
+        if !rows.is_empty() {
+            self.push("</li>\n");
+            self.push(&"</ul></li>\n".repeat(depth));
+            self.push("</ul>");
+        }
     }
 
-    fn type_name(&mut self, name: &str) {
-        let level = self.level + 2;
+    /// Writes a row, and leaves its item open.
+    fn row(&mut self, row: &Row, anchors: &BTreeMap<&str, String>, required: &str) {
+        let anchor = row
+            .refers_to
+            .as_deref()
+            .and_then(|name| Some((name, anchors.get(name)?)));
+        let parts =
+            anchor.and_then(|(name, anchor)| Some((row.kind.split_once(name)?, name, anchor)));
+        let kind = match parts {
+            Some(((before, after), name, anchor)) => format!(
+                "{}<a href=\"#{anchor}\">{}</a>{}",
+                escape(before),
+                isolate(name),
+                escape(after)
+            ),
+            None => isolate(&row.kind),
+        };
+        let constraints = row.constraints.iter().map(|text| isolate(text));
+        let facts: Vec<_> = std::iter::once(kind).chain(constraints).collect();
         self.push(&format!(
-            "<h{level}><code>{}</code></h{level}>\n",
-            isolate(name)
+            "<li>{} <i>{}</i>",
+            isolate(&row.label),
+            facts.join(" · ")
         ));
+        if row.is_required == Some(true) {
+            self.push(&format!(" <em>{required}</em>"));
+        }
+        self.text(&row.description);
     }
 
     fn limits(&mut self, limits: &[ProviderLimit]) {
-        self.push("<ul>\n");
+        self.push("<ul class=\"list\">\n");
         for limit in limits {
-            let (provider, text) = (escape(limit.provider), isolate(&limit.text));
+            let provider = prose::line(limit.provider);
+            let text = prose::line(&limit.text);
             self.push(&format!("<li>{provider}: {text}</li>\n"));
         }
         self.push("</ul>\n");
@@ -187,15 +332,38 @@ impl Format for Html {
 
     fn json(&mut self, json: &Json) {
         let json = json.pretty(&|string| isolate(&quote(string)));
-        self.push(&format!(
-            "<div class=\"code\"><pre dir=\"ltr\"><code>{json}</code></pre></div>\n"
-        ));
+        self.push(&format!("<pre>{json}</pre>"));
     }
 
-    fn details(&mut self, summary: &str, json: &Json) {
-        self.push(&format!("<details>\n<summary>{summary}</summary>\n"));
-        self.json(json);
-        self.push("</details>\n");
+    /// Writes what the list of all tools costs.
+    fn cost(&mut self, page: &Page<'_>, sent: &Sent) {
+        if page.groups.is_empty() {
+            return;
+        }
+        let has_tokens = sent.providers.iter().any(|all| all.tokens.is_some());
+        self.push(
+            "<details>\n<summary><h2>What the list costs</h2> <span>What every request repeats, by provider and by tool\
+             </span></summary><div id=\"cost\">\n<table>\n<thead><tr><th>Provider</th><th>Bytes</th>",
+        );
+        self.push(if has_tokens { "<th>Tokens</th>" } else { "" });
+        self.push("</tr></thead>\n<tbody>\n");
+        for all in &sent.providers {
+            self.push(&format!(
+                "<tr><th scope=\"row\">{}</th><td>{}</td>",
+                all.name,
+                by_thousands(all.bytes)
+            ));
+            if let Some(tokens) = all.tokens {
+                self.push(&format!("<td>{}</td>", by_thousands(tokens)));
+            }
+            self.push("</tr>\n");
+        }
+        self.push("</tbody>\n</table>\n");
+        if !page.limits.is_empty() {
+            self.push("<h3>Provider limits for all tools together</h3>\n");
+            self.limits(&page.limits);
+        }
+        self.push("</div>\n</details>\n");
     }
 }
 
@@ -208,15 +376,15 @@ fn isolate(text: &str) -> String {
     }
 }
 
-fn escape(text: &str) -> String {
+/// Escapes a string for use between tags. The page has no text in attributes except the [addresses](prose) of links, which have
+/// no quotes.
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(character),
             _ if super::is_bidi_override(character) => {
                 out.push_str(&super::code_point(character));

@@ -3,8 +3,9 @@
 //! Markup in names and descriptions is escaped, including mdBook's directives. `<bdi>` isolates right-to-left
 //! text.
 
-use super::page::{Format, Page, ProviderLimit, Section};
-use super::rows::Row;
+use super::Docs;
+use super::page::{Page, ProviderLimit, Section};
+use super::rows::{Fields, Row};
 use crate::ordered_json::{Json, is_bidi_control, quote};
 
 const NO_TOOLS: &str = "There are no tools.";
@@ -69,9 +70,10 @@ fn is_escaped(line: &str) -> bool {
     true
 }
 
-pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
-    let mut markdown = Markdown(format!("# {}\n", line(title)));
-    markdown.paragraphs(introduction);
+pub(super) fn write(docs: &Docs) -> String {
+    let page = Page::new(docs);
+    let mut markdown = Markdown(format!("# {}\n", line(&docs.title)));
+    markdown.paragraphs(&docs.introduction);
     let has_groups = page.groups.len() > 1;
     for (group, sections) in &page.groups {
         if has_groups {
@@ -79,7 +81,7 @@ pub(super) fn write(title: &str, introduction: &str, page: &Page) -> String {
         }
         markdown.push("\n");
         for section in sections {
-            let (name, anchor) = (line(&section.name), &section.anchor);
+            let (name, anchor) = (line(&section.tool.name), &section.anchor);
             let summary = line(section.summary());
             markdown.push(&format!("- [{name}](#{anchor}): {summary}\n"));
         }
@@ -109,20 +111,68 @@ impl Markdown {
         self.0.push_str(markdown);
     }
 
-    fn section(&mut self, section: &Section, marks: &str) {
-        let (name, anchor) = (line(&section.name), &section.anchor);
+    fn section(&mut self, section: &Section<'_>, marks: &str) {
+        let (name, anchor) = (line(&section.tool.name), &section.anchor);
         self.push(&format!("\n{marks} <a id=\"{anchor}\"></a>{name}\n"));
-        if let Some(title) = &section.title {
+        if let Some(title) = section.tool.title() {
             self.heading(title);
         }
         if !section.hints.is_empty() {
             self.push(&format!("\n*{}*\n", section.hints.join(" · ")));
         }
-        section.write(self);
+        self.content(section);
     }
-}
 
-impl Format for Markdown {
+    /// Writes everything below the heading, the title and the hints.
+    fn content(&mut self, section: &Section<'_>) {
+        let tool = section.tool;
+        self.paragraphs(&tool.description);
+        if let Some(text) = tool.when_to_use() {
+            self.heading("When to use");
+            self.paragraphs(text);
+        }
+        let tags: Vec<_> = tool.tags().collect();
+        if !tags.is_empty() {
+            self.sentence(&format!("Tags: {}.", tags.join(", ")));
+        }
+        if section.parameters.rows.is_empty() {
+            self.sentence("No parameters.");
+        } else {
+            self.heading("Parameters");
+        }
+        self.fields(&section.parameters, "Required");
+        if tool.returns().is_some() || section.output.is_some() {
+            self.heading("Returns");
+        }
+        self.paragraphs(tool.returns().unwrap_or_default());
+        if let Some(fields) = &section.output {
+            if fields.rows.is_empty() {
+                self.sentence("No properties.");
+            }
+            self.fields(fields, "Always present");
+        }
+        self.heading(section.example_heading());
+        match &section.examples {
+            Ok(examples) => examples.iter().for_each(|arguments| self.json(arguments)),
+            Err(reason) => self.sentence(&format!("Not available: {reason}.")),
+        }
+        if !section.limits.is_empty() {
+            self.heading("Provider limits");
+            self.limits(&section.limits);
+        }
+        self.details("JSON Schema of the parameters", &section.schema);
+    }
+
+    fn fields(&mut self, fields: &Fields, required: &str) {
+        if !fields.rows.is_empty() {
+            self.table(&fields.rows, required);
+        }
+        for (name, rows) in &fields.types {
+            self.heading(name);
+            self.table(rows, required);
+        }
+    }
+
     fn heading(&mut self, text: &str) {
         self.push(&format!("\n**{}**\n", line(text)));
     }
@@ -157,10 +207,6 @@ impl Format for Markdown {
                 line(&row.description),
             ));
         }
-    }
-
-    fn type_name(&mut self, name: &str) {
-        self.heading(name);
     }
 
     fn limits(&mut self, limits: &[ProviderLimit]) {

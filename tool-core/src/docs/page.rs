@@ -1,31 +1,29 @@
 //! The content of a catalogue, independent of its format.
 
+use std::cmp::Ordering;
+
+use super::Docs;
 use super::example;
-use super::rows::{Fields, Row, fields};
+use super::rows::{Fields, fields};
 use crate::ordered_json::Json;
 use crate::provider::rule_check::check;
 use crate::provider::rules::{Target, broken};
 use crate::schema::Kind;
-use crate::spec::ToolSpec;
+use crate::spec::{Programmatic, ToolSpec};
 use crate::tool::ToolEntry;
 
-pub(super) struct Page {
+pub(super) struct Page<'d> {
     /// The groups, sorted by name.
-    pub(super) groups: Vec<(String, Vec<Section>)>,
+    pub(super) groups: Vec<(String, Vec<Section<'d>>)>,
     /// Provider limits that all tools of a request exceed together.
     pub(super) limits: Vec<ProviderLimit>,
 }
 
 /// The section of one tool.
-pub(super) struct Section {
-    pub(super) name: String,
+pub(super) struct Section<'d> {
+    pub(super) tool: &'d ToolEntry,
     pub(super) anchor: String,
-    pub(super) title: Option<String>,
-    pub(super) description: String,
-    pub(super) when_to_use: Option<String>,
-    pub(super) returns: Option<String>,
     pub(super) hints: Vec<&'static str>,
-    pub(super) tags: Vec<String>,
     pub(super) parameters: Fields,
     /// The result, if the tool has an output schema.
     pub(super) output: Option<Fields>,
@@ -43,43 +41,35 @@ pub(super) struct ProviderLimit {
     pub(super) text: String,
 }
 
-/// A format of the catalogue. Strings are plain; the format escapes them.
-pub(super) trait Format {
-    /// Adds a heading within a section.
-    fn heading(&mut self, text: &str);
-    fn sentence(&mut self, text: &str);
-    /// Adds paragraphs, separated by blank lines, and preserves line breaks.
-    fn paragraphs(&mut self, text: &str);
-    /// Adds a table, with `required` as the name of its third column.
-    fn table(&mut self, rows: &[Row], required: &str);
-    fn type_name(&mut self, name: &str);
-    fn limits(&mut self, limits: &[ProviderLimit]);
-    fn json(&mut self, json: &Json);
-    /// Adds JSON that is collapsed at first.
-    fn details(&mut self, summary: &str, json: &Json);
-}
-
-impl Page {
-    pub(super) fn new(tools: &[ToolEntry]) -> Page {
-        let mut groups: Vec<(String, Vec<Section>)> = Vec::new();
+impl<'d> Page<'d> {
+    pub(super) fn new(docs: &'d Docs) -> Page<'d> {
+        let tools = &docs.tools;
+        let mut groups: Vec<(String, Vec<Section<'d>>)> = Vec::new();
         for (number, tool) in tools.iter().enumerate() {
-            let section = Section::new(tool, number);
+            let section = Section::new(tool, number, docs.approved.contains(&*tool.name));
             let name = tool.group().unwrap_or(tool.location.krate());
             match groups.iter_mut().find(|(other, _)| other == name) {
                 Some((_, sections)) => sections.push(section),
                 None => groups.push((name.to_owned(), vec![section])),
             }
         }
-        groups.sort_by(|(left, _), (right, _)| left.cmp(right));
+        groups.sort_by(|(left, _), (right, _)| by_number(left, right));
+        for (_, sections) in &mut groups {
+            sections.sort_by(|left, right| by_number(&left.tool.name, &right.tool.name));
+        }
         Page {
             groups,
             limits: limits_of_all(tools),
         }
     }
+
+    pub(super) fn sections(&self) -> impl Iterator<Item = &Section<'d>> {
+        self.groups.iter().flat_map(|(_, sections)| sections)
+    }
 }
 
-impl Section {
-    fn new(tool: &ToolSpec, number: usize) -> Section {
+impl<'d> Section<'d> {
+    fn new(tool: &'d ToolEntry, number: usize, needs_approval: bool) -> Section<'d> {
         let json = |text| Json::parse(text).expect("a tool's schema is valid JSON");
         let schema = json(tool.parameters_json());
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -91,18 +81,13 @@ impl Section {
             parameters.rows.clear();
         }
         Section {
-            name: tool.name.to_string(),
+            tool,
             anchor: if tool.name.chars().all(is_plain) {
                 format!("tool-{}", tool.name)
             } else {
                 format!("tool-{number}")
             },
-            title: tool.title().map(str::to_owned),
-            description: tool.description.to_string(),
-            when_to_use: tool.when_to_use().map(str::to_owned),
-            returns: tool.returns().map(str::to_owned),
-            hints: hints(tool),
-            tags: tool.tags().map(str::to_owned).collect(),
+            hints: hints(tool, needs_approval),
             parameters,
             output: tool
                 .output_json()
@@ -117,79 +102,67 @@ impl Section {
         }
     }
 
-    /// Writes everything below the heading, the title and the hints.
-    pub(super) fn write(&self, out: &mut impl Format) {
-        out.paragraphs(&self.description);
-        if let Some(text) = &self.when_to_use {
-            out.heading("When to use");
-            out.paragraphs(text);
-        }
-        if !self.tags.is_empty() {
-            out.sentence(&format!("Tags: {}.", self.tags.join(", ")));
-        }
-        if self.parameters.rows.is_empty() {
-            out.sentence("No parameters.");
-        } else {
-            out.heading("Parameters");
-        }
-        write_fields(out, &self.parameters, "Required");
-        if self.returns.is_some() || self.output.is_some() {
-            out.heading("Returns");
-        }
-        if let Some(text) = &self.returns {
-            out.paragraphs(text);
-        }
-        if let Some(fields) = &self.output {
-            if fields.rows.is_empty() {
-                out.sentence("No properties.");
-            }
-            write_fields(out, fields, "Always present");
-        }
-        let is_one = self.examples.as_ref().map_or(true, |all| all.len() == 1);
-        out.heading(if is_one {
-            "Example call"
-        } else {
-            "Example calls"
-        });
-        match &self.examples {
-            Ok(examples) => examples.iter().for_each(|arguments| out.json(arguments)),
-            Err(reason) => out.sentence(&format!("Not available: {reason}.")),
-        }
-        if !self.limits.is_empty() {
-            out.heading("Provider limits");
-            out.limits(&self.limits);
-        }
-        out.details("JSON Schema of the parameters", &self.schema);
-    }
-
     /// The first line of the description.
     pub(super) fn summary(&self) -> &str {
-        self.description.lines().next().unwrap_or_default()
+        self.tool.description.lines().next().unwrap_or_default()
+    }
+
+    /// The heading of the examples.
+    pub(super) fn example_heading(&self) -> &'static str {
+        match &self.examples {
+            Ok(examples) if examples.len() != 1 => "Example calls",
+            _ => "Example call",
+        }
     }
 }
 
-fn write_fields(out: &mut impl Format, fields: &Fields, required: &str) {
-    if !fields.rows.is_empty() {
-        out.table(&fields.rows, required);
-    }
-    for (name, rows) in &fields.types {
-        out.type_name(name);
-        out.table(rows, required);
+/// Compares texts with the numbers in them as numbers: 2 comes before 10.
+fn by_number(left: &str, right: &str) -> Ordering {
+    let (mut a, mut b) = (left, right);
+    loop {
+        let (Some(x), Some(y)) = (a.chars().next(), b.chars().next()) else {
+            // Texts that differ only in zeros still have an order.
+            return a.len().cmp(&b.len()).then_with(|| left.cmp(right));
+        };
+        let order = if x.is_ascii_digit() && y.is_ascii_digit() {
+            let (x, y) = (digits(&mut a), digits(&mut b));
+            x.len().cmp(&y.len()).then_with(|| x.cmp(y))
+        } else {
+            (a, b) = (&a[x.len_utf8()..], &b[y.len_utf8()..]);
+            x.cmp(&y)
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
     }
 }
 
-/// The annotations that the tool sets.
-fn hints(tool: &ToolSpec) -> Vec<&'static str> {
+/// Takes the number at the start of a text, without its leading zeros.
+fn digits<'t>(text: &mut &'t str) -> &'t str {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (number, rest) = text.split_at(end.unwrap_or(text.len()));
+    *text = rest;
+    number.trim_start_matches('0')
+}
+
+/// What is to be known before a call: first what people decide on, then the annotations that the tool sets.
+fn hints(tool: &ToolEntry, needs_approval: bool) -> Vec<&'static str> {
     let annotations = tool.annotations;
+    let set = |is_set: bool, hint| is_set.then_some(hint);
+    let of = |hint: Option<bool>, [yes, no]: [&'static str; 2]| Some(if hint? { yes } else { no });
     let hints = [
-        (annotations.read_only, ["read-only", "not read-only"]),
-        (annotations.destructive, ["destructive", "not destructive"]),
-        (annotations.idempotent, ["idempotent", "not idempotent"]),
-        (annotations.open_world, ["open world", "closed world"]),
+        of(annotations.destructive, ["destructive", "not destructive"]),
+        set(needs_approval, "approval"),
+        set(tool.is_deferred(), "deferred"),
+        tool.programmatic().map(|programmatic| match programmatic {
+            Programmatic::Also => "programmatic",
+            Programmatic::Only => "programmatic only",
+        }),
+        of(annotations.read_only, ["read-only", "not read-only"]),
+        of(annotations.idempotent, ["idempotent", "not idempotent"]),
+        of(annotations.open_world, ["open world", "closed world"]),
     ];
-    let hints = hints.into_iter();
-    let hints = hints.filter_map(|(hint, [yes, no])| Some(if hint? { yes } else { no }));
-    hints.collect()
+    hints.into_iter().flatten().collect()
 }
 
 fn limits_of(tool: &ToolSpec) -> Vec<ProviderLimit> {
@@ -226,4 +199,23 @@ fn without_remedy(message: &str) -> &str {
     message
         .split_once("); ")
         .map_or(message, |(head, _)| &message[..=head.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_number;
+
+    #[test]
+    fn numbers_in_names_are_sorted_as_numbers() {
+        let mut names = [
+            "t10", "t2", "t1", "t02", "t", "s9", "t2b", "t1_10", "t1_9", "é2", "é10",
+        ];
+        names.sort_by(|left, right| by_number(left, right));
+        assert_eq!(
+            names,
+            [
+                "s9", "t", "t1", "t1_9", "t1_10", "t02", "t2", "t2b", "t10", "é2", "é10"
+            ]
+        );
+    }
 }

@@ -13,7 +13,13 @@ pub(super) struct Fields {
 pub(super) struct Row {
     /// The path, such as `stops[].name`.
     pub(super) name: String,
+    /// The end of the path, which says all where the row stands below that of its parent.
+    pub(super) label: String,
+    /// The number of rows above that it belongs to.
+    pub(super) depth: usize,
     pub(super) kind: String,
+    /// The definition that the kind names.
+    pub(super) refers_to: Option<String>,
     /// `None` for anything but a property.
     pub(super) is_required: Option<bool>,
     pub(super) constraints: Vec<String>,
@@ -46,18 +52,21 @@ pub(super) fn fields(schema: &Json, name: &str) -> Fields {
 fn rows(schema: &Json, name: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     if schema.get("properties").is_some() {
-        push_children(schema, "", &mut rows);
+        push_children(schema, "", 0, &mut rows);
     } else {
-        rows.push(row(schema, name.to_owned(), None));
-        push_children(schema, name, &mut rows);
+        rows.push(row(schema, name.to_owned(), name, 0, None));
+        push_children(schema, name, 1, &mut rows);
     }
     rows
 }
 
-fn row(schema: &Json, name: String, is_required: Option<bool>) -> Row {
+fn row(schema: &Json, name: String, label: &str, depth: usize, is_required: Option<bool>) -> Row {
     Row {
         name,
+        label: label.to_owned(),
+        depth,
         kind: kind(schema),
+        refers_to: reference(schema).map(str::to_owned),
         is_required,
         constraints: constraints(schema),
         description: schema.get_str("description").unwrap_or_default().to_owned(),
@@ -65,34 +74,36 @@ fn row(schema: &Json, name: String, is_required: Option<bool>) -> Row {
 }
 
 /// Adds the rows below the schema at a path.
-fn push_children(schema: &Json, path: &str, rows: &mut Vec<Row>) {
+fn push_children(schema: &Json, path: &str, depth: usize, rows: &mut Vec<Row>) {
     let required = schema.get_items("required");
     for (key, property) in schema.get_members("properties") {
         let name = join(path, key);
         let is_required = required.iter().any(|name| name.as_str() == Some(key));
-        rows.push(row(property, name.clone(), Some(is_required)));
-        push_children(property, &name, rows);
+        rows.push(row(property, name.clone(), key, depth, Some(is_required)));
+        push_children(property, &name, depth + 1, rows);
     }
     for (at, item) in schema.get_items("prefixItems").iter().enumerate() {
-        push_part(item, &format!("{path}[{at}]"), true, rows);
+        let label = format!("[{at}]");
+        push_part(item, &format!("{path}{label}"), &label, depth, true, rows);
     }
     if let Some(items) = schema.get("items") {
-        push_part(items, &format!("{path}[]"), false, rows);
+        push_part(items, &format!("{path}[]"), "[]", depth, false, rows);
     }
     if let Some(values) = schema.get("additionalProperties") {
-        push_part(values, &join(path, "*"), false, rows);
+        push_part(values, &join(path, "*"), "*", depth, false, rows);
     }
     for (pattern, values) in schema.get_members("patternProperties") {
-        push_part(values, &join(path, pattern), false, rows);
+        push_part(values, &join(path, pattern), pattern, depth, false, rows);
     }
     match union(schema) {
         Union::None => {}
-        Union::OrNull(inner) => push_children(inner, path, rows),
+        Union::OrNull(inner) => push_children(inner, path, depth, rows),
         Union::Of(variants) => {
             for (at, variant) in variants.iter().enumerate() {
-                let name = format!("{path} ({} of {})", at + 1, variants.len());
-                rows.push(row(variant, name, None));
-                push_children(variant, path, rows);
+                let label = format!("({} of {})", at + 1, variants.len());
+                let name = format!("{path} {label}");
+                rows.push(row(variant, name, &label, depth, None));
+                push_children(variant, path, depth + 1, rows);
             }
         }
     }
@@ -100,15 +111,23 @@ fn push_children(schema: &Json, path: &str, rows: &mut Vec<Row>) {
 
 /// Adds the rows of items or values. Their own row is left out if the row above names their type,
 /// there is nothing else to say, and `is_shown` is `false`.
-fn push_part(schema: &Json, path: &str, is_shown: bool, rows: &mut Vec<Row>) {
+fn push_part(
+    schema: &Json,
+    path: &str,
+    label: &str,
+    depth: usize,
+    is_shown: bool,
+    rows: &mut Vec<Row>,
+) {
     if matches!(schema, Json::Boolean(_)) {
         return;
     }
-    let row = row(schema, path.to_owned(), None);
-    if is_shown || !row.constraints.is_empty() || !row.description.is_empty() {
+    let row = row(schema, path.to_owned(), label, depth, None);
+    let is_shown = is_shown || !row.constraints.is_empty() || !row.description.is_empty();
+    if is_shown {
         rows.push(row);
     }
-    push_children(schema, path, rows);
+    push_children(schema, path, depth + usize::from(is_shown), rows);
 }
 
 /// The path of a property of the object at `path`.
@@ -138,8 +157,8 @@ fn union(schema: &Json) -> Union<'_> {
 
 /// The text of the "Type" column.
 fn kind(schema: &Json) -> String {
-    if let Some(reference) = schema.get_str("$ref") {
-        return reference.rsplit('/').next().unwrap_or(reference).to_owned();
+    if let Some(name) = definition(schema) {
+        return name.to_owned();
     }
     match union(schema) {
         Union::None => {}
@@ -170,6 +189,23 @@ fn kind(schema: &Json) -> String {
         }
         _ => name,
     }
+}
+
+/// The name of the definition that a schema refers to.
+fn definition(schema: &Json) -> Option<&str> {
+    schema.get_str("$ref")?.rsplit('/').next()
+}
+
+/// The name of the definition in the text of the "Type" column.
+fn reference(schema: &Json) -> Option<&str> {
+    match union(schema) {
+        Union::OrNull(inner) => return reference(inner),
+        Union::Of(_) => return None,
+        Union::None => {}
+    }
+    let parts = ["items", "additionalProperties"].into_iter();
+    let mut parts = parts.filter_map(|key| schema.get(key));
+    definition(schema).or_else(|| parts.find_map(reference))
 }
 
 /// The cells of the "Constraints" column.
