@@ -265,6 +265,8 @@ impl Cli {
             Some(("eval", matches)) => return crate::eval::run(self, builder, matches),
             #[cfg(feature = "mcp")]
             Some(("mcp", matches)) => return crate::serve::run(self, builder, matches),
+            #[cfg(feature = "web")]
+            Some(("web", matches)) => return crate::web::run(self, builder, matches),
             Some(command) => command,
             None => return Err(Failure::wrong("a command is missing; `--help` lists them")),
         };
@@ -409,6 +411,8 @@ fn commands() -> Vec<Command> {
     commands.push(crate::eval::command());
     #[cfg(feature = "mcp")]
     commands.extend([crate::serve::command(), crate::install::command()]);
+    #[cfg(feature = "web")]
+    commands.push(crate::web::command());
     commands.shrink_to_fit();
     commands
 }

@@ -36,9 +36,10 @@
 //! | `completions SHELL` | writes a script that completes names and flags |
 //! | `skill` | writes a page that tells a coding agent how to use this program |
 //! | `mcp`, `install CLIENT` | serves the tools to MCP clients, and writes their entry (feature `mcp`) |
+//! | `web` | serves a page on which you call the tools (feature `web`) |
 //!
-//! Only `call`, `mcp` and an `eval` that runs tools build the [context values](Cli::context) of the tools, so the others run
-//! where there is no database.
+//! Only `call`, `mcp`, `web` and an `eval` that runs tools build the [context values](Cli::context) of the tools, so the others
+//! run where there is no database.
 //!
 //! # Output
 //!
@@ -48,6 +49,15 @@
 //!
 //! The exit code is 0 if all is well, 1 if the tool or a check failed, 2 if the command line, the arguments or a file of cases
 //! are wrong, and 130 if Ctrl-C cancelled the call.
+//!
+//! # The page
+//!
+//! `web` writes the address of a page to standard error. It is the [catalogue](tool_core::docs) with a form for each tool: what is wrong
+//! with the arguments stands at its field while you type, and calls show their progress, their pictures and what a hook asks. Calls
+//! pass the registry like a model's.
+//!
+//! The page runs tools, so it is for you alone: the server listens at a loopback address, the address of the page has a random
+//! token, and requests for other hosts and from other sites are refused. Keep the address to yourself while the program runs.
 
 mod call;
 mod check;
@@ -67,6 +77,8 @@ mod providers;
 mod serve;
 mod skill;
 pub mod terminal;
+#[cfg(feature = "web")]
+mod web;
 
 pub use clap;
 pub use cli::Cli;

@@ -1,0 +1,140 @@
+// The page of `web`, which calls tools.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { WIDTHS, open, picture, serve, violations } from "./support.mjs";
+
+const HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>";
+const address = await serve({ NOTES: `Water the plants.\n${HOSTILE}` });
+
+const tool = async (page, name) => {
+  await page.locator(`nav a[href="#tool-${name}"]`).evaluate((link) => link.click());
+  const form = page.locator(`#tool-${name} form`);
+  await form.waitFor();
+  return form;
+};
+const quiet = (page) => {
+  assert.deepEqual(page.seen.problems, []);
+  const origin = new URL(address).origin;
+  assert.deepEqual(page.seen.requests.filter((url) => !url.startsWith(origin) && !url.startsWith("data:")), []);
+};
+
+for (const width of WIDTHS) {
+  test(`the form is accessible and fits ${width} pixels`, async () => {
+    for (const colorScheme of ["light", "dark"]) {
+      const page = await open(address, { viewport: { width, height: 1000 }, colorScheme });
+      const form = await tool(page, "find_trains");
+      await form.getByRole("button", { name: "Call", exact: true }).click();
+      await form.locator(".json").waitFor();
+      assert.deepEqual(await violations(page), []);
+      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+      await picture(page, `live-${width}-${colorScheme}`);
+      quiet(page);
+      await page.context().close();
+    }
+  });
+}
+
+test("each violation stands at its field while one types", async () => {
+  const page = await open(address);
+  const form = await tool(page, "get_forecast");
+  await form.getByLabel("days").fill("300");
+  await form.locator(".wrong", { hasText: "maximum 14" }).waitFor();
+  assert.equal(await form.getByLabel("days").getAttribute("aria-invalid"), "true");
+  await picture(page, "live-violation");
+  await form.getByLabel("days").fill("soon");
+  await form.locator(".wrong", { hasText: "expected an integer" }).waitFor();
+  await form.getByLabel("days").fill("5");
+  await form.locator(".wrong:not(:empty)").first().waitFor({ state: "detached" });
+  await form.getByLabel("days").press("Control+Enter");
+  await form.getByText("Lisbon: 5 days of 21").waitFor();
+  quiet(page);
+});
+
+test("objects and lists have fields, and JSON can be written in their place", async () => {
+  const page = await open(address);
+  const form = await tool(page, "find_trains");
+  await form.getByLabel("not_after").fill("22:00");
+  await form.getByRole("button", { name: "Add" }).click();
+  await form.getByLabel("classes 1").fill("2");
+  await form.getByText("The arguments as JSON").click();
+  const json = form.getByLabel("arguments of find_trains as JSON");
+  const written = JSON.parse(await json.inputValue());
+  assert.deepEqual([written.departure.not_after, written.classes], ["22:00", [2]]);
+  await json.fill('{"to": "Porto", "departure": {"not_before": 8}}');
+  assert.equal(await form.getByLabel("to", { exact: false }).first().inputValue(), "Porto");
+  await form.locator(".wrong", { hasText: "expected a string" }).waitFor();
+  await json.fill("{");
+  await form.locator(".wrong", { hasText: "not valid JSON" }).waitFor();
+  quiet(page);
+});
+
+test("a call shows its progress and is cancelled", async () => {
+  const page = await open(address);
+  const form = await tool(page, "count");
+  await form.getByLabel("to").fill("100000");
+  await form.getByRole("button", { name: "Call", exact: true }).click();
+  await form.getByText(/^\d+ %/).waitFor();
+  await picture(page, "live-progress");
+  await form.getByRole("button", { name: "Cancel" }).click();
+  await form.getByText(/^cancelled after/).waitFor();
+  quiet(page);
+});
+
+test("a hook's question is answered on the page, and a call is made again", async () => {
+  const page = await open(address);
+  const form = await tool(page, "delete_note");
+  await form.getByLabel("id").fill("7");
+  await form.getByRole("button", { name: "Call", exact: true }).click();
+  await form.getByText("it deletes something").waitFor();
+  assert.deepEqual(await violations(page), []);
+  await picture(page, "live-hold");
+  await form.getByRole("button", { name: "Run it", exact: true }).click();
+  await form.getByText("note 7 is deleted").waitFor();
+  await form.getByRole("button", { name: "Again" }).click();
+  await form.getByRole("button", { name: "Don't run it" }).click();
+  await form.getByText(/the person said no/).waitFor();
+  assert.equal(await form.locator(".history li").count(), 2);
+  await form.getByRole("button", { name: "curl" }).first().click();
+  const curl = await page.evaluate(() => navigator.clipboard.readText());
+  assert.ok(curl.startsWith("curl -H") && curl.endsWith(`${new URL("call", address)}`), curl);
+  quiet(page);
+});
+
+test("pictures are shown, and hostile results are text", async () => {
+  const page = await open(address);
+  let form = await tool(page, "draw_chart");
+  await form.getByRole("button", { name: "Call", exact: true }).click();
+  await form.locator("img").waitFor();
+  form = await tool(page, "read_note");
+  await form.getByLabel("id").fill("1");
+  await form.getByRole("button", { name: "Call", exact: true }).click();
+  await form.locator("pre", { hasText: HOSTILE }).waitFor();
+  assert.equal(await page.title(), "desk");
+});
+
+test("a secret is not shown while it is typed, nor among the earlier calls", async () => {
+  const page = await open(address);
+  // The registry says which values are secret by how it shows them.
+  await page.route("**/validate", (route) => route.fulfill({ json: { violations: [], shown: '{"city": "[secret]", "days": 3}' } }));
+  const form = await tool(page, "get_forecast");
+  await form.locator("input[type=password]").waitFor();
+  assert.equal(await form.getByLabel("city").getAttribute("type"), "password");
+  await form.getByLabel("city").fill("hunter2");
+  await form.getByRole("button", { name: "Call", exact: true }).click();
+  await form.getByText("hunter2: 3 days").waitFor();
+  assert.match(await form.locator(".history li").textContent(), /^\{"city": "\[secret\]"/);
+  quiet(page);
+});
+
+test("the page runs no script that is not its own", async () => {
+  const page = await open(address);
+  await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "document.title = 'taken'";
+    document.body.append(script);
+  });
+  assert.equal(await page.title(), "desk");
+  const response = await page.evaluate(() => fetch("https://example.com/").then(() => "sent", () => "stopped"));
+  assert.equal(response, "stopped");
+});

@@ -1,0 +1,462 @@
+//! `web`: a page on which a person reads about the tools and calls them.
+//!
+//! The page is for the person who started the program. Its address has a token, and requests from other sites, for other hosts
+//! and without the token are refused: any page in the same browser can send requests to this machine.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use futures_util::stream;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tool_core::call::{CancellationToken, Progress};
+use tool_core::content::Content;
+use tool_core::hooks::{Decision, Hold};
+use tool_core::{Registry, RegistryBuilder, ToolCall, ToolError, ToolResult};
+
+use crate::cli::{Cli, Failure, runtime};
+use crate::terminal::Terminal;
+
+/// The largest body of a request in bytes.
+const MAX_BODY: usize = 1 << 20;
+
+/// The most calls that run or wait for a decision.
+const MAX_CALLS: usize = 64;
+
+/// The most messages of progress that wait for the browser. More are left out.
+const MAX_WAITING: usize = 64;
+
+/// The random bytes of a token.
+const TOKEN_BYTES: usize = 16;
+
+const HEAD: &str =
+    "<link rel=\"stylesheet\" href=\"live.css\">\n<script src=\"live.js\" defer></script>\n";
+
+pub(crate) fn command() -> Command {
+    Command::new("web")
+        .about("Serves a page on which you call the tools, to this machine alone")
+        .arg(
+            Arg::new("address")
+                .long("address")
+                .value_name("ADDRESS")
+                .value_parser(value_parser!(SocketAddr))
+                .default_value("127.0.0.1:0")
+                .help("Serve at this loopback address; port 0 is a free one"),
+        )
+}
+
+pub(crate) fn run(cli: Cli, builder: RegistryBuilder, matches: &ArgMatches) -> Result<(), Failure> {
+    let Some(&address) = matches.get_one::<SocketAddr>("address") else {
+        return Err(Failure::wrong("name an address"));
+    };
+    if !address.ip().is_loopback() {
+        return Err(Failure::wrong(format!(
+            "--address {address}: the page runs tools, so it is served at loopback addresses alone, such as 127.0.0.1:8080"
+        )));
+    }
+    let title = cli.program();
+    let registry = cli.registry(builder)?;
+    let token = token()?;
+    runtime(2)?.block_on(async {
+        let listener = tokio::net::TcpListener::bind(address).await;
+        let listener = listener
+            .map_err(|error| Failure::failed(format!("can't listen at {address}: {error}")))?;
+        let bound = listener.local_addr().map_err(Failure::failed)?;
+        writeln!(Terminal::stderr(), "open http://{bound}/{token}/")?;
+        let web = Arc::new(Web {
+            registry,
+            title,
+            hosts: hosts(bound),
+            token,
+            calls: Mutex::default(),
+        });
+        axum::serve(listener, router(web))
+            .await
+            .map_err(Failure::failed)
+    })
+}
+
+/// Returns a random token for an address.
+fn token() -> Result<String, Failure> {
+    let mut bytes = [0; TOKEN_BYTES];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::failed(format!("the system has no random numbers: {error}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Returns the values of `Host` in requests to an address.
+fn hosts(bound: SocketAddr) -> [String; 2] {
+    [bound.to_string(), format!("localhost:{}", bound.port())]
+}
+
+struct Web {
+    registry: Registry,
+    title: String,
+    hosts: [String; 2],
+    token: String,
+    /// The calls that run or wait for a decision, by their ids.
+    calls: Mutex<HashMap<String, Open>>,
+}
+
+/// A call that has not ended.
+enum Open {
+    Running(CancellationToken),
+    Held(Box<(ToolCall, Hold)>),
+}
+
+impl Web {
+    fn calls(&self) -> MutexGuard<'_, HashMap<String, Open>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn router(web: Arc<Web>) -> Router {
+    let pages = Router::new()
+        .route("/", get(page))
+        .route("/live.js", get(script))
+        .route("/live.css", get(style))
+        .route("/validate", post(validate))
+        .route("/call", post(call))
+        .route("/decide", post(decide))
+        .route("/cancel", post(cancel));
+    // Without the token, no path exists.
+    let root = format!("/{}", web.token);
+    Router::new()
+        .nest(&format!("{root}/"), pages)
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(from_fn_with_state(web.clone(), guard))
+        .with_state(web)
+}
+
+/// An answer other than 200, with its reason.
+fn refused(status: StatusCode, reason: &str) -> Response {
+    (status, format!("{reason}\n")).into_response()
+}
+
+/// Refuses requests that do not come from the page, and says how browsers may use the answers.
+async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Response {
+    let mut response = match problem(
+        &web,
+        request.method().is_safe(),
+        request.headers(),
+        request.uri().path(),
+    ) {
+        Some((status, reason)) => refused(status, reason),
+        None => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        // The page has a stricter one in its head; a browser obeys both.
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+        ),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Returns why a request is refused.
+fn problem(
+    web: &Web,
+    is_safe: bool,
+    headers: &HeaderMap,
+    path: &str,
+) -> Option<(StatusCode, &'static str)> {
+    let one = |name: HeaderName| {
+        let mut values = headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Ok(None),
+            (Some(value), None) => value.to_str().map(Some).map_err(drop),
+            (Some(_), Some(_)) => Err(()),
+        }
+    };
+    // A name that leads here from elsewhere is how a site gets around the rules of browsers.
+    let Ok(Some(host)) = one(header::HOST) else {
+        return Some((
+            StatusCode::BAD_REQUEST,
+            "the request has no `Host`, or several",
+        ));
+    };
+    if !web.hosts.iter().any(|known| known == host) {
+        return Some((
+            StatusCode::FORBIDDEN,
+            "the request is for another host; open the address that the program wrote",
+        ));
+    }
+    match one(header::ORIGIN) {
+        Ok(None) => {}
+        Ok(Some(origin)) if origin.strip_prefix("http://") == Some(host) => {}
+        _ => return Some((StatusCode::FORBIDDEN, "the request comes from another site")),
+    }
+    let given = path.split('/').nth(1).unwrap_or_default();
+    if !is_same(given, &web.token) {
+        return Some((
+            StatusCode::FORBIDDEN,
+            "the address has no valid token; open the one that the program wrote",
+        ));
+    }
+    // Other sites can send some types without asking.
+    let is_json = matches!(one(header::CONTENT_TYPE), Ok(Some("application/json")));
+    if !is_safe && !is_json {
+        return Some((
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "the body is to be `application/json`",
+        ));
+    }
+    None
+}
+
+/// Compares tokens in a time that does not depend on where they differ.
+fn is_same(given: &str, token: &str) -> bool {
+    let pairs = given.bytes().zip(token.bytes());
+    given.len() == token.len() && pairs.fold(0, |all, (left, right)| all | (left ^ right)) == 0
+}
+
+async fn page(State(web): State<Arc<Web>>) -> Response {
+    let docs = web.registry.docs().title(&*web.title);
+    #[cfg(feature = "tokens")]
+    let docs = docs.tokens();
+    typed("text/html; charset=utf-8", docs.to_served_html(HEAD))
+}
+
+async fn script() -> Response {
+    typed(
+        "text/javascript; charset=utf-8",
+        include_str!("web/live.js"),
+    )
+}
+
+async fn style() -> Response {
+    typed("text/css; charset=utf-8", include_str!("web/live.css"))
+}
+
+fn typed(media_type: &'static str, body: impl Into<Body>) -> Response {
+    ([(header::CONTENT_TYPE, media_type)], body.into()).into_response()
+}
+
+/// What the page sends about a call.
+struct Asked(Value);
+
+impl Asked {
+    fn parse(body: &Bytes) -> Result<Asked, Response> {
+        let parsed = serde_json::from_slice(body).map(Asked);
+        parsed.map_err(|error| {
+            refused(
+                StatusCode::BAD_REQUEST,
+                &format!("the body is not JSON: {error}"),
+            )
+        })
+    }
+
+    fn text(&self, key: &str) -> Result<&str, Response> {
+        let text = self.0[key].as_str();
+        text.ok_or_else(|| {
+            refused(
+                StatusCode::BAD_REQUEST,
+                &format!("the body has no string `{key}`"),
+            )
+        })
+    }
+
+    fn call(&self) -> Result<ToolCall, Response> {
+        let id = self.0["id"].as_str().unwrap_or("call");
+        Ok(ToolCall::new(
+            id,
+            self.text("name")?,
+            self.text("arguments")?,
+        ))
+    }
+}
+
+async fn validate(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Response> {
+    let call = Asked::parse(&body)?.call()?;
+    let mut answer = match web.registry.validate(&call) {
+        Ok(_) => json!({"violations": []}),
+        Err(error) => described(&error),
+    };
+    answer["shown"] = web.registry.shown(&call).into();
+    Ok(typed("application/json", answer.to_string()))
+}
+
+async fn call(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Response> {
+    let asked = Asked::parse(&body)?;
+    asked.text("id")?;
+    start(web, asked.call()?)
+}
+
+async fn decide(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Response> {
+    let asked = Asked::parse(&body)?;
+    let id = asked.text("id")?;
+    let decision = match asked.text("decision")? {
+        "allow" => Decision::Allow,
+        "deny" => Decision::deny(asked.text("reason")?),
+        other => {
+            let reason = format!("the decision is `allow` or `deny`, not `{other}`");
+            return Err(refused(StatusCode::BAD_REQUEST, &reason));
+        }
+    };
+    let held = match web.calls().remove(id) {
+        Some(Open::Held(held)) => *held,
+        Some(running) => {
+            web.calls().insert(id.to_owned(), running);
+            return Err(refused(StatusCode::CONFLICT, "the call runs already"));
+        }
+        None => {
+            return Err(refused(
+                StatusCode::NOT_FOUND,
+                "no call with this id waits for a decision",
+            ));
+        }
+    };
+    let (call, hold) = held;
+    start(web, call.decided(hold, decision))
+}
+
+async fn cancel(State(web): State<Arc<Web>>, body: Bytes) -> Result<StatusCode, Response> {
+    let asked = Asked::parse(&body)?;
+    let id = asked.text("id")?;
+    let mut calls = web.calls();
+    match calls.get(id) {
+        Some(Open::Running(token)) => token.cancel(),
+        // Nobody decides on it any more.
+        Some(Open::Held(_)) => drop(calls.remove(id)),
+        None => return Err(refused(StatusCode::NOT_FOUND, "no call with this id runs")),
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Starts a call. The body of the response has a line of JSON for each progress, and one for the result.
+fn start(web: Arc<Web>, call: ToolCall) -> Result<Response, Response> {
+    let token = CancellationToken::new();
+    {
+        let mut calls = web.calls();
+        if calls.len() >= MAX_CALLS {
+            // Nobody may ever decide on a call of a page that was closed.
+            let held = calls.iter().find(|(_, call)| matches!(call, Open::Held(_)));
+            let Some(id) = held.map(|(id, _)| id.clone()) else {
+                let reason = format!("{MAX_CALLS} calls run already; cancel one, or wait");
+                return Err(refused(StatusCode::TOO_MANY_REQUESTS, &reason));
+            };
+            calls.remove(&id);
+        }
+        if calls.contains_key(&call.id) {
+            return Err(refused(
+                StatusCode::CONFLICT,
+                "a call with this id runs or waits",
+            ));
+        }
+        calls.insert(call.id.clone(), Open::Running(token.clone()));
+    }
+    let (sender, receiver) = mpsc::channel::<String>(MAX_WAITING);
+    let progress = sender.clone();
+    let running = call.clone().cancel_with(&token).on_progress(move |step| {
+        // A page that reads too slowly misses some.
+        let _ = progress.try_send(line(&json!({"progress": of_progress(step)})));
+    });
+    tokio::spawn(async move {
+        let since = Instant::now();
+        let result = web.registry.call(running).await;
+        let mut answer = of_result(&result);
+        answer["milliseconds"] =
+            json!(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let hold = result.error().and_then(ToolError::hold).cloned();
+        {
+            let mut calls = web.calls();
+            match hold {
+                Some(hold) => calls.insert(call.id.clone(), Open::Held(Box::new((call, hold)))),
+                None => calls.remove(&call.id),
+            };
+        }
+        // If the page is closed, nobody reads it.
+        let _ = sender.send(line(&json!({"result": answer}))).await;
+    });
+    // Dropped with the response, when the page is closed.
+    let reader = (receiver, CancelOnDrop(token));
+    let lines = stream::unfold(reader, |(mut receiver, guard)| async {
+        let line = receiver.recv().await?;
+        Some((Ok::<_, std::convert::Infallible>(line), (receiver, guard)))
+    });
+    Ok(typed("application/x-ndjson", Body::from_stream(lines)))
+}
+
+struct CancelOnDrop(CancellationToken);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+fn line(value: &Value) -> String {
+    format!("{value}\n")
+}
+
+fn of_progress(progress: &Progress) -> Value {
+    json!({"done": progress.done, "total": progress.total, "message": progress.message})
+}
+
+/// Returns what the page shows of an error.
+fn described(error: &ToolError) -> Value {
+    let violations = error.violations().iter();
+    let violations: Vec<_> = violations
+        .map(|violation| json!({"path": violation.path(), "message": violation.message()}))
+        .collect();
+    json!({"kind": error.kind().as_str(), "message": error.message(), "violations": violations})
+}
+
+fn of_result(result: &ToolResult) -> Value {
+    let mut answer = Map::new();
+    answer.insert("content".into(), result.content().into());
+    // As text: the page keeps the spelling of numbers.
+    answer.insert("structured".into(), result.structured_json().into());
+    let parts: Vec<_> = result.parts().iter().map(of_part).collect();
+    answer.insert("parts".into(), parts.into());
+    if let Some(error) = result.error() {
+        answer.insert("error".into(), described(error));
+        if let Some(hold) = error.hold() {
+            let hold = json!({"tool": hold.tool(), "reason": hold.reason(), "arguments": hold.arguments()});
+            answer.insert("hold".into(), hold);
+        }
+    }
+    answer.into()
+}
+
+/// Returns a part with its bytes as a `data:` address, since the page loads nothing.
+fn of_part(part: &Content) -> Value {
+    let (url, is_loaded) = match part {
+        Content::Image(image) => (image.to_data_url(), image.bytes().is_some()),
+        Content::Audio(audio) => (audio.to_data_url(), audio.bytes().is_some()),
+        Content::File(file) => (file.to_data_url(), file.bytes().is_some()),
+        _ => return json!({"text": part.as_text().map_or_else(|| part.line(), str::to_owned)}),
+    };
+    if is_loaded {
+        json!({"text": part.line(), "data": url})
+    } else {
+        json!({"text": part.line()})
+    }
+}

@@ -1,0 +1,352 @@
+//! `web`: the server of the page, as a browser and as others reach it.
+
+#![cfg(feature = "web")]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+
+/// The running program. It ends with the test.
+struct Page {
+    program: Child,
+    host: String,
+    token: String,
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+impl Page {
+    fn start() -> Page {
+        let mut command = support::command();
+        command
+            .arg("web")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        let mut program = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let mut log = BufReader::new(program.stderr.take().unwrap());
+        log.read_line(&mut line).unwrap();
+        // Nobody reads the rest of the log, which must not end the program.
+        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        let address = line.trim().strip_prefix("open http://");
+        let address = address.unwrap_or_else(|| panic!("no address in {line}"));
+        let (host, token) = address.split_once('/').unwrap();
+        Page {
+            program,
+            host: host.to_owned(),
+            token: token.trim_matches('/').to_owned(),
+        }
+    }
+
+    fn connect(&self, head: &str, body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        let length = body.len();
+        let request = format!("{head}content-length: {length}\r\nconnection: close\r\n\r\n{body}");
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    }
+
+    /// Sends a request with these lines in its head, and returns the whole response.
+    fn raw(&self, head: &str, body: &str) -> String {
+        let mut response = Vec::new();
+        let read = self.connect(head, body).read_to_end(&mut response);
+        // A server that refuses a large body may close the connection while it is sent.
+        read.map_or_else(|error| assert!(!response.is_empty(), "{error}"), drop);
+        String::from_utf8_lossy(&response).into_owned()
+    }
+
+    fn head(&self, line: &str) -> String {
+        format!("{line} HTTP/1.1\r\nhost: {}\r\n", self.host)
+    }
+
+    fn get(&self, path: &str) -> String {
+        self.raw(&self.head(&format!("GET /{}/{path}", self.token)), "")
+    }
+
+    fn posting(&self, path: &str) -> String {
+        let head = self.head(&format!("POST /{}/{path}", self.token));
+        format!(
+            "{head}origin: http://{}\r\ncontent-type: application/json\r\n",
+            self.host
+        )
+    }
+
+    fn post(&self, path: &str, body: &Value) -> String {
+        self.raw(&self.posting(path), &body.to_string())
+    }
+
+    /// Makes a call, and returns the messages about it.
+    fn messages(&self, path: &str, body: &Value) -> Vec<Value> {
+        let response = self.post(path, body);
+        assert_eq!(status(&response), 200, "{response}");
+        let lines = response.lines().filter(|line| line.starts_with('{'));
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+fn status(response: &str) -> u16 {
+    response.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_page_is_for_those_who_know_its_address() {
+    let page = Page::start();
+    let shown = page.get("");
+    assert_eq!(status(&shown), 200, "{shown}");
+    for part in [
+        "cache-control: no-store\r\n",
+        "referrer-policy: no-referrer\r\n",
+        "frame-ancestors 'none'",
+        "x-content-type-options: nosniff\r\n",
+        "cross-origin-resource-policy: same-origin\r\n",
+        "<title>desk</title>",
+        "<script src=\"live.js\" defer></script>",
+    ] {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+    for file in ["live.js", "live.css"] {
+        assert_eq!(status(&page.get(file)), 200, "{file}");
+    }
+    assert_eq!(status(&page.get("other")), 404);
+    // 128 bits.
+    assert_eq!(page.token.len(), 32, "{}", page.token);
+    assert_ne!(Page::start().token, page.token);
+}
+
+#[test]
+fn requests_from_elsewhere_are_refused() {
+    let page = Page::start();
+    let (host, token) = (&page.host, &page.token);
+    let port = host.split_once(':').unwrap().1;
+    let call = json!({"id": "1", "name": "read_note", "arguments": "{\"id\":1}"}).to_string();
+    let json = "content-type: application/json\r\n";
+    let cut = &token[..31];
+    for (why, head, expected) in [
+        (
+            "no token",
+            format!("GET / HTTP/1.1\r\nhost: {host}\r\n"),
+            403,
+        ),
+        (
+            "a part of the token",
+            format!("GET /{cut}/ HTTP/1.1\r\nhost: {host}\r\n"),
+            403,
+        ),
+        (
+            "another token",
+            format!("GET /{cut}x/ HTTP/1.1\r\nhost: {host}\r\n"),
+            403,
+        ),
+        (
+            "another name",
+            format!("GET /{token}/ HTTP/1.1\r\nhost: evil.example:{port}\r\n"),
+            403,
+        ),
+        (
+            "another port",
+            format!("GET /{token}/ HTTP/1.1\r\nhost: 127.0.0.1:1\r\n"),
+            403,
+        ),
+        ("no name", format!("GET /{token}/ HTTP/1.0\r\n"), 400),
+        (
+            "two names",
+            format!("GET /{token}/ HTTP/1.1\r\nhost: {host}\r\nhost: {host}\r\n"),
+            400,
+        ),
+        (
+            "another site",
+            format!(
+                "POST /{token}/call HTTP/1.1\r\nhost: {host}\r\norigin: http://evil.example\r\n{json}"
+            ),
+            403,
+        ),
+        (
+            "a site of this machine",
+            format!(
+                "POST /{token}/call HTTP/1.1\r\nhost: {host}\r\norigin: http://127.0.0.1:1\r\n{json}"
+            ),
+            403,
+        ),
+        (
+            "no site",
+            format!("POST /{token}/call HTTP/1.1\r\nhost: {host}\r\norigin: null\r\n{json}"),
+            403,
+        ),
+        (
+            "a form",
+            format!("POST /{token}/call HTTP/1.1\r\nhost: {host}\r\ncontent-type: text/plain\r\n"),
+            415,
+        ),
+        (
+            "a wrong method",
+            format!("GET /{token}/call HTTP/1.1\r\nhost: {host}\r\n"),
+            405,
+        ),
+    ] {
+        let response = page.raw(&head, &call);
+        assert_eq!(status(&response), expected, "{why}: {response}");
+        assert!(!response.contains("Call Ada"), "{why}: {response}");
+    }
+    let local = format!("GET /{token}/ HTTP/1.1\r\nhost: localhost:{port}\r\n");
+    assert_eq!(status(&page.raw(&local, "")), 200);
+    let large = format!("{{\"id\": \"{}\"}}", "x".repeat(1 << 20));
+    let response = page.raw(&page.posting("validate"), &large);
+    assert_eq!(status(&response), 413, "{response}");
+    for body in [
+        "",
+        "[]",
+        "{}",
+        "{\"name\": \"read_note\"}",
+        "{\"name\": 1, \"arguments\": \"\"}",
+    ] {
+        for path in ["validate", "call", "decide", "cancel"] {
+            let response = page.raw(&page.posting(path), body);
+            assert_eq!(status(&response), 400, "{path} {body}: {response}");
+        }
+    }
+}
+
+#[test]
+fn only_loopback_addresses_are_served() {
+    let ran = support::desk(&["web", "--address", "0.0.0.0:0"], "");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.log.contains("loopback"), "{ran:?}");
+}
+
+#[test]
+fn arguments_are_judged_without_a_call() {
+    let page = Page::start();
+    let judge = |name: &str, arguments: &str| -> Value {
+        let response = page.post("validate", &json!({"name": name, "arguments": arguments}));
+        let (_, body) = response.split_once("\r\n\r\n").unwrap();
+        serde_json::from_str(body).unwrap()
+    };
+    let wrong = judge("get_forecast", "{\"city\":\"Lisbon\",\"days\":300}");
+    assert_eq!(wrong["violations"][0]["path"], "days", "{wrong}");
+    assert!(
+        wrong["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("invalid arguments for get_forecast")
+    );
+    let right = judge("get_forecast", "{\"city\":\"Lisbon\",\"days\":3}");
+    assert_eq!(right["violations"], json!([]), "{right}");
+    assert_eq!(judge("get_forecast", "{")["kind"], "malformed_json");
+    assert_eq!(judge("no_tool", "{}")["kind"], "unknown_tool");
+}
+
+#[test]
+fn a_call_has_progress_parts_and_a_result() {
+    let page = Page::start();
+    let messages = page.messages(
+        "call",
+        &json!({"id": "1", "name": "count", "arguments": "{\"to\":3}"}),
+    );
+    let (last, progress) = messages.split_last().unwrap();
+    assert_eq!(
+        progress[0]["progress"],
+        json!({"done": 0.0, "total": 3.0, "message": null})
+    );
+    assert_eq!(last["result"]["content"], "3", "{last}");
+    let chart = page.messages(
+        "call",
+        &json!({"id": "1", "name": "draw_chart", "arguments": "{}"}),
+    );
+    let data = chart[0]["result"]["parts"][0]["data"].as_str().unwrap();
+    assert!(data.starts_with("data:image/png;base64,"), "{data}");
+    let failed = page.messages(
+        "call",
+        &json!({"id": "1", "name": "read_note", "arguments": "{\"id\":9}"}),
+    );
+    assert_eq!(failed[0]["result"]["error"]["kind"], "failed", "{failed:?}");
+}
+
+#[test]
+fn a_running_call_is_cancelled_on_request_and_with_its_page() {
+    let page = Page::start();
+    let slow =
+        |id: &str| json!({"id": id, "name": "count", "arguments": "{\"to\":1000000}"}).to_string();
+    let start = |id: &str| {
+        let mut reader = BufReader::new(page.connect(&page.posting("call"), &slow(id)));
+        let mut line = String::new();
+        // Its first progress shows that it runs.
+        while !line.contains("progress") {
+            line.clear();
+            assert_ne!(reader.read_line(&mut line).unwrap(), 0);
+        }
+        reader
+    };
+    let mut reader = start("a");
+    assert_eq!(status(&page.raw(&page.posting("call"), &slow("a"))), 409);
+    assert_eq!(status(&page.post("cancel", &json!({"id": "a"}))), 204);
+    let mut rest = String::new();
+    reader.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("\"kind\":\"cancelled\""), "{rest}");
+    assert_eq!(status(&page.post("cancel", &json!({"id": "a"}))), 404);
+
+    drop(start("b"));
+    // The server learns that the page is gone when it writes the next progress.
+    let other = json!({"id": "b", "name": "read_note", "arguments": "{\"id\":1}"});
+    while status(&page.post("call", &other)) == 409 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_held_call_waits_for_a_decision() {
+    let page = Page::start();
+    let call = json!({"id": "1", "name": "delete_note", "arguments": "{\"id\":1}"});
+    let held = page.messages("call", &call);
+    let hold = &held[0]["result"]["hold"];
+    assert_eq!(hold["reason"], "it deletes something", "{held:?}");
+    assert_eq!(status(&page.post("call", &call)), 409);
+    assert_eq!(
+        status(&page.post("decide", &json!({"id": "1", "decision": "maybe"}))),
+        400
+    );
+    let allowed = page.messages("decide", &json!({"id": "1", "decision": "allow"}));
+    assert_eq!(
+        allowed[0]["result"]["content"], "note 1 is deleted",
+        "{allowed:?}"
+    );
+    // A decision is used once.
+    assert_eq!(
+        status(&page.post("decide", &json!({"id": "1", "decision": "allow"}))),
+        404
+    );
+    page.messages("call", &call);
+    let denied = page.messages(
+        "decide",
+        &json!({"id": "1", "decision": "deny", "reason": "keep it"}),
+    );
+    assert_eq!(denied[0]["result"]["error"]["kind"], "denied", "{denied:?}");
+    assert!(
+        denied[0]["result"]["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("keep it")
+    );
+}
+
+#[test]
+fn calls_that_wait_have_a_limit() {
+    let page = Page::start();
+    for id in 0..70 {
+        let call = json!({"id": id.to_string(), "name": "delete_note", "arguments": "{\"id\":1}"});
+        assert_eq!(page.messages("call", &call).len(), 1);
+    }
+    let found =
+        (0..70).filter(|id| status(&page.post("cancel", &json!({"id": id.to_string()}))) == 204);
+    assert_eq!(found.count(), 64);
+}
