@@ -143,7 +143,7 @@ fn ${name.replace(/[^A-Za-z0-9_]/g, "_")}_accepts_the_example() {
   const callTabs = (name, json) =>
     tabs("The call as", [
       ["JSON", () => code(json, true)],
-      ["curl", () => [make("p", {}, "For the server that `mcp --http 127.0.0.1:8080` starts."), code(curl(name, json))]],
+      ["curl", () => [make("p", {}, "For the server that ", make("code", {}, "mcp --http 127.0.0.1:8080"), " starts."), code(curl(name, json))]],
       ["Rust", () => code(rust(name, json))],
       ["Test", () => code(test(name, json))],
     ]);
