@@ -41,6 +41,10 @@ test("texts can be read and links work without scripts", async () => {
 test("the keyboard searches, walks the index and opens a tool", async () => {
   const page = await open(fileOf("60"));
   await page.keyboard.press("/");
+  // In the box it is a character.
+  await page.keyboard.type("a/b");
+  assert.equal(await page.locator("#search").inputValue(), "a/b");
+  await page.keyboard.press("Escape");
   await page.keyboard.type("delete INVOICE");
   const count = await page.locator("#count").textContent();
   const found = await shownTools(page);
@@ -133,6 +137,11 @@ test("hostile texts are shown and do not run", async () => {
   await page.locator("[role=tabpanel]").first().waitFor();
   assert.equal(await page.title(), "Tools");
   assert.equal(await page.locator("img").count(), 0);
+  // No text reverses what is around it, in what providers are sent neither.
+  for (const tab of await page.getByRole("tab").all()) {
+    await tab.click();
+    assert.doesNotMatch(await page.locator("body").innerText(), /[\u202a-\u202e]/);
+  }
   // What gets into the page all the same is stopped by its policy.
   await page.evaluate(() => {
     const script = document.createElement("script");
