@@ -45,7 +45,7 @@ fn help_of_a_tool() {
     check("show-80", 80, &["show", "find_trains"], "");
     check("help-40", 40, &["call", "get_forecast", "--help"], "");
     // With these features, there are more commands.
-    if cfg!(not(any(feature = "mcp", feature = "eval"))) {
+    if cfg!(not(any(feature = "eval", feature = "mcp", feature = "web"))) {
         check("help-80", 80, &["--help"], "");
     }
 }

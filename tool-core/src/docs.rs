@@ -141,6 +141,20 @@ impl Docs {
     }
 
     /// Adds the number of tokens to each size on a page of HTML, in the encoding `o200k_base`.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let docs = Registry::builder().tools(tools![add]).build()?.docs();
+    /// assert!(docs.tokens().to_html().contains("<th>Tokens</th>"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     #[cfg(feature = "tokens")]
     pub fn tokens(mut self) -> Docs {
         self.has_tokens = true;
