@@ -424,7 +424,6 @@ fn read_any(
 }
 
 /// Validates arguments against the JSON text of a schema.
-#[cfg(feature = "docs")]
 pub(crate) fn validate(schema: &str, arguments: &str) -> Result<(), Violations> {
     let validated = || {
         let schema = crate::schema::Json::parse(schema).map_err(|error| error.to_string())?;

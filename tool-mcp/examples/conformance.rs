@@ -14,7 +14,7 @@ use tool_core::dynamic::{DynamicTool, DynamicToolError};
 use tool_core::{CallContext, Registry, ToolEntry, ToolType, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::http::HttpConfig;
-use tool_mcp::server::{ProtocolError, TaskPolicy};
+use tool_mcp::server::{Changes, ProtocolError, TaskPolicy};
 
 /// A picture of one pixel.
 const PIXEL: &[u8] = &[
@@ -411,6 +411,12 @@ struct Found {
     data: String,
 }
 
+/// A resource to subscribe to.
+#[tool(unlinked)]
+fn watched_resource() -> &'static str {
+    "Watched content"
+}
+
 /// The data of an id.
 #[tool(unlinked)]
 fn template_data(id: String) -> Found {
@@ -543,6 +549,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .resource("test://static-text", tools![static_text])
         .resource("test://static-binary", tools![static_binary])
         .resource("test://template/{id}/data", tools![template_data])
+        .resource("test://watched-resource", tools![watched_resource])
+        .changes(&Changes::new())
         .prompt(tools![
             test_simple_prompt,
             test_prompt_with_arguments,

@@ -3,6 +3,7 @@
 mod apps;
 mod backoff;
 mod call;
+mod capabilities;
 mod connection;
 #[cfg(feature = "submodel")]
 pub(crate) mod direct;
@@ -11,7 +12,7 @@ mod environment;
 #[cfg(feature = "client-http")]
 mod http;
 mod listing;
-mod offers;
+pub(crate) mod offers;
 mod pins;
 mod process;
 mod report;
@@ -21,7 +22,7 @@ mod supervisor;
 mod tools;
 mod transport;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fmt;
 use std::future::Future;
@@ -29,27 +30,31 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tool_core::call::elicit::Elicited;
 use tool_core::call::{CancellationToken, TraceContext};
 use tool_core::{CallContext, Registry, ToolEntry};
 
+use self::capabilities::Capabilities;
 use self::connection::{Live, Opener, Source, Stream};
 use self::elicit::Answerer;
 use self::environment::Environment;
+use self::offers::{OfferChange, Offered};
 use self::secrets::Secrets;
 use self::supervisor::Supervisor;
+use crate::gateway::MAX_GATEWAYS;
 use crate::lock;
 
 pub use self::backoff::Backoff;
+pub use self::capabilities::{LogLevel, LogMessage, Sample};
 pub use self::connection::Protocol;
 pub use self::elicit::Elicitation;
 pub use self::report::{HeldTool, RejectedTool, Report, TakenTool};
@@ -153,6 +158,7 @@ struct Settings {
     pins: Option<PathBuf>,
     backoff: Option<Backoff>,
     answerer: Answerer,
+    capabilities: Capabilities,
     tracer: Tracer,
     connect_timeout: Duration,
     list_timeout: Duration,
@@ -162,6 +168,8 @@ struct Settings {
     max_message: usize,
     offers: bool,
     apps: bool,
+    /// The id of the gateway that imports the server.
+    gateway: Option<String>,
 }
 
 /// Returns the trace of the current call. Without a closure, that is what the caller attached to it.
@@ -194,6 +202,7 @@ impl Settings {
             pins: None,
             backoff: None,
             answerer: Answerer::default(),
+            capabilities: Capabilities::default(),
             tracer: Tracer::default(),
             connect_timeout: Duration::from_secs(60),
             list_timeout: Duration::from_secs(30),
@@ -203,6 +212,7 @@ impl Settings {
             max_message: 16 << 20,
             offers: false,
             apps: false,
+            gateway: None,
         }
     }
 }
@@ -214,7 +224,8 @@ impl Import {
     /// The program gets the variables that the command sets, what [`env`](ImportBuilder::env) sets, and a few of
     /// this process that name no secrets: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the
     /// folders of the user and of the system. It gets these also if the command clears its environment, but none
-    /// that the command removes. [`inherit_env`](ImportBuilder::inherit_env) passes on all.
+    /// that the command removes. [`inherit_env`](ImportBuilder::inherit_env) passes on all. `TOOL_MCP_DEPTH` says how many
+    /// programs have started each other, so that a loop of them ends: the ninth is not started.
     ///
     /// ```no_run
     /// use tokio::process::Command;
@@ -232,7 +243,11 @@ impl Import {
     /// # }
     /// ```
     pub fn command(command: impl Into<Command>) -> ImportBuilder {
-        Import::command_inheriting(command.into(), environment::INHERITED)
+        let mut import = Import::command_inheriting(command.into(), environment::INHERITED);
+        if let Source::Command { command, .. } = &mut import.source {
+            process::count(command.get_mut());
+        }
+        import
     }
 
     /// Imports the tools of a program that inherits only these variables.
@@ -300,6 +315,11 @@ impl Import {
             Box::pin(async move { Ok(Box::new(connecting.await?) as Box<dyn Stream>) })
         }));
         ImportBuilder::new(source, "stream".into(), Secrets::default())
+    }
+
+    /// Returns the [name](ImportBuilder::name) of the server.
+    pub fn name(&self) -> &str {
+        &self.shared.settings.name
     }
 
     /// Returns what became of the tools when they were last listed.
@@ -530,6 +550,52 @@ impl ImportBuilder {
         self
     }
 
+    /// Lets the server ask the model of the application (`sampling`), and sets what answers: the result of
+    /// `sampling/createMessage` in the form of the protocol, or an error that the server gets. Without this, the server is
+    /// not told that it could.
+    ///
+    /// A server can spend money with this, and its messages are as untrusted as its results. At most 4 requests run at the
+    /// same time and 60 in a minute, and one has at most 1 MiB; further ones are errors. The clock of a call stops while the
+    /// model is asked. The protocol deprecates sampling since version 2026-07-28.
+    ///
+    /// See [`Sample`] for an example.
+    pub fn on_sample<F, R>(mut self, answer: F) -> Self
+    where
+        F: Fn(Sample) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<serde_json::Value, String>> + Send + 'static,
+    {
+        self.settings.capabilities.on_sample(answer);
+        self
+    }
+
+    /// Tells the server which folders it is about (`roots`), as URIs such as `file:///home/ada/project`. They are a hint and
+    /// confine nothing. Without this, the server is not told of any. The protocol deprecates roots since version 2026-07-28.
+    ///
+    /// ```
+    /// let command = tokio::process::Command::new("mcp-server-filesystem");
+    /// let builder = tool_mcp::Import::command(command).roots(["file:///home/ada/project"]);
+    /// # let _ = builder;
+    /// ```
+    pub fn roots(mut self, uris: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let uris = uris.into_iter().map(Into::into).collect();
+        self.settings.capabilities.roots = Some(uris);
+        self
+    }
+
+    /// Calls a closure with each message of the server's log of this level or a more serious one. Without this, they are
+    /// dropped. The protocol deprecates logging since version 2026-07-28.
+    ///
+    /// The closure should return quickly, because the connection waits for it. It gets at most 100 messages in a second, and
+    /// the rest is dropped. See [`LogMessage`] for an example.
+    pub fn on_log(
+        mut self,
+        level: LogLevel,
+        listener: impl Fn(LogMessage) + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.capabilities.on_log(level, listener);
+        self
+    }
+
     /// Sets what returns the trace of a call, which the server gets in the `_meta` of the request: `traceparent`,
     /// `tracestate` and `baggage`. The closure runs inside the span of the call. Without it, the server gets
     /// the [`TraceContext`] that the call carries, as the calls of a [`Server`](crate::Server) do.
@@ -680,8 +746,44 @@ impl ImportBuilder {
     /// Returns an error outside of such a runtime, if the program can't be started, if the handshake fails, if the tools can't be
     /// listed, or if the registry rejects them for another reason than a name that is taken.
     pub async fn connect(self, registry: &Registry) -> Result<Import, ImportError> {
+        let (mut import, mut supervisor) = self.prepare(registry, "connect")?;
+        let shared = import.shared.clone();
+        let connected = supervisor.connect().await;
+        let connection = connected.map_err(|error| error.of(&shared.place))?;
+        if shared.settings.offers {
+            let added = shared.add_offers();
+            added.map_err(|error| error.of(&shared.place))?;
+        }
+        import.supervisor = Some(tokio::spawn(supervisor.run(connection)));
+        Ok(import)
+    }
+
+    /// Connects in the background, on behalf of the gateway with an id. A server that is down joins later.
+    #[cfg(feature = "server")]
+    pub(crate) fn start(
+        mut self,
+        registry: &Registry,
+        gateway: &str,
+    ) -> Result<Import, ImportError> {
+        self.settings.gateway = Some(gateway.to_owned());
+        self.settings.backoff.get_or_insert_default();
+        let (mut import, supervisor) = self.prepare(registry, "import")?;
+        if import.shared.settings.offers {
+            let added = import.shared.add_offers();
+            added.map_err(|error| error.of(&import.shared.place))?;
+        }
+        import.supervisor = Some(tokio::spawn(supervisor.start()));
+        Ok(import)
+    }
+
+    /// Creates an import that is not connected, in a method with a name.
+    fn prepare(
+        self,
+        registry: &Registry,
+        method: &str,
+    ) -> Result<(Import, Supervisor), ImportError> {
         let Ok(runtime) = Handle::try_current() else {
-            let text = "an import needs a runtime of tokio; call `connect` in one";
+            let text = format!("an import needs a runtime of tokio; call `{method}` in one");
             let error = ImportError::new(ImportErrorKind::Start, text);
             return Err(error.of(&self.settings.name));
         };
@@ -705,6 +807,11 @@ impl ImportBuilder {
             report: Mutex::default(),
             owned: Mutex::new(Some(HashMap::new())),
             offers: Mutex::default(),
+            offered: Mutex::default(),
+            gateways: Mutex::default(),
+            listener: OnceLock::new(),
+            watched: Mutex::default(),
+            rewatch: Notify::new(),
             shutdown: CancellationToken::new(),
         });
         let (commands, receiver) = mpsc::channel(16);
@@ -712,21 +819,13 @@ impl ImportBuilder {
             source: self.source,
             is_legacy: AtomicBool::new(false),
         };
-        // Removes the tools if this future is dropped.
-        let mut import = Import {
+        // Removes the tools if it is dropped before the supervisor runs.
+        let import = Import {
             shared: shared.clone(),
             commands,
             supervisor: None,
         };
-        let mut supervisor = Supervisor::new(shared.clone(), opener, receiver);
-        let connected = supervisor.connect().await;
-        let connection = connected.map_err(|error| error.of(&import.shared.place))?;
-        if shared.settings.offers {
-            let added = shared.add_offers();
-            added.map_err(|error| error.of(&import.shared.place))?;
-        }
-        import.supervisor = Some(tokio::spawn(supervisor.run(connection)));
-        Ok(import)
+        Ok((import, Supervisor::new(shared, opener, receiver)))
     }
 }
 
@@ -753,8 +852,20 @@ struct Shared {
     owned: Mutex<Option<HashMap<String, ToolEntry>>>,
     /// The tools that read resources and get prompts.
     offers: Mutex<Vec<ToolEntry>>,
+    /// The resources and prompts for the clients of a gateway.
+    offered: Mutex<Arc<Offered>>,
+    /// The ids of the gateways that the tools may come from.
+    gateways: Mutex<BTreeSet<String>>,
+    /// Tells the gateway of changes.
+    listener: OnceLock<Listener>,
+    /// The resources that clients of the gateway have subscribed to.
+    watched: Mutex<BTreeSet<String>>,
+    /// Notified when they change.
+    rewatch: Notify,
     shutdown: CancellationToken,
 }
+
+type Listener = Box<dyn Fn(OfferChange) -> bool + Send + Sync>;
 
 impl Shared {
     fn link(&self) -> Link {
@@ -786,6 +897,25 @@ impl Shared {
         if !report.notes.iter().any(|other| other == note) && report.notes.len() < 100 {
             report.notes.push(note.to_owned());
         }
+    }
+
+    /// Notes the gateways that tools come from. The error says that the gateway of this import is one of them.
+    fn check_loop(&self, gateways: &BTreeSet<String>) -> Result<(), ImportError> {
+        let own = self.settings.gateway.as_ref();
+        let is_loop = own.is_some_and(|own| gateways.contains(own));
+        if own.is_some() && (is_loop || gateways.len() > MAX_GATEWAYS) {
+            let text = if is_loop {
+                "the server imports this one, itself or through others, so the two are in a loop; remove one of the imports"
+                    .into()
+            } else {
+                format!(
+                    "its tools come through more than {MAX_GATEWAYS} gateways, which looks like a loop"
+                )
+            };
+            return Err(ImportError::new(ImportErrorKind::Loop, text));
+        }
+        lock(&self.gateways).clone_from(gateways);
+        Ok(())
     }
 
     fn shut_down(&self) {
@@ -874,6 +1004,8 @@ impl fmt::Display for Status {
 pub struct ImportError {
     kind: ImportErrorKind,
     text: String,
+    /// The code of the error of the server.
+    code: Option<i32>,
 }
 
 /// The kinds of failures of an import.
@@ -911,6 +1043,8 @@ pub enum ImportErrorKind {
     Away,
     /// The server rejects a request, or its result can't be used.
     Rejected,
+    /// The server imports the gateway that imports it, or too many servers have started each other. It is not tried again.
+    Loop,
 }
 
 impl ImportError {
@@ -918,6 +1052,7 @@ impl ImportError {
         ImportError {
             kind,
             text: text.into(),
+            code: None,
         }
     }
 

@@ -4,6 +4,8 @@
 
 #[cfg(any(feature = "client", feature = "server"))]
 mod apps;
+#[cfg(any(feature = "client", feature = "server"))]
+mod gateway;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 #[cfg(feature = "client")]

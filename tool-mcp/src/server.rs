@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `handler` | the methods of the protocol, as `rmcp` calls them |
 //! | `lines` | messages as lines, read fast |
+//! | `changes` | notices of changes, and who gets them |
 //! | `list` | the list of tools, kept until the registry changes |
+//! | `imports` | servers that it imports: a gateway |
 //! | `offers` | the functions behind resources and prompts |
 //! | `resources`, `prompts`, `completion` | their methods |
 //! | `annotations` | whom resources are for |
@@ -28,10 +30,13 @@ pub mod approvals;
 mod apps;
 mod ask;
 mod call;
+mod changes;
 mod completion;
 mod handler;
 #[cfg(feature = "server-http")]
 pub mod http;
+#[cfg(feature = "client")]
+mod imports;
 mod lines;
 mod list;
 mod manifest;
@@ -47,13 +52,13 @@ mod tasks;
 mod template;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use rmcp::ServerHandler;
 use rmcp::model::{Implementation, InitializeResult, ServerCapabilities};
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError, serve_server};
-use rmcp::{Peer, ServerHandler};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tool_core::registry::ChangeListener;
@@ -62,6 +67,7 @@ use tool_core::{IntoTools, Registry, ToolCall, ToolEntry};
 
 use self::admission::Scopes;
 use self::approvals::Approvals;
+use self::changes::{Change, Client};
 use self::lines::LineTransport;
 use self::list::ListCache;
 use self::offers::Offers;
@@ -72,8 +78,11 @@ use crate::lock;
 pub use self::annotations::Annotations;
 pub use self::apps::{App, AppPermission};
 pub use self::call::ProtocolError;
+pub use self::changes::Changes;
 pub use self::completion::Completion;
 pub use self::handler::{Handler, NoHandler};
+#[cfg(feature = "client")]
+pub use self::imports::Imports;
 pub use self::manifest::{Manifest, ManifestError, Package, Variable};
 pub use self::rate::{Rate, Rates};
 pub use self::request::{Refusal, Request, Token, UserId};
@@ -143,6 +152,9 @@ struct Options {
     scopes: Option<Box<Scopes>>,
     rates: Option<Rates>,
     offers: Offers,
+    #[cfg(feature = "client")]
+    imports: Imports,
+    changes: Option<Changes>,
     approvals: Option<Approvals>,
     task_limits: TaskLimits,
     page_size: usize,
@@ -165,6 +177,9 @@ impl Server {
                 scopes: None,
                 rates: None,
                 offers: Offers::default(),
+                #[cfg(feature = "client")]
+                imports: Imports::default(),
+                changes: None,
                 approvals: None,
                 task_limits: TaskLimits::default(),
                 page_size: 1000,
@@ -233,8 +248,8 @@ impl<H: ServerHandler> Server<H> {
     /// The value of a variable is one segment. A URI where it is empty, `.` or `..`, or has a slash, a backslash or a
     /// control character, also percent-encoded, is unknown. So a value is never a path to elsewhere.
     ///
-    /// Without variables, the resource is in `resources/list`, and with some in `resources/templates/list`. Both stay the
-    /// same while the server runs, so clients can't subscribe to changes.
+    /// Without variables, the resource is in `resources/list`, and with some in `resources/templates/list`. With
+    /// [`changes`](Server::changes), clients subscribe to resources and are notified when they change.
     ///
     /// ```
     /// use tool_core::content::{Content, Image};
@@ -325,6 +340,16 @@ impl<H: ServerHandler> Server<H> {
     {
         let complete = move |typed| -> BoxFuture<Vec<String>> { Box::pin(complete(typed)) };
         self.options.offers.complete = Some(Box::new(complete));
+        self
+    }
+
+    /// Announces that clients may subscribe to resources, and that they are notified of changes of resources and prompts.
+    /// The value does that: see [`Changes`]. Without this, clients are notified of changes of tools only.
+    ///
+    /// A subscription needs what a read needs, and counts as a call of the function. A session has at most 1,000, and so
+    /// has a subscription since protocol version 2026-07-28.
+    pub fn changes(mut self, changes: &Changes) -> Server<H> {
+        self.options.changes = Some(changes.clone());
         self
     }
 
@@ -601,6 +626,19 @@ impl Options {
         self.scopes.is_some() || self.rates.is_some()
     }
 
+    /// Returns `true` if resources and prompts of other servers are served, too.
+    fn has_imports(&self) -> bool {
+        #[cfg(feature = "client")]
+        return !self.imports.is_empty();
+        #[cfg(not(feature = "client"))]
+        false
+    }
+
+    /// Returns `true` if clients are notified of changes of resources and prompts.
+    fn notifies(&self) -> bool {
+        self.changes.is_some() || self.has_imports()
+    }
+
     /// Adds what the server has to what a handler says of itself.
     fn info(&self, mut info: InitializeResult) -> InitializeResult {
         if let Some(implementation) = &self.implementation {
@@ -619,17 +657,27 @@ impl Options {
         };
         info.capabilities.tools = own.tools;
         let capabilities = &mut info.capabilities;
-        if !self.offers.resources.is_empty() || !self.offers.apps.is_empty() {
-            capabilities.resources.get_or_insert_default();
-        }
         if !self.offers.apps.is_empty() {
             let all = capabilities.extensions.get_or_insert_default();
             all.extend(crate::apps::capability());
         }
-        if !self.offers.prompts.is_empty() {
-            capabilities.prompts.get_or_insert_default();
+        let notifies = self.notifies();
+        let has_resources = !self.offers.resources.is_empty() || !self.offers.apps.is_empty();
+        if has_resources || self.has_imports() {
+            let resources = capabilities.resources.get_or_insert_default();
+            if notifies {
+                resources.subscribe = Some(true);
+                resources.list_changed = Some(true);
+            }
         }
-        if self.offers.completes() {
+        if !self.offers.prompts.is_empty() || self.has_imports() {
+            let prompts = capabilities.prompts.get_or_insert_default();
+            if notifies {
+                prompts.list_changed = Some(true);
+            }
+        }
+        }
+        if self.offers.completes() || self.has_imports() {
             capabilities.completions.get_or_insert_default();
         }
         if let Some(extensions) = own.extensions {
@@ -657,11 +705,11 @@ struct Core {
     states: StateCodec,
     tasks: TaskStore,
     /// Counts the changes of the registry.
-    changes: watch::Sender<u64>,
+    changes: AtomicU64,
     /// `true` once the server closes.
     closing: watch::Sender<bool>,
-    /// The clients to notify of changes, since they have initialized.
-    clients: Mutex<Vec<Client>>,
+    /// The clients to notify of changes, since they have initialized or subscribed.
+    clients: Mutex<Vec<Weak<Client>>>,
     /// Notifies clients, if all see all tools.
     listener: Mutex<Option<ChangeListener>>,
 }
@@ -675,7 +723,7 @@ impl Core {
             states: StateCodec::new(&key, options.state_lifetime),
             key,
             tasks: TaskStore::new(options.task_limits.clone()),
-            changes: watch::Sender::new(0),
+            changes: AtomicU64::new(0),
             closing: watch::Sender::new(false),
             clients: Mutex::default(),
             listener: Mutex::default(),
@@ -686,13 +734,23 @@ impl Core {
         let notifies_all = core.options.visible.is_none();
         let listener = core.registry.on_change(move |_, _| {
             if let Some(core) = weak.upgrade() {
-                core.changes.send_modify(|count| *count += 1);
+                core.changes.fetch_add(1, Ordering::AcqRel);
                 if notifies_all {
-                    core.notify_clients();
+                    core.notify(&Change::Tools);
                 }
             }
         });
         *lock(&core.listener) = Some(listener);
+        if let (Some(approvals), Some(offers)) =
+            (&core.options.approvals, core.options.offers.functions())
+        {
+            approvals.set_offers(offers);
+        }
+        #[cfg(feature = "client")]
+        core.options.imports.tell(&Arc::downgrade(&core));
+        if let Some(changes) = &core.options.changes {
+            changes.add(&core);
+        }
         core
     }
 
@@ -716,84 +774,6 @@ impl Core {
     fn registry_of(&self, context: &RequestContext<RoleServer>) -> Registry {
         self.selection(context)
             .unwrap_or_else(|| self.registry.clone())
-    }
-
-    /// Adds a client to those that are notified of changes.
-    fn add_client(&self, context: &RequestContext<RoleServer>) {
-        let runtime = tokio::runtime::Handle::current();
-        let notice = Notice {
-            peer: context.peer.clone(),
-            runtime,
-            state: Arc::default(),
-        };
-        let selection = self.selection(context).map(|registry| {
-            let notice = notice.clone();
-            let listener = registry.on_change(move |_, _| notice.send());
-            (registry, listener)
-        });
-        let mut clients = lock(&self.clients);
-        // Only when the vector would grow, so that many connections cost little.
-        if clients.len() == clients.capacity() {
-            clients.retain(|client| !client.notice.peer.is_transport_closed());
-        }
-        clients.push(Client {
-            notice,
-            _selection: selection,
-        });
-    }
-
-    fn notify_clients(&self) {
-        let mut clients = lock(&self.clients);
-        clients.retain(|client| !client.notice.peer.is_transport_closed());
-        for client in &*clients {
-            client.notice.send();
-        }
-    }
-}
-
-/// A client that has initialized.
-struct Client {
-    notice: Notice,
-    /// The tools that it sees, if it does not see all, and what notifies it of their changes.
-    _selection: Option<(Registry, ChangeListener)>,
-}
-
-/// The notices of changes to one client.
-#[derive(Clone)]
-struct Notice {
-    peer: Peer<RoleServer>,
-    /// The registry may change on a thread without a runtime.
-    runtime: tokio::runtime::Handle,
-    state: Arc<AtomicU8>,
-}
-
-impl Notice {
-    /// Notifies the client of a change, once it has read the notice before. Any number of changes meanwhile are one
-    /// notice.
-    fn send(&self) {
-        /// No notice is being sent.
-        const IDLE: u8 = 0;
-        /// A notice is being sent.
-        const SENDING: u8 = 1;
-        /// A notice is being sent, and another one follows.
-        const AGAIN: u8 = 2;
-        let next = |state| Some(if state == IDLE { SENDING } else { AGAIN });
-        let before = self
-            .state
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
-        if before != Ok(IDLE) {
-            return;
-        }
-        let (peer, sending) = (self.peer.clone(), self.state.clone());
-        self.runtime.spawn(async move {
-            while peer.notify_tool_list_changed().await.is_ok() {
-                let next = |state| Some(if state == AGAIN { SENDING } else { IDLE });
-                if sending.fetch_update(Ordering::AcqRel, Ordering::Acquire, next) != Ok(AGAIN) {
-                    return;
-                }
-            }
-            // The client has left.
-        });
     }
 }
 

@@ -774,3 +774,102 @@ async fn without_an_inbox_a_held_call_is_not_run() {
     );
     assert_eq!(result["_meta"], Value::Null);
 }
+
+mod pages {
+    use tool_core::tool;
+
+    /// The page of a disk, with the name of a tool.
+    #[tool(unlinked, tags = ["page"])]
+    pub(crate) fn wipe(id: u32) -> String {
+        format!("how disk {id} is wiped")
+    }
+
+    /// A question, with the name of another tool.
+    #[tool(unlinked, tags = ["page"])]
+    pub(crate) fn wipe_how(id: u32) -> String {
+        format!("How is disk {id} wiped?")
+    }
+}
+
+#[tokio::test]
+async fn a_resource_with_the_name_of_a_held_tool_is_decided_on_as_a_resource() {
+    for lifecycle in BOTH {
+        let desk = desk();
+        let inbox = MemoryInbox::default();
+        // Leads decide on tools, and librarians on pages.
+        let approvals = Approvals::new(&desk.registry, inbox.clone()).may_decide(async |request| {
+            let tool = request.tool.expect("a function");
+            let is_page = tool.tags().any(|tag| tag == "page");
+            request.user == if is_page { "librarian" } else { "lead-3" }
+        });
+        let server = Server::new(desk.registry.clone())
+            .on_hold(approvals.clone())
+            .resource("disks://{id}", tools![pages::wipe])
+            .prompt(tools![pages::wipe_how])
+            .identity(|_, call| Ok(call.with(UserId::new("ada"))));
+        let client = connect(server, lifecycle, TestClient::default()).await;
+        let read = async || {
+            let params = rmcp::model::ReadResourceRequestParams::new("disks://7");
+            match in_time(client.read_resource(params)).await {
+                Ok(result) => serde_json::to_value(result).unwrap(),
+                Err(rmcp::ServiceError::McpError(error)) => serde_json::to_value(error).unwrap(),
+                Err(error) => panic!("{error}"),
+            }
+        };
+        let get = async || {
+            let mut params = rmcp::model::GetPromptRequestParams::new("wipe_how");
+            params.arguments = json!({"id": "7"}).as_object().cloned();
+            match in_time(client.get_prompt(params)).await {
+                Ok(result) => serde_json::to_value(result).unwrap(),
+                Err(rmcp::ServiceError::McpError(error)) => serde_json::to_value(error).unwrap(),
+                Err(error) => panic!("{error}"),
+            }
+        };
+        let id_of = |reply: &Value| {
+            let id = reply["data"]["tool-core/approval"].as_str();
+            id.unwrap_or_else(|| panic!("{reply}")).to_owned()
+        };
+        let of_tool = waits_for(&call(&client, "wipe", json!({"id": 7})).await);
+        let of_page = id_of(&read().await);
+        let of_prompt = id_of(&get().await);
+        let mut tools: Vec<_> = inbox
+            .waiting()
+            .into_iter()
+            .map(|waits| waits.tool)
+            .collect();
+        tools.sort();
+        assert_eq!(tools, ["prompt wipe_how", "resource wipe", "wipe"]);
+        for (id, wrong) in [
+            (&of_tool, "librarian"),
+            (&of_page, "lead-3"),
+            (&of_prompt, "lead-3"),
+        ] {
+            let denied = approvals.decide(id, Decision::Allow, wrong).await;
+            assert!(matches!(denied, Err(DecideError::Denied(_))), "{denied:?}");
+        }
+        for id in [&of_page, &of_prompt] {
+            approvals
+                .decide(id, Decision::Allow, "librarian")
+                .await
+                .unwrap();
+        }
+        assert_eq!(read().await["contents"][0]["text"], "how disk 7 is wiped");
+        assert_eq!(
+            get().await["messages"][0]["content"]["text"],
+            "How is disk 7 wiped?"
+        );
+        // The decision was on the page, and not on the tool of its name.
+        assert_eq!(
+            waits_for(&call(&client, "wipe", json!({"id": 7})).await),
+            of_tool
+        );
+        approvals
+            .decide(&of_tool, Decision::Allow, "lead-3")
+            .await
+            .unwrap();
+        let result = call(&client, "wipe", json!({"id": 7})).await;
+        assert_eq!(text_of(&result), "disk 7 is wiped");
+        // Each decision is used up.
+        assert_ne!(id_of(&read().await), of_page);
+    }
+}

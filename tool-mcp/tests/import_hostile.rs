@@ -679,7 +679,9 @@ async fn a_program_gets_its_own_variables_and_few_others() {
         (&json!("second"), &json!("x"))
     );
     let allowed = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
-    let set = ["API_TOKEN", "MORE", "PRIVATE", ROLE];
+    // How many programs have started each other.
+    assert_eq!(given["TOOL_MCP_DEPTH"], "1");
+    let set = ["API_TOKEN", "MORE", "PRIVATE", "TOOL_MCP_DEPTH", ROLE];
     for name in given.as_object().unwrap().keys() {
         assert!(
             allowed.contains(&&**name) || set.contains(&&**name),

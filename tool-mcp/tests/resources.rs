@@ -1,5 +1,8 @@
 //! Resources, prompts and completion.
 
+// Clients before version 2026-07-28 subscribe by requests that are deprecated.
+#![allow(deprecated)]
+
 #[path = "support/raw.rs"]
 mod raw;
 mod support;
@@ -11,6 +14,7 @@ use raw::{config, post, start, stateless};
 use rmcp::model::{
     ArgumentInfo, CompleteRequestParams, GetPromptRequestParams, ListResourcesResult,
     PaginatedRequestParams, ReadResourceRequestParams, Reference, Resource, ServerCapabilities,
+    ServerNotification, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -24,7 +28,7 @@ use tool_core::hooks::Gate;
 use tool_core::{CallContext, Registry, ToolCall, ToolType, tool, tools};
 use tool_mcp::import::ImportErrorKind;
 use tool_mcp::server::http::{Auth, AuthError};
-use tool_mcp::server::{ProtocolError, Rate, Token, UserId};
+use tool_mcp::server::{Changes, ProtocolError, Rate, Token, UserId};
 use tool_mcp::{Import, Protocol, Server};
 
 /// The prefix of each note.
@@ -211,14 +215,30 @@ async fn bad_uris_get_an_error() {
             "note",
             "files://..%5Cx.raw",
             "files://%2e..raw",
+            "files://..%2F..%2Fetc%2Fpasswd.raw",
+            "files://..%2fx.raw",
+            "files://%2E%2E%2Fx.raw",
+            "files://%2e%2e%5cx.raw",
+            "files:///etc/passwd.raw",
+            "files://../x.raw",
+            "files://.raw",
+            "files://a.txt",
+            "notes:limits/..",
+            "notes:limits%2F..",
         ] {
             let reply = read(&client, uri).await;
             assert_eq!(reply["error"]["code"], not_found, "{uri}: {reply}");
             assert_eq!(reply["error"]["data"]["uri"], uri);
         }
         // Decoded once: no path, but a name with a percent sign.
-        let reply = read(&client, "files://%252e%252e.raw").await;
-        assert_eq!(reply["contents"][0]["text"], "%2e%2e");
+        for (uri, name) in [
+            ("files://%252e%252e.raw", "%2e%2e"),
+            ("files://..%252f..%252fetc.raw", "..%2f..%2fetc"),
+            ("files://%25252e.raw", "%252e"),
+        ] {
+            let reply = read(&client, uri).await;
+            assert_eq!(reply["contents"][0]["text"], name);
+        }
         let uri = format!("notes://{}", "7".repeat(1 << 20));
         let params = ReadResourceRequestParams::new(uri);
         let reply = match in_time(client.read_resource(params)).await {
@@ -308,6 +328,188 @@ async fn arguments_are_completed() {
             );
         }
     }
+}
+
+fn subscribe_to(uri: &str) -> SubscribeRequestParams {
+    SubscribeRequestParams::new(uri)
+}
+
+/// What a notice is about, as `TestClient::notices` has it.
+fn about(notice: ServerNotification) -> String {
+    match notice {
+        ServerNotification::ResourceListChangedNotification(_) => "resources".into(),
+        ServerNotification::PromptListChangedNotification(_) => "prompts".into(),
+        ServerNotification::ResourceUpdatedNotification(updated) => updated.params.uri,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_client_is_notified_of_what_it_subscribed_to_and_of_lists() {
+    let changes = Changes::new();
+    let server = || server_of(registry()).changes(&changes);
+    let tell = || {
+        changes.resource_updated("notes://8");
+        changes.resource_updated("notes://7");
+        changes.prompts_changed();
+        changes.resources_changed();
+    };
+    for (lifecycle, client) in clients(server).await {
+        let capabilities = client.peer_info().unwrap().capabilities.clone();
+        let resources = capabilities.resources.unwrap();
+        assert_eq!(
+            (resources.subscribe, resources.list_changed),
+            (Some(true), Some(true))
+        );
+        assert_eq!(capabilities.prompts.unwrap().list_changed, Some(true));
+        let mut expected = ["notes://7", "prompts", "resources"].map(str::to_owned);
+        expected.sort();
+        if lifecycle == Lifecycle::Legacy {
+            in_time(client.subscribe(subscribe_to("notes://7")))
+                .await
+                .unwrap();
+            tell();
+            for what in &expected {
+                client.service().noticed(what).await;
+            }
+            client
+                .unsubscribe(UnsubscribeRequestParams::new("notes://7"))
+                .await
+                .unwrap();
+            in_time(client.subscribe(subscribe_to("notes:limits")))
+                .await
+                .unwrap();
+            client.service().notices.lock().unwrap().clear();
+            tell();
+            // The last of the notices that are sent together.
+            changes.resource_updated("notes:limits");
+            client.service().noticed("notes:limits").await;
+            let notices = client.service().notices.lock().unwrap().clone();
+            assert!(!notices.contains(&"notes://7".to_owned()), "{notices:?}");
+            continue;
+        }
+        let filter = SubscriptionFilter::builder()
+            .resources_list_changed()
+            .prompts_list_changed()
+            .resource_subscriptions(["notes://7", "nowhere://1"]);
+        let mut subscription = in_time(client.listen(filter.build())).await.unwrap();
+        // The handler of the subscription starts after its acknowledgement.
+        let mut told = Vec::new();
+        while told.len() < 3 {
+            tell();
+            changes.resource_updated("nowhere://1");
+            let notice = in_time(subscription.next()).await.unwrap().unwrap();
+            let about = about(notice);
+            assert!(expected.contains(&about), "{about}");
+            if !told.contains(&about) {
+                told.push(about);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_changes_there_is_nothing_to_subscribe_to() {
+    for (lifecycle, client) in clients(|| server_of(registry())).await {
+        let capabilities = client.peer_info().unwrap().capabilities.clone();
+        assert_eq!(capabilities.resources.unwrap().subscribe, None);
+        if lifecycle == Lifecycle::Legacy {
+            let reply = json(in_time(client.subscribe(subscribe_to("notes://7"))).await);
+            assert_eq!(reply["error"]["code"], -32601);
+        } else {
+            let filter = SubscriptionFilter::builder().resource_subscription("notes://7");
+            let subscription = in_time(client.listen(filter.build())).await.unwrap();
+            assert_eq!(subscription.acknowledged().resource_subscriptions, None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn subscriptions_are_limited_and_need_what_a_read_needs() {
+    let changes = Changes::new();
+    let server = || {
+        server_of(registry())
+            .changes(&changes)
+            .visible(|_, tool| &*tool.name != "limits")
+            .scopes(|tool| (&*tool.name == "file").then_some("files:read"))
+    };
+    let client = connect(server(), Lifecycle::Legacy, TestClient::default()).await;
+    let code = async |uri: String| {
+        let reply = json(in_time(client.subscribe(SubscribeRequestParams::new(uri))).await);
+        reply["error"]["code"].clone()
+    };
+    // Unknown, hidden, forbidden, and too long.
+    let long = format!("notes://{}", "7".repeat(3000));
+    for (uri, expected) in [
+        ("notes://", -32002),
+        ("notes://%2e%2e", -32002),
+        ("notes:limits", -32002),
+        ("files://a.raw", -32600),
+        (&*long, -32602),
+    ] {
+        assert_eq!(code(uri.into()).await, json!(expected), "{uri}");
+    }
+    for id in 0..1000 {
+        assert_eq!(code(format!("notes://{id}")).await, Value::Null);
+    }
+    assert_eq!(code("notes://1000".into()).await, -32600);
+    // One that it has already is no other.
+    assert_eq!(code("notes://7".into()).await, Value::Null);
+    client
+        .unsubscribe(UnsubscribeRequestParams::new("notes://8"))
+        .await
+        .unwrap();
+    assert_eq!(code("notes://1000".into()).await, Value::Null);
+
+    let client = connect(server(), Lifecycle::Modern, TestClient::default()).await;
+    let uris = (0..2000).map(|id| format!("notes://{id}"));
+    let filter = SubscriptionFilter::builder().resource_subscriptions(uris.chain([long]));
+    let subscription = in_time(client.listen(filter.build())).await.unwrap();
+    let accepted = subscription.acknowledged().resource_subscriptions.clone();
+    assert_eq!(accepted.unwrap().len(), 1000);
+    drop(subscription);
+    // Those that the client can't read are accepted like all others, which says nothing about them.
+    let uris = ["notes:limits", "files://a.raw", "nowhere://1", "notes://7"];
+    let filter = SubscriptionFilter::builder().resource_subscriptions(uris);
+    let mut subscription = in_time(client.listen(filter.build())).await.unwrap();
+    let accepted = subscription.acknowledged().resource_subscriptions.clone();
+    assert_eq!(accepted.unwrap(), uris);
+    let told = in_time(async {
+        loop {
+            for uri in uris {
+                changes.resource_updated(uri);
+            }
+            tokio::select! {
+                notice = subscription.next() => return about(notice.unwrap().unwrap()),
+                () = tokio::time::sleep(Duration::from_millis(20)) => {}
+            }
+        }
+    });
+    assert_eq!(told.await, "notes://7");
+}
+
+#[tokio::test]
+async fn a_resource_that_is_hidden_later_is_not_notified_of() {
+    let changes = Changes::new();
+    let is_hidden = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let hidden = is_hidden.clone();
+    let server = server_of(registry())
+        .changes(&changes)
+        .visible(move |_, tool| {
+            &*tool.name != "note" || !hidden.load(std::sync::atomic::Ordering::Relaxed)
+        });
+    let client = connect(server, Lifecycle::Legacy, TestClient::default()).await;
+    in_time(client.subscribe(subscribe_to("notes://7")))
+        .await
+        .unwrap();
+    in_time(client.subscribe(subscribe_to("notes:limits")))
+        .await
+        .unwrap();
+    is_hidden.store(true, std::sync::atomic::Ordering::Relaxed);
+    changes.resource_updated("notes://7");
+    changes.resource_updated("notes:limits");
+    client.service().noticed("notes:limits").await;
+    assert_eq!(*client.service().notices.lock().unwrap(), ["notes:limits"]);
 }
 
 #[tokio::test]

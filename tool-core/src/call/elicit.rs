@@ -84,6 +84,8 @@ use crate::types::ToolType;
 pub struct Elicit<T = Value> {
     request: ElicitRequest,
     read: fn(Value) -> Result<T, ElicitError>,
+    /// Set if answers are validated against the JSON text of the schema.
+    validates: bool,
 }
 
 impl<T> Clone for Elicit<T> {
@@ -91,6 +93,7 @@ impl<T> Clone for Elicit<T> {
         Elicit {
             request: self.request.clone(),
             read: self.read,
+            validates: self.validates,
         }
     }
 }
@@ -132,7 +135,8 @@ impl Elicit<()> {
 }
 
 impl Elicit {
-    /// Asks for what a JSON Schema describes: JSON text or a `Value`. The answer is not validated.
+    /// Asks for what a JSON Schema describes: JSON text or a `Value`. With the feature `dynamic`, an answer that does not
+    /// match the schema is an error, and so is each answer if the schema is invalid. Without it, answers are not validated.
     ///
     /// ```
     /// use serde_json::json;
@@ -143,7 +147,9 @@ impl Elicit {
     /// assert_eq!(question.request().message, "What is your name?");
     /// ```
     pub fn with_schema(message: impl Into<String>, schema: impl ToString) -> Elicit {
-        Elicit::new(message, ElicitMode::Form(schema.to_string()), Ok)
+        let mut question = Elicit::new(message, ElicitMode::Form(schema.to_string()), Ok);
+        question.validates = true;
+        question
     }
 }
 
@@ -157,6 +163,7 @@ impl<T> Elicit<T> {
         Elicit {
             request: ElicitRequest { message, mode },
             read,
+            validates: false,
         }
     }
 
@@ -173,13 +180,39 @@ impl<T> Elicit<T> {
         let Some(elicitor) = elicitor else {
             return Err(ElicitError::unsupported("the call has nobody to ask"));
         };
+        let schema = match &self.request.mode {
+            ElicitMode::Form(schema) if self.validates => Some(schema.clone()),
+            _ => None,
+        };
         let answer = elicitor.elicit(&key, self.request).await?;
         Ok(match answer {
-            Elicited::Accepted(value) => Elicited::Accepted((self.read)(value)?),
+            Elicited::Accepted(value) => {
+                if let Some(schema) = schema {
+                    validate(&schema, &value)?;
+                }
+                Elicited::Accepted((self.read)(value)?)
+            }
             Elicited::Declined => Elicited::Declined,
             Elicited::Dismissed => Elicited::Dismissed,
         })
     }
+}
+
+/// Validates an answer against the JSON text of a schema.
+#[cfg(feature = "dynamic")]
+fn validate(schema: &str, answer: &Value) -> Result<(), ElicitError> {
+    let validated = crate::dynamic::validate(schema, &answer.to_string());
+    validated.map_err(|violations| {
+        let (listed, _) = violations.into_parts();
+        let listed: Vec<_> = listed.iter().map(ToString::to_string).collect();
+        ElicitError::invalid(listed.join("; "))
+    })
+}
+
+#[cfg(not(feature = "dynamic"))]
+#[allow(clippy::unnecessary_wraps)] // as with the feature
+fn validate(_: &str, _: &Value) -> Result<(), ElicitError> {
+    Ok(())
 }
 
 /// A question to the user, as an [`Elicitor`] gets it.
@@ -399,6 +432,36 @@ mod tests {
     ) -> Result<Elicited<T>, ElicitError> {
         let asked = question.ask(Some(Arc::new(Answers(answer))), "key".into());
         asked.now_or_never().expect("the answer is there")
+    }
+
+    #[cfg(feature = "dynamic")]
+    #[test]
+    fn answers_to_a_schema_are_validated() {
+        let schema = serde_json::json!({
+            "type": "object",
+            "properties": {"row": {"type": "integer", "maximum": 30}},
+            "required": ["row"],
+        });
+        let answer = |json: &str| Ok(Elicited::Accepted(serde_json::from_str(json).unwrap()));
+        let question = || Elicit::with_schema("Which row?", &schema);
+        let accepted = ask(question(), answer(r#"{"row":30}"#));
+        assert_eq!(
+            accepted,
+            Ok(Elicited::Accepted(serde_json::json!({"row": 30})))
+        );
+        for invalid in [r#"{"row":31}"#, r#"{"row":"7"}"#, "{}", "[]"] {
+            let error = ask(question(), answer(invalid)).unwrap_err();
+            assert!(
+                matches!(error, ElicitError::Invalid(_)),
+                "{invalid}: {error}"
+            );
+        }
+        // Whoever declines fills in nothing.
+        let declined = ask(question(), Ok(Elicited::Declined));
+        assert_eq!(declined, Ok(Elicited::Declined));
+        let invalid = Elicit::with_schema("Which row?", r#"{"type": 7}"#);
+        let error = ask(invalid, answer("{}")).unwrap_err();
+        assert!(matches!(error, ElicitError::Invalid(_)), "{error}");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, GetMeta, InputResponses, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, CustomResult, GetMeta, InputResponses,
+    ServerResult,
 };
 use rmcp::service::ServiceError;
 use serde::{Deserialize, Serialize};
@@ -14,17 +15,22 @@ use serde_json::{Map, Value, json};
 use tool_core::call::{TraceContext, Transient};
 use tool_core::{AnyOutput, CallContext};
 
+use super::capabilities::Sample;
 use super::connection::{Live, Waiting, chain};
 use super::elicit::{self, Elicitation};
 use super::request::{RequestError, send};
 use super::secrets::{Secrets, shorten};
 use super::transport::Request;
 use super::{Link, Shared};
+use crate::gateway::{HOPS, Hops};
 
 type CallError = Box<dyn Error + Send + Sync>;
 
 /// A server that asks more often than this in one call does not get an answer.
 const MAX_ROUNDS: u32 = 10;
+
+/// The key of the least serious message that a server of version 2026-07-28 logs for a request, in its metadata.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// The longest error of a server that a model gets.
 const MAX_ERROR: usize = 4096;
@@ -103,43 +109,95 @@ async fn complete(
     context: CallContext,
     trace: Option<TraceContext>,
 ) -> Result<AnyOutput, CallError> {
-    let secrets = &target.shared.secrets;
-    let limit = target.shared.settings.call_timeout;
+    let shared = &target.shared;
     let mut params = CallToolRequestParams::new(target.name.clone());
     params.arguments = match arguments {
         Value::Object(members) => Some(members),
         _ => Some(Map::new()),
     };
-    let passes_on = target.shared.settings.answerer.passes_on();
+    let request = |answers: Answers| {
+        let mut params = params.clone();
+        params.input_responses = answers.responses;
+        params.request_state = answers.state;
+        ClientRequest::CallToolRequest(CallToolRequest::new(params))
+    };
+    let ended = until_result(shared, live, &context, trace, request).await;
+    let (result, carried) = ended.map_err(|unfinished| match unfinished {
+        Unfinished::Failed(error) => failure(target, &error),
+        Unfinished::Other(error) => error,
+    })?;
+    match result {
+        ServerResult::CallToolResult(result) => output(target, json!(result), &carried),
+        // Results without content.
+        ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
+            output(target, json!({}), &carried)
+        }
+        // Parts that `rmcp` can't read are replaced by notes.
+        ServerResult::CustomResult(result) => output(target, result.0, &carried),
+        _ => Err(text(&shared.secrets, "the server answered with another result").into()),
+    }
+}
+
+/// What a request brings that is made again.
+#[derive(Default)]
+pub(super) struct Answers {
+    pub(super) responses: Option<InputResponses>,
+    pub(super) state: Option<String>,
+}
+
+/// Why a request of a call has no result.
+pub(super) enum Unfinished {
+    Failed(RequestError),
+    Other(CallError),
+}
+
+impl<E: Into<CallError>> From<E> for Unfinished {
+    fn from(error: E) -> Unfinished {
+        Unfinished::Other(error.into())
+    }
+}
+
+/// Makes a request of a call until there is a result, answering what the server asks.
+pub(super) async fn until_result(
+    shared: &Shared,
+    live: &Live,
+    context: &CallContext,
+    trace: Option<TraceContext>,
+    request: impl Fn(Answers) -> ClientRequest,
+) -> Result<(ServerResult, Arc<Request>), Unfinished> {
+    let limit = shared.settings.call_timeout;
+    let passes_on = shared.settings.answerer.passes_on();
+    let mut answers = Answers::default();
     let mut kept: Option<Required> = passes_on.then(|| context.kept(REQUIRED)).flatten();
     for round in kept.as_ref().map_or(0, |required| required.round)..MAX_ROUNDS {
         // The server does not run the call again for a question that this one was made again for.
         if let Some(required) = kept.take() {
-            let responses = answer(&target.shared, &context, &required).await?;
-            params.input_responses = (!responses.is_empty()).then_some(responses);
-            params.request_state = required.state;
+            answers = answer(shared, context, required).await?;
             continue;
         }
         let (carried, events) = Request::new(Some(context.clone()));
-        let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+        let mut request = request(std::mem::take(&mut answers));
         for (name, value) in trace.iter().flat_map(TraceContext::headers) {
             request.get_meta_mut().insert(name.to_owned(), value.into());
+        }
+        if let Some(level) = shared.settings.capabilities.log_level()
+            && live.is_modern
+        {
+            let level = json!(level.to_wire());
+            request.get_meta_mut().insert(LOG_LEVEL.to_owned(), level);
+        }
+        if shared.settings.gateway.is_some() {
+            let hops = context.get::<Hops>().map_or(0, |hops| hops.0);
+            let hops = (hops + 1).into();
+            request.get_meta_mut().insert(HOPS.to_owned(), hops);
         }
         let result = send(live, request, carried.clone(), events, limit).await;
         if let Err(RequestError::NotSent | RequestError::Service(ServiceError::TransportClosed)) =
             &result
         {
-            target.shared.wait_until_lost(live).await;
+            shared.wait_until_lost(live).await;
         }
-        let result = result.map_err(|error| failure(target, &error))?;
-        let required = match result {
-            ServerResult::CallToolResult(result) => {
-                return output(target, json!(result), &carried);
-            }
-            // Results without content.
-            ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
-                return output(target, json!({}), &carried);
-            }
+        let required = match result.map_err(Unfinished::Failed)? {
             ServerResult::InputRequiredResult(required) => Required {
                 round: round + 1,
                 requests: required
@@ -152,10 +210,12 @@ async fn complete(
             },
             ServerResult::CustomResult(result) => match Required::read(round + 1, result.0) {
                 Ok(required) => required,
-                // Parts that `rmcp` can't read are replaced by notes.
-                Err(result) => return output(target, result, &carried),
+                Err(result) => {
+                    let result = ServerResult::CustomResult(CustomResult::new(result));
+                    return Ok((result, carried));
+                }
             },
-            _ => return Err(text(secrets, "the server answered with another result").into()),
+            result => return Ok((result, carried)),
         };
         if required.requests.is_empty() {
             // The server asks to come again.
@@ -165,12 +225,11 @@ async fn complete(
             context.keep(REQUIRED, &required);
         }
         let waiting = Waiting::new(vec![carried.clone()]);
-        let responses = answer(&target.shared, &context, &required).await?;
+        answers = answer(shared, context, required).await?;
         drop(waiting);
-        params.input_responses = (!responses.is_empty()).then_some(responses);
-        params.request_state = required.state;
     }
-    Err(format!("the server asked {MAX_ROUNDS} times for input, without a result").into())
+    let problem = format!("the server asked {MAX_ROUNDS} times for input, without a result");
+    Err(problem.into())
 }
 
 /// The key of what a server requires, for the next run of the call.
@@ -206,14 +265,25 @@ impl Required {
 async fn answer(
     shared: &Shared,
     context: &CallContext,
-    required: &Required,
-) -> Result<InputResponses, CallError> {
+    required: Required,
+) -> Result<Answers, CallError> {
     let mut responses = InputResponses::new();
     let mut questions = Vec::new();
+    let capabilities = &shared.settings.capabilities;
     for (key, request) in &required.requests {
         let question = match request["method"].as_str() {
             Some("roots/list") => {
-                responses.insert(key.clone(), json!({ "roots": [] }));
+                responses.insert(key.clone(), capabilities.roots());
+                continue;
+            }
+            Some("sampling/createMessage") if capabilities.samples() => {
+                let sample = Sample {
+                    server: shared.settings.name.clone(),
+                    call: Some(context.clone()),
+                    params: request["params"].clone(),
+                };
+                let answer = capabilities.sample(sample).await?;
+                responses.insert(key.clone(), serde_json::to_value(answer)?);
                 continue;
             }
             Some("elicitation/create") => elicit::read_value(&request["params"]),
@@ -236,7 +306,10 @@ async fn answer(
             .await;
         responses.insert(key.clone(), serde_json::to_value(answer)?);
     }
-    Ok(responses)
+    Ok(Answers {
+        responses: (!responses.is_empty()).then_some(responses),
+        state: required.state,
+    })
 }
 
 /// Follows a result with what is no character.

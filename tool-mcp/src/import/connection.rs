@@ -1,5 +1,8 @@
 //! Opens connections to a server.
 
+// The protocol deprecates sampling, roots and logging, but servers still use them.
+#![expect(deprecated)]
+
 use std::error::Error;
 use std::future::Future;
 use std::io;
@@ -9,9 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, CustomRequest, CustomResult, ElicitRequestParams,
-    ElicitResult, ElicitationCapability, ErrorCode, FormElicitationCapability, Implementation,
-    ProtocolVersion, UrlElicitationCapability,
+    ClientCapabilities, ClientConfig, ClientRequest, CreateMessageRequestMethod,
+    CreateMessageRequestParams, CreateMessageResult, CustomRequest, CustomResult,
+    ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode, FormElicitationCapability,
+    Implementation, ListRootsRequestMethod, ListRootsResult, ProtocolVersion, RootsCapabilities,
+    SamplingCapability, ServerCapabilities, SetLevelRequest, SetLevelRequestParams,
+    UrlElicitationCapability,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, InboundStreamOrigin, Peer, RequestContext,
@@ -26,9 +32,11 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tool_core::call::elicit::ElicitRequest;
 use tool_core::runtime::BoxFuture;
 
+use super::capabilities::{Capabilities, Sample};
 use super::elicit::{self, Answerer, Elicitation};
 use super::environment::Environment;
 use super::process::{self, Process};
+use super::request::send;
 use super::secrets::{Secrets, shorten};
 use super::transport::{InFlight, Request, ServerLines, Tap};
 use super::{ImportError, ImportErrorKind, Settings};
@@ -132,8 +140,9 @@ pub(super) struct Live {
     pub(super) server: Option<(String, String)>,
     /// `true` for versions whose clients ask for notifications.
     pub(super) is_modern: bool,
-    /// `true` if the server says when its tools change.
+    /// `true` if the server says when something changes.
     pub(super) notifies: bool,
+    pub(super) capabilities: ServerCapabilities,
 }
 
 /// A connection to a server. Dropping it closes it and kills the process.
@@ -256,6 +265,8 @@ impl Opener {
                 inherits_stderr,
                 ..
             } => {
+                process::check_depth()
+                    .map_err(|problem| ImportError::new(ImportErrorKind::Loop, problem))?;
                 let mut command = command.lock().await;
                 let program = command
                     .as_std()
@@ -378,20 +389,25 @@ async fn connect<T: Transport<RoleClient> + 'static>(
 ) -> Result<Connection, ImportError> {
     let handler = Handler {
         server: settings.name.clone(),
+        capabilities: settings.capabilities.clone(),
         answerer: settings.answerer.clone(),
         in_flight: in_flight.clone(),
         has_apps: settings.apps,
     };
-    let transport = Tap::new(transport, in_flight.clone());
+    let on_log = {
+        let (capabilities, server) = (settings.capabilities.clone(), settings.name.clone());
+        let secrets = secrets.clone();
+        move |message: &_| capabilities.log(&server, &secrets, message)
+    };
+    let transport = Tap::new(transport, in_flight.clone(), on_log);
     // Boxed, because rustc can't prove that the future of `rmcp` is `Send` for every lifetime.
     let service: BoxFuture<_> = Box::pin(serve_client_with_lifecycle(handler, transport, mode));
     let service = service
         .await
         .map_err(|error| handshake_error(&error, secrets))?;
     let info = service.peer_info();
-    let tools = info
-        .as_ref()
-        .and_then(|info| info.capabilities.tools.clone());
+    let capabilities = info.as_ref().map(|info| info.capabilities.clone());
+    let capabilities = capabilities.unwrap_or_default();
     let live = Live {
         peer: service.peer().clone(),
         in_flight,
@@ -404,9 +420,27 @@ async fn connect<T: Transport<RoleClient> + 'static>(
             Some((text(&server.name), text(&server.version)))
         }),
         is_modern: info.is_some_and(|info| !info.protocol_version.has_initialize()),
-        notifies: tools.is_some_and(|tools| tools.list_changed == Some(true)),
+        notifies: notifies(&capabilities),
+        capabilities,
     };
     let cancellation = service.cancellation_token();
+    if let Some(level) = settings.capabilities.log_level()
+        && !live.is_modern
+        && live.capabilities.logging.is_some()
+    {
+        let request = SetLevelRequest::new(SetLevelRequestParams::new(level.to_wire()));
+        let request = ClientRequest::SetLevelRequest(request);
+        let (carried, events) = Request::new(None);
+        if send(&live, request, carried, events, settings.list_timeout)
+            .await
+            .is_err()
+        {
+            tracing::debug!(
+                server = settings.name,
+                "an MCP server does not set the level of its log"
+            );
+        }
+    }
     Ok(Connection {
         live: Arc::new(live),
         open: Some(Box::pin(async move {
@@ -415,6 +449,20 @@ async fn connect<T: Transport<RoleClient> + 'static>(
         cancellation,
         process: None,
     })
+}
+
+/// Returns `true` if a server says when something changes.
+fn notifies(capabilities: &ServerCapabilities) -> bool {
+    let tools = capabilities.tools.as_ref();
+    let resources = capabilities.resources.as_ref();
+    let prompts = capabilities.prompts.as_ref();
+    let lists = [
+        tools.and_then(|tools| tools.list_changed),
+        resources.and_then(|resources| resources.list_changed),
+        resources.and_then(|resources| resources.subscribe),
+        prompts.and_then(|prompts| prompts.list_changed),
+    ];
+    lists.contains(&Some(true))
 }
 
 /// Words the error of a handshake.
@@ -497,12 +545,27 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
 /// Answers the requests of a server.
 struct Handler {
     server: String,
+    capabilities: Capabilities,
     answerer: Answerer,
     in_flight: Arc<InFlight>,
     has_apps: bool,
 }
 
 impl Handler {
+    /// Returns the request that a request of the server belongs to, if that is known, and all that are running.
+    fn asking(
+        &self,
+        context: &RequestContext<RoleClient>,
+    ) -> (Option<Arc<Request>>, Vec<Arc<Request>>) {
+        let running = self.in_flight.calls();
+        // Only HTTP tells which call it belongs to.
+        let asking = match context.extensions.get::<InboundStreamOrigin>() {
+            Some(InboundStreamOrigin::OutboundRequest(id)) => self.in_flight.get(id),
+            _ => running.first().filter(|_| running.len() == 1).cloned(),
+        };
+        (asking, running)
+    }
+
     async fn ask(
         &self,
         request: Option<ElicitRequest>,
@@ -514,12 +577,7 @@ impl Handler {
                 None,
             ));
         };
-        let running = self.in_flight.calls();
-        // Only HTTP tells which call a question belongs to.
-        let asking = match context.extensions.get::<InboundStreamOrigin>() {
-            Some(InboundStreamOrigin::OutboundRequest(id)) => self.in_flight.get(id),
-            _ => running.first().filter(|_| running.len() == 1).cloned(),
-        };
+        let (asking, running) = self.asking(&context);
         let question = Elicitation {
             server: self.server.clone(),
             call: asking.as_ref().and_then(|request| request.call.clone()),
@@ -568,6 +626,41 @@ impl ClientHandler for Handler {
         self.ask(elicit::read(request), context).await
     }
 
+    async fn create_message(
+        &self,
+        params: CreateMessageRequestParams,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        if !self.capabilities.samples() {
+            return Err(ErrorData::method_not_found::<CreateMessageRequestMethod>());
+        }
+        let (asking, running) = self.asking(&context);
+        let sample = Sample {
+            server: self.server.clone(),
+            call: asking.as_ref().and_then(|request| request.call.clone()),
+            params: serde_json::to_value(params).unwrap_or_default(),
+        };
+        let waiting = asking.map_or(running, |request| vec![request]);
+        let _waiting = Waiting::new(waiting);
+        tokio::select! {
+            answer = self.capabilities.sample(sample) => {
+                answer.map_err(|problem| ErrorData::invalid_request(problem, None))
+            }
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
+        }
+    }
+
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        if self.capabilities.roots.is_none() {
+            return Err(ErrorData::method_not_found::<ListRootsRequestMethod>());
+        }
+        serde_json::from_value(self.capabilities.roots())
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    }
+
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -598,6 +691,12 @@ impl ClientHandler for Handler {
                 .with_url(UrlElicitationCapability::new()),
         );
         capabilities.extensions = self.has_apps.then(apps::capability);
+        capabilities.sampling = self
+            .capabilities
+            .samples()
+            .then(SamplingCapability::default);
+        let roots = self.capabilities.roots.as_ref();
+        capabilities.roots = roots.map(|_| RootsCapabilities::default());
         let client = Implementation::new("tool-mcp", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(capabilities, client)
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)

@@ -1,12 +1,12 @@
 //! Lists the tools of a server, which may be any number.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use rmcp::model::{
     ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams, ServerResult,
 };
 use rmcp::service::ServiceError;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
@@ -17,6 +17,7 @@ use super::request::{RequestError, send};
 use super::secrets::{Secrets, shorten};
 use super::transport::Request;
 use super::{RejectedTool, Settings};
+use crate::gateway::{GATEWAYS, MAX_GATEWAYS};
 use crate::hex;
 
 /// More pages than this are not read, even if they are empty.
@@ -43,6 +44,8 @@ pub(super) struct Listing {
     pub(super) tools: Vec<Listed>,
     pub(super) rejected: Vec<RejectedTool>,
     pub(super) notes: Vec<String>,
+    /// The ids of the gateways that the tools may come from.
+    pub(super) gateways: BTreeSet<String>,
 }
 
 /// A tool as the server lists it.
@@ -63,12 +66,8 @@ pub(super) async fn list(
 ) -> Result<Listing, String> {
     let limit = settings.list_timeout;
     let pages = timeout(limit, pages(live, settings, secrets)).await;
-    let (items, notes) =
+    let (items, mut listing) =
         pages.map_err(|_| format!("the server did not list its tools within {limit:?}"))??;
-    let mut listing = Listing {
-        notes,
-        ..Listing::default()
-    };
     let mut names = HashSet::new();
     let mut all_values = 0;
     for item in items {
@@ -142,15 +141,19 @@ async fn pages(
     live: &Live,
     settings: &Settings,
     secrets: &Secrets,
-) -> Result<(Vec<Value>, Vec<String>), String> {
+) -> Result<(Vec<Value>, Listing), String> {
     let mut tools = Vec::new();
-    let mut notes = Vec::new();
+    let mut listing = Listing::default();
+    let notes = &mut listing.notes;
     let mut cursor = None;
     let mut seen = HashSet::new();
     let mut bytes = 0;
     for page_number in 1.. {
         let (mut page, next) = match page(live, settings, cursor).await {
-            Ok(page) => page,
+            Ok(page) => {
+                listing.gateways.extend(gateways(page.meta.as_ref()));
+                (page.tools, page.next)
+            }
             Err(RequestError::Service(ServiceError::McpError(error)))
                 if error.code == ErrorCode::METHOD_NOT_FOUND && page_number == 1 =>
             {
@@ -190,15 +193,30 @@ async fn pages(
         }
         break;
     }
-    Ok((tools, notes))
+    Ok((tools, listing))
 }
 
-/// Reads one page, and the cursor of the next.
+/// Reads the ids of gateways in the metadata of a list.
+fn gateways(meta: Option<&Value>) -> impl Iterator<Item = String> {
+    let ids = meta.and_then(|meta| meta[GATEWAYS].as_array());
+    let ids = ids.into_iter().flatten().filter_map(Value::as_str);
+    let ids = ids.take(MAX_GATEWAYS + 1);
+    ids.map(|id| shorten(id, MAX_GATEWAYS).into_owned())
+}
+
+struct Page {
+    tools: Vec<Value>,
+    /// The cursor of the next page.
+    next: Option<String>,
+    meta: Option<Value>,
+}
+
+/// Reads one page.
 async fn page(
     live: &Live,
     settings: &Settings,
     cursor: Option<String>,
-) -> Result<(Vec<Value>, Option<String>), RequestError> {
+) -> Result<Page, RequestError> {
     let params = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
     let request = ListToolsRequest {
         params,
@@ -213,7 +231,8 @@ async fn page(
         ServerResult::ListToolsResult(page) => {
             let tools = page.tools.into_iter().map(serde_json::to_value);
             let tools = tools.collect::<Result<_, _>>().map_err(|_| unexpected())?;
-            Ok((tools, page.next_cursor))
+            let (next, meta) = (page.next_cursor, page.meta.map(|meta| json!(meta)));
+            Ok(Page { tools, next, meta })
         }
         ServerResult::CustomResult(result) => {
             let Value::Object(mut page) = result.0 else {
@@ -223,7 +242,11 @@ async fn page(
                 return Err(unexpected());
             };
             let next = page.get("nextCursor").and_then(Value::as_str);
-            Ok((tools, next.map(str::to_owned)))
+            Ok(Page {
+                next: next.map(str::to_owned),
+                tools,
+                meta: page.remove("_meta"),
+            })
         }
         _ => Err(unexpected()),
     }

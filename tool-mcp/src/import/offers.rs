@@ -1,24 +1,37 @@
-//! Resources and prompts of a server: for the application, and as two tools.
+//! Resources and prompts of a server: for the application, as two tools, and for the clients of a gateway.
 
-use std::collections::HashSet;
+// Subscriptions are made in another way since version 2026-07-28, but older servers have them.
+#![expect(deprecated)]
+
+use std::collections::{BTreeSet, HashSet};
+#[cfg(feature = "server")]
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientRequest, GetPromptRequest, GetPromptRequestParams, ListPromptsRequest,
-    ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams,
-    ReadResourceRequest, ReadResourceRequestParams,
+    ClientRequest, ErrorCode, GetPromptRequest, GetPromptRequestParams, ListPromptsRequest,
+    ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams, Prompt,
+    ReadResourceRequest, ReadResourceRequestParams, Resource, ResourceTemplate, ServerResult,
+    SubscribeRequest, SubscribeRequestParams, UnsubscribeRequest, UnsubscribeRequestParams,
 };
+#[cfg(feature = "server")]
+use rmcp::model::{CompleteRequest, CompleteRequestParams, CompleteResult, CompletionInfo};
+use rmcp::service::ServiceError;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tool_core::dynamic::{DynamicTool, DynamicToolError};
 use tool_core::{AnyOutput, CallContext, ToolEntry};
 
-use super::call::{AbortOnDrop, describe};
+use super::call::{AbortOnDrop, Answers, Unfinished, describe, until_result};
+use super::connection::Live;
 use super::listing::{MAX_PAGES, digest};
 use super::request::{RequestError, send};
 use super::transport::Request;
 use super::{Import, ImportError, ImportErrorKind, Link, Shared, Status};
 use crate::lock;
+#[cfg(feature = "server")]
+use crate::server::ProtocolError;
 
 impl Import {
     /// Lists the resources of the server, in the form of the protocol: objects with `uri`, `name` and often `description` and
@@ -42,13 +55,7 @@ impl Import {
     /// Returns an error if the server is away, rejects the request or does not answer in
     /// [time](super::ImportBuilder::list_timeout), or lists more than [`max_tools`](super::ImportBuilder::max_tools).
     pub async fn list_resources(&self) -> Result<Vec<Value>, ImportError> {
-        let request = |params| {
-            ClientRequest::ListResourcesRequest(ListResourcesRequest {
-                params,
-                ..ListResourcesRequest::default()
-            })
-        };
-        self.list("resources", request).await
+        self.list("resources", list_resources).await
     }
 
     /// Lists the templates of URIs of the server, in the form of the protocol: objects with `uriTemplate` and `name`.
@@ -57,13 +64,8 @@ impl Import {
     ///
     /// Returns an error as [`list_resources`](Import::list_resources) does.
     pub async fn list_resource_templates(&self) -> Result<Vec<Value>, ImportError> {
-        let request = |params| {
-            ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
-                params,
-                ..ListResourceTemplatesRequest::default()
-            })
-        };
-        self.list("resourceTemplates", request).await
+        self.list("resourceTemplates", list_resource_templates)
+            .await
     }
 
     /// Lists the prompts of the server, in the form of the protocol: objects with `name`, `description` and `arguments`.
@@ -72,13 +74,7 @@ impl Import {
     ///
     /// Returns an error as [`list_resources`](Import::list_resources) does.
     pub async fn list_prompts(&self) -> Result<Vec<Value>, ImportError> {
-        let request = |params| {
-            ClientRequest::ListPromptsRequest(ListPromptsRequest {
-                params,
-                ..ListPromptsRequest::default()
-            })
-        };
-        self.list("prompts", request).await
+        self.list("prompts", list_prompts).await
     }
 
     /// Reads a resource. Returns its contents in the form of the protocol: objects with `uri`, `mimeType`, and `text` or
@@ -120,42 +116,248 @@ impl Import {
         prompt.map_err(|error| error.of(&self.shared.place))
     }
 
-    /// Reads all pages of a list.
     async fn list(
         &self,
         key: &'static str,
         request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,
     ) -> Result<Vec<Value>, ImportError> {
-        let settings = &self.shared.settings;
-        let mut items = Vec::new();
-        let mut cursor: Option<String> = None;
-        let mut seen = HashSet::new();
-        let listing = async {
-            for _ in 0..MAX_PAGES {
-                let params = cursor
-                    .take()
-                    .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
-                let limit = settings.list_timeout;
-                let page = ask(&self.shared, request(params), key, limit, None).await?;
-                items.extend(page.items);
-                if items.len() > settings.max_tools {
-                    let problem =
-                        format!("the server lists more than {} {key}", settings.max_tools);
-                    return Err(ImportError::new(ImportErrorKind::Rejected, problem));
-                }
-                cursor = page.next;
-                match &cursor {
-                    Some(next) if seen.insert(digest(next.as_bytes())) => {}
-                    Some(_) => break,
-                    None => return Ok(items),
+        let listed = async {
+            let live = self.shared.live()?;
+            list(&self.shared, &live, key, request).await
+        };
+        listed.await.map_err(|error| error.of(&self.shared.place))
+    }
+}
+
+/// Reads all pages of a list.
+async fn list(
+    shared: &Arc<Shared>,
+    live: &Arc<Live>,
+    key: &'static str,
+    request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,
+) -> Result<Vec<Value>, ImportError> {
+    let settings = &shared.settings;
+    let mut items = Vec::new();
+    let mut cursor: Option<String> = None;
+    let mut seen = HashSet::new();
+    let listing = async {
+        for _ in 0..MAX_PAGES {
+            let params = cursor
+                .take()
+                .map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+            let page = ask(shared, live.clone(), request(params), key).await?;
+            items.extend(page.items);
+            if items.len() > settings.max_tools {
+                let problem = format!("the server lists more than {} {key}", settings.max_tools);
+                return Err(ImportError::new(ImportErrorKind::Rejected, problem));
+            }
+            cursor = page.next;
+            match &cursor {
+                Some(next) if seen.insert(digest(next.as_bytes())) => {}
+                Some(_) => break,
+                None => return Ok(std::mem::take(&mut items)),
+            }
+        }
+        let problem = format!("the server does not end its list of {key}");
+        Err(ImportError::new(ImportErrorKind::Rejected, problem))
+    };
+    let listed = tokio::time::timeout(settings.list_timeout, listing).await;
+    listed.unwrap_or_else(|_| Err(timed_out(settings.list_timeout)))
+}
+
+fn list_resources(params: Option<PaginatedRequestParams>) -> ClientRequest {
+    ClientRequest::ListResourcesRequest(ListResourcesRequest {
+        params,
+        ..ListResourcesRequest::default()
+    })
+}
+
+fn list_resource_templates(params: Option<PaginatedRequestParams>) -> ClientRequest {
+    ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
+        params,
+        ..ListResourceTemplatesRequest::default()
+    })
+}
+
+fn list_prompts(params: Option<PaginatedRequestParams>) -> ClientRequest {
+    ClientRequest::ListPromptsRequest(ListPromptsRequest {
+        params,
+        ..ListPromptsRequest::default()
+    })
+}
+
+/// The resources and prompts of a server, as last listed for the clients of a gateway.
+#[derive(Default)]
+#[cfg_attr(not(feature = "server"), expect(dead_code))]
+pub(crate) struct Offered {
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) templates: Vec<ResourceTemplate>,
+    pub(crate) prompts: Vec<Prompt>,
+}
+
+/// What changed for the clients of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum OfferChange {
+    Resources,
+    Prompts,
+    /// The content of the resource with this URI.
+    Updated(String),
+}
+
+impl Shared {
+    /// Lists the resources and prompts for the clients of a gateway. What can't be listed stays as it was.
+    pub(super) async fn refresh_offers(self: &Arc<Self>, live: &Arc<Live>) {
+        let before = lock(&self.offered).clone();
+        let mut notes = Vec::new();
+        let has_resources = live.capabilities.resources.is_some();
+        let resources = self.typed(live, has_resources, "resources", list_resources);
+        let resources = resources.await.unwrap_or_else(|note| {
+            notes.push(note);
+            before.resources.clone()
+        });
+        let templates = self.typed(
+            live,
+            has_resources,
+            "resourceTemplates",
+            list_resource_templates,
+        );
+        let templates = templates.await.unwrap_or_else(|note| {
+            notes.push(note);
+            before.templates.clone()
+        });
+        let has_prompts = live.capabilities.prompts.is_some();
+        let prompts = self.typed(live, has_prompts, "prompts", list_prompts).await;
+        let prompts = prompts.unwrap_or_else(|note| {
+            notes.push(note);
+            before.prompts.clone()
+        });
+        for note in &notes {
+            self.note(note);
+        }
+        let offered = Offered {
+            resources,
+            templates,
+            prompts,
+        };
+        self.set_offered(offered);
+    }
+
+    /// Replaces the resources and prompts, and says so if they are others.
+    pub(super) fn set_offered(&self, offered: Offered) {
+        let offered = Arc::new(offered);
+        let before = std::mem::replace(&mut *lock(&self.offered), offered.clone());
+        if before.resources != offered.resources || before.templates != offered.templates {
+            self.tell(OfferChange::Resources);
+        }
+        if before.prompts != offered.prompts {
+            self.tell(OfferChange::Prompts);
+        }
+    }
+
+    /// Tells the gateway of a change.
+    pub(super) fn tell(&self, change: OfferChange) {
+        let Some(listener) = self.listener.get() else {
+            return;
+        };
+        let updated = match &change {
+            OfferChange::Updated(uri) => Some(uri.clone()),
+            _ => None,
+        };
+        if !listener(change)
+            && let Some(uri) = updated
+            && lock(&self.watched).remove(&uri)
+        {
+            self.rewatch.notify_one();
+        }
+    }
+
+    /// Makes the subscriptions at a server before version 2026-07-28 those that the clients of a gateway have. `made` are
+    /// those of this connection.
+    pub(super) async fn subscribe(&self, live: &Live, made: &mut BTreeSet<String>) {
+        let resources = live.capabilities.resources.as_ref();
+        if resources.and_then(|resources| resources.subscribe) != Some(true) {
+            return;
+        }
+        let wanted = lock(&self.watched).clone();
+        let added = wanted.difference(made).map(|uri| {
+            let params = SubscribeRequestParams::new(uri);
+            ClientRequest::SubscribeRequest(SubscribeRequest::new(params))
+        });
+        let removed = made.difference(&wanted).map(|uri| {
+            let params = UnsubscribeRequestParams::new(uri);
+            ClientRequest::UnsubscribeRequest(UnsubscribeRequest::new(params))
+        });
+        let requests: Vec<_> = added.chain(removed).collect();
+        *made = wanted;
+        let limit = self.settings.list_timeout;
+        let sending = async {
+            for request in requests {
+                let (carried, events) = Request::new(None);
+                if let Err(error) = send(live, request, carried, events, limit).await {
+                    let error = describe(&error, &self.secrets);
+                    tracing::debug!(
+                        server = self.settings.name,
+                        error,
+                        "an MCP server rejects a subscription"
+                    );
                 }
             }
-            let problem = format!("the server does not end its list of {key}");
-            Err(ImportError::new(ImportErrorKind::Rejected, problem))
         };
-        let listed = tokio::time::timeout(settings.list_timeout, listing).await;
-        let listed = listed.unwrap_or_else(|_| Err(timed_out(settings.list_timeout)));
-        listed.map_err(|error| error.of(&self.shared.place))
+        if tokio::time::timeout(limit, sending).await.is_err() {
+            tracing::debug!(
+                server = self.settings.name,
+                "an MCP server takes too long to subscribe"
+            );
+        }
+    }
+
+    /// Lists what a server may have. The error is a note for the report.
+    async fn typed<T: DeserializeOwned>(
+        self: &Arc<Self>,
+        live: &Arc<Live>,
+        has: bool,
+        key: &'static str,
+        request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,
+    ) -> Result<Vec<T>, String> {
+        if !has {
+            return Ok(Vec::new());
+        }
+        let items = match list(self, live, key, request).await {
+            Ok(items) => items,
+            // Servers with a capability need not have every list of it.
+            Err(error) if error.code == Some(ErrorCode::METHOD_NOT_FOUND.0) => Vec::new(),
+            Err(error) => {
+                let error = error.to_string();
+                tracing::warn!(
+                    server = self.settings.name,
+                    key,
+                    error,
+                    "a list of an MCP server stays as it was"
+                );
+                return Err(format!("the {key} can't be listed: {error}"));
+            }
+        };
+        let count = items.len();
+        let read = items.into_iter().map(serde_json::from_value);
+        let read: Vec<T> = read.filter_map(Result::ok).collect();
+        if read.len() < count {
+            let left_out = count - read.len();
+            self.note(&format!(
+                "{left_out} of the {key} are no {key} of the protocol; they were left out"
+            ));
+        }
+        Ok(read)
+    }
+
+    /// Returns the connection.
+    fn live(&self) -> Result<Arc<Live>, ImportError> {
+        match self.link() {
+            Link::Up(live) => Ok(live),
+            link => {
+                let status: Status = link.status();
+                Err(ImportError::new(ImportErrorKind::Away, status.to_string()))
+            }
+        }
     }
 }
 
@@ -242,17 +444,154 @@ fn output(shared: &Shared, blocks: Vec<Value>) -> Result<AnyOutput, ImportError>
     output.map_err(|error| rejected(error.clone()))
 }
 
+/// For a gateway.
+#[cfg(feature = "server")]
+impl Import {
+    /// Returns the functions that read the resources and get the prompts for the clients of a gateway. Their results are
+    /// those of the protocol.
+    pub(crate) fn functions(&self) -> Result<[ToolEntry; 2], DynamicToolError> {
+        let settings = &self.shared.settings;
+        let (name, prefix) = (&settings.name, &settings.prefix);
+        let shared = self.shared.clone();
+        let read_resource = DynamicTool::builder(format!("{prefix}read_resource"))
+            .description(format!("Reads a resource of the server {name}."))
+            .tags(settings.tags.clone())
+            .parameters(json!({
+                "type": "object",
+                "properties": {"uri": {"type": "string"}},
+                "required": ["uri"],
+            }))
+            .build(move |arguments, call| {
+                let shared = shared.clone();
+                async move {
+                    let uri = arguments["uri"].as_str().unwrap_or_default();
+                    let contents = read(&shared, uri, Some(call)).await;
+                    passed_on(
+                        &shared,
+                        contents.map(|contents| json!({ "contents": contents })),
+                    )
+                }
+            })?;
+        let shared = self.shared.clone();
+        let get_prompt = DynamicTool::builder(format!("{prefix}get_prompt"))
+            .description(format!(
+                "Returns the messages of a prompt of the server {name}."
+            ))
+            .tags(settings.tags.clone())
+            .parameters(json!({
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+                "required": ["name"],
+            }))
+            .build(move |arguments, call| {
+                let shared = shared.clone();
+                async move {
+                    let name = arguments["name"].as_str().unwrap_or_default();
+                    let given = arguments["arguments"].as_object().cloned();
+                    let messages =
+                        prompt(&shared, name, given.unwrap_or_default(), Some(call)).await;
+                    passed_on(
+                        &shared,
+                        messages.map(|messages| json!({ "messages": messages })),
+                    )
+                }
+            })?;
+        Ok([read_resource.into(), get_prompt.into()])
+    }
+
+    /// Returns the resources and prompts, as last listed.
+    pub(crate) fn offered(&self) -> Arc<Offered> {
+        lock(&self.shared.offered).clone()
+    }
+
+    /// Returns the ids of the gateways that the tools may come from.
+    pub(crate) fn gateways(&self) -> Vec<String> {
+        lock(&self.shared.gateways).iter().cloned().collect()
+    }
+
+    /// Sets what is told of changes. It returns `false` if nobody wants to know of the resource any more.
+    pub(crate) fn listen(&self, listener: impl Fn(OfferChange) -> bool + Send + Sync + 'static) {
+        // A server is built once.
+        let _ = self.shared.listener.set(Box::new(listener));
+    }
+
+    /// Subscribes to a resource.
+    pub(crate) fn watch(&self, uri: &str) {
+        let mut watched = lock(&self.shared.watched);
+        if watched.len() >= MAX_WATCHED && !watched.contains(uri) {
+            tracing::warn!(
+                server = self.shared.settings.name,
+                "no more than {MAX_WATCHED} resources of an MCP server can be subscribed to"
+            );
+        } else if watched.insert(uri.to_owned()) {
+            self.shared.rewatch.notify_one();
+        }
+    }
+
+    /// Completes an argument.
+    pub(crate) async fn complete(
+        &self,
+        params: CompleteRequestParams,
+    ) -> Result<CompleteResult, ImportError> {
+        let live = self.shared.live()?;
+        if live.capabilities.completions.is_none() {
+            return Err(rejected("the server completes nothing"));
+        }
+        let limit = self.shared.settings.list_timeout;
+        let (carried, events) = Request::new(None);
+        let request = ClientRequest::CompleteRequest(CompleteRequest::new(params));
+        let task = async move { send(&live, request, carried, events, limit).await };
+        let mut task = AbortOnDrop(self.shared.runtime.spawn(task));
+        let sent = (&mut task.0).await.map_err(|_| stopped())?;
+        match sent.map_err(|error| failed(&self.shared, error))? {
+            ServerResult::CompleteResult(mut completed) => {
+                let values = &mut completed.completion.values;
+                values.truncate(CompletionInfo::MAX_VALUES);
+                Ok(completed)
+            }
+            _ => Err(rejected("the server answered with another result")),
+        }
+    }
+}
+
+/// The most resources of a server that the clients of a gateway have subscribed to.
+#[cfg(feature = "server")]
+const MAX_WATCHED: usize = 1000;
+
+/// Converts a result of the protocol for the client of a gateway. An error of the server keeps its code.
+#[cfg(feature = "server")]
+fn passed_on(
+    shared: &Shared,
+    result: Result<Value, ImportError>,
+) -> Result<AnyOutput, Box<dyn Error + Send + Sync>> {
+    let result = result.map_err(|error| error.of(&shared.place));
+    let result = result.map_err(|error| match error.code {
+        Some(code) => ProtocolError::new(code, error.to_string()).into(),
+        None => Box::<dyn Error + Send + Sync>::from(error),
+    })?;
+    Ok(AnyOutput::from_mcp(
+        json!({ "structuredContent": result }),
+        false,
+    )?)
+}
+
+/// Reads a resource. A call passes on what the server asks.
 async fn read(
     shared: &Arc<Shared>,
     uri: &str,
     call: Option<CallContext>,
 ) -> Result<Vec<Value>, ImportError> {
     let params = ReadResourceRequestParams::new(uri);
-    let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params));
-    let limit = shared.settings.call_timeout;
-    Ok(ask(shared, request, "contents", limit, call).await?.items)
+    let request = move |answers: Answers| {
+        let mut params = params.clone();
+        params.input_responses = answers.responses;
+        params.request_state = answers.state;
+        ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
+    };
+    of_call(shared, "contents", call, request).await
 }
 
+/// Gets a prompt. A call passes on what the server asks.
 async fn prompt(
     shared: &Arc<Shared>,
     name: &str,
@@ -261,9 +600,13 @@ async fn prompt(
 ) -> Result<Vec<Value>, ImportError> {
     let mut params = GetPromptRequestParams::new(name);
     params.arguments = (!arguments.is_empty()).then_some(arguments);
-    let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
-    let limit = shared.settings.call_timeout;
-    Ok(ask(shared, request, "messages", limit, call).await?.items)
+    let request = move |answers: Answers| {
+        let mut params = params.clone();
+        params.input_responses = answers.responses;
+        params.request_state = answers.state;
+        ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
+    };
+    of_call(shared, "messages", call, request).await
 }
 
 /// What a server answers.
@@ -272,44 +615,63 @@ struct Answer {
     next: Option<String>,
 }
 
-/// Sends a request on the runtime of the import, and returns a list of its result.
-async fn ask(
+/// Sends a request of a call on the runtime of the import, and returns a list of its result.
+async fn of_call(
     shared: &Arc<Shared>,
-    request: ClientRequest,
     key: &str,
-    limit: Duration,
     call: Option<CallContext>,
-) -> Result<Answer, ImportError> {
-    let link = shared.link();
-    let Link::Up(live) = link else {
-        let status: Status = link.status();
-        return Err(ImportError::new(ImportErrorKind::Away, status.to_string()));
+    request: impl Fn(Answers) -> ClientRequest + Send + Sync + 'static,
+) -> Result<Vec<Value>, ImportError> {
+    let live = shared.live()?;
+    let Some(call) = call else {
+        let request = request(Answers::default());
+        return Ok(ask(shared, live, request, key).await?.items);
     };
-    let token = call.as_ref().map(|call| call.cancellation().clone());
-    let (carried, events) = Request::new(call);
-    let task = async move { send(&live, request, carried, events, limit).await };
+    // Here, inside the span of the call.
+    let trace = shared.settings.tracer.current(&call);
+    let token = call.cancellation().clone();
+    let task = {
+        let shared = shared.clone();
+        async move { until_result(&shared, &live, &call, trace, request).await }
+    };
     let mut task = AbortOnDrop(shared.runtime.spawn(task));
-    let cancelled = async {
-        match token {
-            Some(token) => token.cancelled().await,
-            None => std::future::pending().await,
-        }
-    };
-    let rejected = |problem: &str| ImportError::new(ImportErrorKind::Rejected, problem);
     let ended = tokio::select! {
         ended = &mut task.0 => ended,
-        () = cancelled => return Err(rejected("the call was cancelled")),
+        () = token.cancelled() => return Err(rejected("the call was cancelled")),
     };
-    let stopped = "the runtime of the import has stopped";
-    let sent = ended.map_err(|_| ImportError::new(ImportErrorKind::Away, stopped))?;
-    let result = sent.map_err(|error| match error {
-        RequestError::TimedOut(limit) => timed_out(limit),
-        error => rejected(&describe(&error, &shared.secrets)),
-    })?;
+    match ended.map_err(|_| stopped())? {
+        Ok((result, _)) => Ok(items(result, key)?.items),
+        Err(Unfinished::Failed(error)) => Err(failed(shared, error)),
+        Err(Unfinished::Other(error)) => Err(rejected(&shared.secrets.redact(error.to_string()))),
+    }
+}
+
+/// Sends a request that is no call on the runtime of the import, and returns a list of its result.
+async fn ask(
+    shared: &Arc<Shared>,
+    live: Arc<Live>,
+    request: ClientRequest,
+    key: &str,
+) -> Result<Answer, ImportError> {
+    let (carried, events) = Request::new(None);
+    let limit = match &request {
+        ClientRequest::ReadResourceRequest(_) | ClientRequest::GetPromptRequest(_) => {
+            shared.settings.call_timeout
+        }
+        _ => shared.settings.list_timeout,
+    };
+    let task = async move { send(&live, request, carried, events, limit).await };
+    let mut task = AbortOnDrop(shared.runtime.spawn(task));
+    let sent = (&mut task.0).await.map_err(|_| stopped())?;
+    items(sent.map_err(|error| failed(shared, error))?, key)
+}
+
+/// Reads a list of a result.
+fn items(result: ServerResult, key: &str) -> Result<Answer, ImportError> {
     let mut result = json!(result);
     if result["resultType"] == "input_required" {
         return Err(rejected(
-            "the server asks for input, which only calls of tools can get",
+            "the server asks for input, which only calls can get",
         ));
     }
     let next = result["nextCursor"].as_str().map(ToOwned::to_owned);
@@ -317,6 +679,28 @@ async fn ask(
         Value::Array(items) => Ok(Answer { items, next }),
         _ => Err(rejected("the server answered with another result")),
     }
+}
+
+fn failed(shared: &Shared, error: RequestError) -> ImportError {
+    match error {
+        RequestError::TimedOut(limit) => timed_out(limit),
+        error => {
+            let mut failed = rejected(&describe(&error, &shared.secrets));
+            if let RequestError::Service(ServiceError::McpError(error)) = error {
+                failed.code = Some(error.code.0);
+            }
+            failed
+        }
+    }
+}
+
+fn rejected(problem: &str) -> ImportError {
+    ImportError::new(ImportErrorKind::Rejected, problem)
+}
+
+fn stopped() -> ImportError {
+    let text = "the runtime of the import has stopped";
+    ImportError::new(ImportErrorKind::Away, text)
 }
 
 fn timed_out(limit: Duration) -> ImportError {

@@ -25,6 +25,38 @@ pub(super) struct Process {
     has_ended: bool,
 }
 
+/// The variable with the number of programs above a server, each of which is the server of the one before.
+const DEPTH: &str = "TOOL_MCP_DEPTH";
+
+/// The most programs above a server. Few are nested in practice: more of them start each other without end.
+const MAX_DEPTH: u32 = 8;
+
+/// Returns the number of programs above this one.
+fn depth() -> u32 {
+    let depth = std::env::var(DEPTH).ok();
+    depth.and_then(|depth| depth.parse().ok()).unwrap_or(0)
+}
+
+/// Tells a server how many programs there are above it.
+pub(super) fn count(command: &mut Command) {
+    command.env(DEPTH, (depth() + 1).to_string());
+}
+
+/// Checks that this program may start a server. The error says that too many are nested.
+pub(super) fn check_depth() -> Result<(), String> {
+    check(depth())
+}
+
+fn check(depth: u32) -> Result<(), String> {
+    if depth < MAX_DEPTH {
+        return Ok(());
+    }
+    Err(format!(
+        "it was not started: {depth} servers have started each other, so they are in a loop; remove the import that \
+         leads back to a program above ({DEPTH})"
+    ))
+}
+
 /// Starts a server.
 pub(super) fn start(
     command: &mut Command,
@@ -181,6 +213,17 @@ async fn read_lines(stderr: ChildStderr, errors: &Mutex<LastLines>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_that_start_each_other_come_to_an_end() {
+        assert_eq!(check(0), Ok(()));
+        assert_eq!(check(MAX_DEPTH - 1), Ok(()));
+        let problem = check(MAX_DEPTH).unwrap_err();
+        assert!(
+            problem.contains("8 servers have started each other"),
+            "{problem}"
+        );
+    }
 
     #[test]
     fn the_last_lines_are_bounded() {

@@ -1,5 +1,6 @@
 //! Keeps an import connected.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,8 +14,11 @@ use tool_core::runtime::BoxFuture;
 use super::call::AbortOnDrop;
 use super::connection::{Connection, Live, Opener, announced};
 use super::listing::list;
+use super::offers::{OfferChange, Offered};
 use super::tools::Toolbox;
+use super::transport::{OFFERS, TOOLS};
 use super::{HeldTool, ImportError, ImportErrorKind, Link, Shared};
+use crate::lock;
 
 /// A request to the supervisor.
 pub(super) enum Command {
@@ -23,8 +27,47 @@ pub(super) enum Command {
     Accept(Box<HeldTool>, oneshot::Sender<Result<(), ImportError>>),
 }
 
-/// Waits so long after a notification, so that many of them lead to one listing.
-const QUIET: Duration = Duration::from_millis(50);
+/// How long to wait after a notification, so that many of them lead to one listing.
+struct Quiet {
+    wait: Duration,
+    last: Instant,
+}
+
+impl Default for Quiet {
+    fn default() -> Quiet {
+        Quiet {
+            wait: Quiet::FIRST,
+            last: Instant::now(),
+        }
+    }
+}
+
+impl Quiet {
+    const FIRST: Duration = Duration::from_millis(50);
+
+    /// Servers that import each other can keep each other busy.
+    const LONGEST: Duration = Duration::from_secs(10);
+
+    /// Returns the wait after a notification, which is longer the more of them follow each other.
+    fn next(&mut self) -> Duration {
+        let is_calm = self.last.elapsed() > self.wait * 4;
+        self.wait = if is_calm {
+            Quiet::FIRST
+        } else {
+            (self.wait * 3 / 2).min(Quiet::LONGEST)
+        };
+        self.last = Instant::now();
+        self.wait
+    }
+}
+
+fn log_away(shared: &Shared, reason: &str) {
+    tracing::warn!(
+        server = shared.settings.name,
+        reason,
+        "an MCP server is away"
+    );
+}
 
 pub(super) struct Supervisor {
     pub(super) shared: Arc<Shared>,
@@ -62,6 +105,9 @@ impl Supervisor {
         let connection = self.opener.open(&shared.settings, &shared.secrets).await?;
         match self.refresh(connection.live.clone()).await {
             Ok(()) => {
+                if shared.settings.gateway.is_some() {
+                    shared.refresh_offers(&connection.live).await;
+                }
                 shared.set_link(Link::Up(connection.live.clone()));
                 Ok(connection)
             }
@@ -69,6 +115,30 @@ impl Supervisor {
                 connection.close(shared.settings.grace).await;
                 Err(error)
             }
+        }
+    }
+
+    /// Connects, as often as it takes, and keeps the import connected until it is closed.
+    pub(super) async fn start(mut self) {
+        let shared = self.shared.clone();
+        let shutdown = shared.shutdown.cancelled();
+        let connected = tokio::select! {
+            connected = self.connect() => connected,
+            () = shutdown => return shared.set_link(Link::Closed),
+        };
+        let connection = match connected {
+            Ok(connection) => Some(connection),
+            Err(error) => {
+                log_away(&shared, &error.to_string());
+                self.reconnect(&mut 0, error).await
+            }
+        };
+        match connection {
+            Some(connection) => {
+                tracing::info!(server = shared.settings.name, "an MCP server is connected");
+                self.run(connection).await;
+            }
+            None => shared.set_link(Link::Closed),
         }
     }
 
@@ -88,15 +158,10 @@ impl Supervisor {
                 }
                 End::Lost(reason) => reason,
             };
-            let restarts = shared.settings.backoff.is_some();
-            tracing::warn!(
-                server = shared.settings.name,
-                reason,
-                "an MCP server is away"
-            );
+            log_away(&shared, &reason);
             shared.set_link(Link::Away {
                 reason: reason.clone(),
-                restarts,
+                restarts: shared.settings.backoff.is_some(),
             });
             connection.close(Duration::from_millis(200)).await;
             if let Some(backoff) = &shared.settings.backoff
@@ -104,6 +169,7 @@ impl Supervisor {
             {
                 attempt = 0;
             }
+            let reason = ImportError::new(ImportErrorKind::Away, reason);
             match self.reconnect(&mut attempt, reason).await {
                 Some(next) => connection = next,
                 None => {
@@ -118,8 +184,19 @@ impl Supervisor {
     /// Serves one connection.
     async fn supervise(&mut self, connection: &mut Connection) -> End {
         let live = connection.live.clone();
-        let _listener = (live.is_modern && live.notifies)
-            .then(|| AbortOnDrop(tokio::spawn(listen(live.clone()))));
+        let is_gateway = self.shared.settings.gateway.is_some();
+        let shared = self.shared.clone();
+        let listen = || {
+            let watched = lock(&shared.watched).iter().cloned().collect();
+            let listening = listen(live.clone(), is_gateway, watched);
+            (live.is_modern && live.notifies).then(|| AbortOnDrop(tokio::spawn(listening)))
+        };
+        let mut _listener = listen();
+        let mut subscribed = BTreeSet::new();
+        if !live.is_modern {
+            self.shared.subscribe(&live, &mut subscribed).await;
+        }
+        let mut quiet = Quiet::default();
         loop {
             let mut done = None;
             tokio::select! {
@@ -134,7 +211,38 @@ impl Supervisor {
                     }
                     None => return End::Shutdown,
                 },
-                () = live.in_flight.list_changed.notified() => sleep(QUIET).await,
+                () = live.in_flight.list_changed.notified() => {
+                    let shutdown = self.shared.shutdown.cancelled();
+                    tokio::select! {
+                        () = sleep(quiet.next()) => {}
+                        () = shutdown => return End::Shutdown,
+                        reason = connection.lost() => return End::Lost(reason),
+                    }
+                }
+                () = self.shared.rewatch.notified() => {
+                    if live.is_modern {
+                        _listener = listen();
+                    } else {
+                        self.shared.subscribe(&live, &mut subscribed).await;
+                    }
+                    continue;
+                }
+            }
+            let stale = live.in_flight.take_stale();
+            if self.shared.settings.gateway.is_some() {
+                if stale & OFFERS != 0 || done.is_some() {
+                    let shutdown = self.shared.shutdown.cancelled();
+                    tokio::select! {
+                        () = self.shared.refresh_offers(&live) => {}
+                        () = shutdown => return End::Shutdown,
+                    }
+                }
+                for uri in live.in_flight.take_updated() {
+                    self.shared.tell(OfferChange::Updated(uri));
+                }
+            }
+            if done.is_none() && stale & TOOLS == 0 {
+                continue;
             }
             let shutdown = self.shared.shutdown.cancelled();
             let result = tokio::select! {
@@ -150,6 +258,11 @@ impl Supervisor {
                 );
                 self.shared.note(&error);
             }
+            if let Err(error) = &result
+                && error.kind() == ImportErrorKind::Loop
+            {
+                return End::Lost(error.to_string());
+            }
             if let Some(sender) = done {
                 let _ = sender.send(result);
             }
@@ -157,18 +270,19 @@ impl Supervisor {
     }
 
     /// Opens a connection again, after waiting. `None` if the import is closed.
-    async fn reconnect(&mut self, attempt: &mut u32, mut reason: String) -> Option<Connection> {
+    async fn reconnect(&mut self, attempt: &mut u32, mut error: ImportError) -> Option<Connection> {
         let shared = self.shared.clone();
         loop {
             let wait = shared
                 .settings
                 .backoff
                 .as_ref()
-                .and_then(|backoff| backoff.wait(*attempt));
-            let restarts = wait.is_some();
+                .and_then(|backoff| backoff.wait(*attempt))
+                // It would only go round again.
+                .filter(|_| error.kind() != ImportErrorKind::Loop);
             shared.set_link(Link::Away {
-                reason: reason.clone(),
-                restarts,
+                reason: error.to_string(),
+                restarts: wait.is_some(),
             });
             self.wait_away(wait.map(|wait| Instant::now() + wait))
                 .await?;
@@ -180,7 +294,7 @@ impl Supervisor {
             };
             match connected {
                 Ok(connection) => return Some(connection),
-                Err(error) => reason = error.to_string(),
+                Err(again) => error = again,
             }
         }
     }
@@ -224,6 +338,17 @@ impl Supervisor {
         };
         let listing = listing.await;
         let listing = listing.map_err(|text| ImportError::new(ImportErrorKind::List, text))?;
+        if let Err(error) = self.shared.check_loop(&listing.gateways) {
+            self.shared.set_offered(Offered::default());
+            return self
+                .with_toolbox(move |toolbox| {
+                    toolbox.clear();
+                    // After the tools, which must not be listed without them.
+                    lock(&toolbox.shared.gateways).clear();
+                    Err(error)
+                })
+                .await;
+        }
         self.with_toolbox(move |toolbox| {
             let before = toolbox.listing.clone();
             toolbox.set_listing(&live, listing);
@@ -265,10 +390,17 @@ impl Supervisor {
 /// Asks a server of version 2026-07-28 for notifications, as long as it is connected. [`Tap`] sees them.
 ///
 /// [`Tap`]: super::transport::Tap
-async fn listen(live: Arc<Live>) {
+async fn listen(live: Arc<Live>, is_gateway: bool, watched: Vec<String>) {
     let mut wait = Duration::from_millis(500);
     loop {
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let mut filter = SubscriptionFilter::builder().tools_list_changed();
+        if is_gateway {
+            filter = filter.resources_list_changed().prompts_list_changed();
+        }
+        if !watched.is_empty() {
+            filter = filter.resource_subscriptions(watched.clone());
+        }
+        let filter = filter.build();
         let peer = live.peer.clone();
         // Boxed, because rustc can't prove that the future of `rmcp` is `Send` for every lifetime.
         let listening: BoxFuture<_> = Box::pin(async move { peer.listen(filter).await });
@@ -276,10 +408,8 @@ async fn listen(live: Arc<Live>) {
             Ok(mut subscription) => {
                 wait = Duration::from_millis(500);
                 // Changes until now were not notified.
-                live.in_flight.list_changed.notify_one();
-                while let Ok(Some(_)) = subscription.next().await {
-                    live.in_flight.list_changed.notify_one();
-                }
+                live.in_flight.mark(TOOLS | OFFERS);
+                while let Ok(Some(_)) = subscription.next().await {}
             }
             Err(ServiceError::TransportClosed) => return,
             Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {

@@ -12,6 +12,7 @@ use tool_core::{Registry, ToolEntry};
 use super::call::{Target, call};
 use super::connection::Live;
 use super::listing::{Listed, Listing};
+use super::offers::Offered;
 use super::pins::{Pin, Pins};
 use super::secrets::shorten;
 use super::{HeldTool, ImportError, ImportErrorKind, RejectedTool, Report, Shared, TakenTool};
@@ -47,6 +48,17 @@ impl Toolbox {
     pub(super) fn set_listing(&mut self, live: &Live, listing: Listing) {
         self.listing = listing;
         self.identity = (live.server.clone(), live.protocol.clone());
+    }
+
+    /// Removes the tools, which are no tools of the server itself.
+    pub(super) fn clear(&mut self) {
+        self.listing = Listing::default();
+        self.built.clear();
+        // A subset of valid tools is valid, so this never fails.
+        let _ = self
+            .shared
+            .replace_tools(&self.shared.registry, &HashMap::new());
+        self.shared.publish(Report::default());
     }
 
     /// Accepts a held tool, unless it has changed since.
@@ -248,6 +260,7 @@ impl Shared {
 
     /// Removes the tools of the import from the registry, for good.
     pub(super) fn remove_tools(&self) {
+        self.set_offered(Offered::default());
         let offers = std::mem::take(&mut *lock(&self.offers));
         let _ = self.registry.exchange(&offers, []);
         let owned = lock(&self.owned).take();

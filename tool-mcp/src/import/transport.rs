@@ -1,16 +1,19 @@
 //! [`Tap`]: a transport that hands progress to the calls, and bounds what a server can send. [`ServerLines`]: messages
 //! as lines.
 
-use std::collections::{HashMap, HashSet};
+// The protocol deprecates logging, but servers still do it.
+#![expect(deprecated)]
+
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientRequest, GetExtensions, GetMeta, JsonRpcMessage, ProgressToken, RequestId,
-    ServerNotification,
+    ClientRequest, GetExtensions, GetMeta, JsonRpcMessage, LoggingMessageNotificationParam,
+    ProgressToken, RequestId, ServerNotification,
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -37,6 +40,15 @@ pub(super) const TOO_LARGE: &str = "is too large";
 /// The longest message of a progress report. A longer one is truncated.
 const MAX_PROGRESS: usize = 4096;
 
+/// Resources that have changed since the application was told. Further ones are dropped.
+const MAX_UPDATED: usize = 1000;
+
+/// The tools of a server have changed.
+pub(super) const TOOLS: u8 = 1;
+
+/// The resources, their templates or the prompts of a server have changed.
+pub(super) const OFFERS: u8 = 2;
+
 /// The most bytes of a message that can't be read which are kept for an error.
 const MAX_UNREADABLE: usize = 1024;
 
@@ -44,8 +56,12 @@ const MAX_UNREADABLE: usize = 1024;
 #[derive(Default)]
 pub(super) struct InFlight {
     requests: Mutex<Requests>,
-    /// Notified when the server says that its tools have changed.
+    /// Notified when the server says that something has changed, which `stale` or `updated` has then.
     pub(super) list_changed: Notify,
+    /// The lists that have changed.
+    stale: AtomicU8,
+    /// The resources that have changed.
+    updated: Mutex<BTreeSet<String>>,
     /// The start of the first message that could not be read.
     unreadable: Mutex<Option<String>>,
 }
@@ -229,6 +245,22 @@ impl InFlight {
         }
     }
 
+    /// Notes that lists have changed.
+    pub(super) fn mark(&self, lists: u8) {
+        self.stale.fetch_or(lists, Ordering::AcqRel);
+        self.list_changed.notify_one();
+    }
+
+    /// Takes the lists that have changed.
+    pub(super) fn take_stale(&self) -> u8 {
+        self.stale.swap(0, Ordering::AcqRel)
+    }
+
+    /// Takes the resources that have changed.
+    pub(super) fn take_updated(&self) -> BTreeSet<String> {
+        std::mem::take(&mut lock(&self.updated))
+    }
+
     /// Returns the calls that are running.
     pub(super) fn calls(&self) -> Vec<Arc<Request>> {
         let requests = lock(&self.requests);
@@ -262,7 +294,7 @@ impl InFlight {
 
     /// Returns `true` if `rmcp` has to see the message. It starts a task for every notification, and
     /// logs its content.
-    fn passes(&self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
+    fn passes(&self, message: &RxJsonRpcMessage<RoleClient>, on_log: &OnLog) -> bool {
         match message {
             JsonRpcMessage::Request(received) => {
                 let mut requests = lock(&self.requests);
@@ -287,7 +319,25 @@ impl InFlight {
                     false
                 }
                 ServerNotification::ToolListChangedNotification(_) => {
+                    self.mark(TOOLS);
+                    false
+                }
+                ServerNotification::ResourceListChangedNotification(_)
+                | ServerNotification::PromptListChangedNotification(_) => {
+                    self.mark(OFFERS);
+                    false
+                }
+                ServerNotification::ResourceUpdatedNotification(updated) => {
+                    let mut all = lock(&self.updated);
+                    if all.len() < MAX_UPDATED {
+                        all.insert(updated.params.uri.clone());
+                    }
+                    drop(all);
                     self.list_changed.notify_one();
+                    false
+                }
+                ServerNotification::LoggingMessageNotification(message) => {
+                    on_log(&message.params);
                     false
                 }
                 ServerNotification::CancelledNotification(cancelled) => {
@@ -307,9 +357,10 @@ impl InFlight {
 /// Returns what a request carries along.
 fn extension(request: &ClientRequest) -> Option<&Arc<Request>> {
     match request {
-        ClientRequest::CallToolRequest(_) | ClientRequest::ListToolsRequest(_) => {
-            request.extensions().get()
-        }
+        ClientRequest::CallToolRequest(_)
+        | ClientRequest::ListToolsRequest(_)
+        | ClientRequest::ReadResourceRequest(_)
+        | ClientRequest::GetPromptRequest(_) => request.extensions().get(),
         _ => None,
     }
 }
@@ -318,11 +369,23 @@ fn extension(request: &ClientRequest) -> Option<&Arc<Request>> {
 pub(super) struct Tap<T> {
     inner: T,
     in_flight: Arc<InFlight>,
+    on_log: Box<OnLog>,
 }
 
+/// Gets the messages of the log of a server.
+type OnLog = dyn Fn(&LoggingMessageNotificationParam) + Send + Sync;
+
 impl<T> Tap<T> {
-    pub(super) fn new(inner: T, in_flight: Arc<InFlight>) -> Tap<T> {
-        Tap { inner, in_flight }
+    pub(super) fn new(
+        inner: T,
+        in_flight: Arc<InFlight>,
+        on_log: impl Fn(&LoggingMessageNotificationParam) + Send + Sync + 'static,
+    ) -> Tap<T> {
+        Tap {
+            inner,
+            in_flight,
+            on_log: Box::new(on_log),
+        }
     }
 }
 
@@ -340,7 +403,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             let message = self.inner.receive().await?;
-            if self.in_flight.passes(&message) {
+            if self.in_flight.passes(&message, &*self.on_log) {
                 return Some(message);
             }
         }

@@ -4,10 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rmcp::ErrorData;
+use rmcp::service::{RequestContext, RoleServer};
 use tool_core::{ToolCall, ToolEntry};
 
 use super::Core;
-use super::request::Token;
+use super::call::{named, ruled};
+use super::request::{Request, Token, UserId};
 
 pub(super) type Scopes = dyn Fn(&ToolEntry) -> Vec<String> + Send + Sync;
 
@@ -100,5 +103,33 @@ impl Admission {
             };
             std::future::ready(admitted.map_err(|refused| refused.reason()))
         })
+    }
+}
+
+impl Core {
+    /// Checks whether the user of a request may call a function, and counts it as a call. Returns the user. The error is
+    /// the status of an HTTP response too if that `waits` for it.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        function: &ToolEntry,
+        context: &RequestContext<RoleServer>,
+        waits: bool,
+    ) -> Result<Option<UserId>, ErrorData> {
+        let seen = Request::new(context);
+        let call = self.identify(&seen, ToolCall::new(context.id.to_string(), "", ""))?;
+        let user = named(&call);
+        let who = user.map(UserId::as_str);
+        if let Some(admission) = Admission::new(self, who, call.get::<Token>()) {
+            let admitted = admission.admit(function);
+            let admitted = if waits {
+                ruled(&seen, admitted)
+            } else {
+                admitted
+            };
+            admitted.map_err(|refused| {
+                ErrorData::invalid_request(refused.message(&function.name), None)
+            })?;
+        }
+        Ok(user.cloned())
     }
 }

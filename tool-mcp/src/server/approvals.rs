@@ -69,7 +69,7 @@ mod memory;
 use std::error::Error;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures_util::FutureExt;
@@ -81,6 +81,7 @@ use tool_core::runtime::BoxFuture;
 pub(super) use self::held::{Found, HeldCall, log};
 pub use self::memory::{InboxLimits, MemoryInbox};
 use super::LOCAL;
+use crate::lock;
 
 /// A held call that waits for a decision, or that has one.
 ///
@@ -108,7 +109,7 @@ pub struct Approval {
     pub key: String,
     /// The [`UserId`](super::UserId) of the call.
     pub requester: String,
-    /// The tool that the client called.
+    /// The tool that the client called: its name, or `resource NAME` or `prompt NAME` for the function of one.
     pub tool: String,
     /// What the decision is on: the tool, its arguments and the reason.
     pub hold: Hold,
@@ -116,6 +117,13 @@ pub struct Approval {
     pub asked_ms: u64,
     /// The decision. `None` while the call waits.
     pub verdict: Option<Verdict>,
+}
+
+impl Approval {
+    /// Returns `true` if the client called a tool. No name of a tool has a space.
+    fn is_of_tool(&self) -> bool {
+        !self.tool.contains(' ')
+    }
 }
 
 /// A decision, and who made it.
@@ -382,6 +390,8 @@ type Clock = dyn Fn() -> SystemTime + Send + Sync;
 #[derive(Clone)]
 pub struct Approvals {
     registry: Registry,
+    /// The functions of resources and prompts, which may have the names of tools.
+    offers: Arc<Mutex<Option<Registry>>>,
     inbox: Arc<dyn Inbox>,
     policy: DecisionPolicy,
     kept_for: Duration,
@@ -393,6 +403,7 @@ impl Approvals {
     pub fn new(registry: &Registry, inbox: impl Inbox) -> Approvals {
         Approvals {
             registry: registry.clone(),
+            offers: Arc::default(),
             inbox: Arc::new(inbox),
             policy: DecisionPolicy::default(),
             kept_for: Duration::from_secs(24 * 3600),
@@ -400,8 +411,9 @@ impl Approvals {
         }
     }
 
-    /// Sets who may decide: the closure gets the user who decides, the requester as the owner, the tool and the hold. It
-    /// is not asked about the requester. If it panics, the decision is denied.
+    /// Sets who may decide: the closure gets the user who decides, the requester as the owner, the tool and the hold. The
+    /// tool is the function if the call reads a resource or gets a prompt. A tool may have its name, so decide by the tags
+    /// of the tool, or give each a name of its own. The closure is not asked about the requester. If it panics, the decision is denied.
     pub fn may_decide<F>(
         mut self,
         allows: impl Fn(DecisionRequest) -> F + Send + Sync + 'static,
@@ -432,8 +444,20 @@ impl Approvals {
     ///
     /// Returns the reason why the user may not decide.
     pub async fn may(&self, approval: &Approval, user: &str) -> Result<(), DecisionDenied> {
-        self.check(&self.registry, &approval.requester, &approval.hold, user)
+        let offers = lock(&self.offers).clone();
+        // A tool may have the name of the function of a resource.
+        let registry = match offers {
+            _ if approval.is_of_tool() => self.registry.clone(),
+            Some(offers) => offers,
+            None => Registry::new(),
+        };
+        self.check(&registry, &approval.requester, &approval.hold, user)
             .await
+    }
+
+    /// Sets the functions of resources and prompts.
+    pub(super) fn set_offers(&self, offers: &Registry) {
+        *lock(&self.offers) = Some(offers.clone());
     }
 
     async fn check(

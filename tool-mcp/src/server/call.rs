@@ -147,6 +147,8 @@ impl Core {
             Some(trace) => call.with(trace),
             None => call,
         };
+        #[cfg(feature = "client")]
+        let call = self.count_hops(call, &context)?;
         let seen = Request::new(&context);
         let call = self.identify(&seen, call)?;
         let call = if tool.is_for_models() {
@@ -180,13 +182,16 @@ impl Core {
             let user = user.map(UserId::as_str);
             Binding::new(&purpose.bound_name(&tool.name), bound.as_ref(), user)
         };
-        // A policy decides by the tool of a name, and must not take another function for it.
-        let is_distinct = purpose == Purpose::Tool || self.registry.get(&tool.name).is_none();
         let held = match (&self.options.approvals, named(&call)) {
-            (Some(approvals), Some(user)) if asks && is_distinct => {
+            (Some(approvals), Some(user)) if asks => {
                 let binding = binding(Some(user));
                 Some(HeldCall::new(
-                    approvals, &registry, user, &tool.name, &binding, &self.key,
+                    approvals,
+                    &registry,
+                    user,
+                    &purpose.bound_name(&tool.name),
+                    &binding,
+                    &self.key,
                 ))
             }
             _ => None,

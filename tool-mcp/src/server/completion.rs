@@ -10,13 +10,12 @@ use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Referen
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 use tool_core::runtime::BoxFuture;
-use tool_core::{ToolCall, ToolEntry};
+use tool_core::{Registry, ToolEntry};
 
 use super::Core;
-use super::admission::Admission;
-use super::call::{named, ruled, until_end};
+use super::call::until_end;
 use super::offers::{Offers, parameters};
-use super::request::{Request, Token, UserId};
+use super::request::UserId;
 
 pub(super) type Complete = dyn Fn(Completion) -> BoxFuture<Vec<String>> + Send + Sync;
 
@@ -55,8 +54,8 @@ impl Offers {
             let properties = parameters(&function).map(|(properties, _)| properties);
             properties.is_some_and(|all| all.values().any(|schema| !choices(schema).is_empty()))
         };
-        self.complete.is_some() && self.functions().next().is_some()
-            || self.functions().any(has_choices)
+        let functions = self.functions().map(Registry::specs).unwrap_or_default();
+        self.complete.is_some() && !functions.is_empty() || functions.into_iter().any(has_choices)
     }
 }
 
@@ -67,6 +66,21 @@ impl Core {
         params: &CompleteRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Option<Result<CompleteResult, ErrorData>> {
+        if let Some(function) = self.completed(params, context) {
+            return Some(self.complete_for(&function, params, context).await);
+        }
+        #[cfg(feature = "client")]
+        return self.complete_imported(params, context).await;
+        #[cfg(not(feature = "client"))]
+        None
+    }
+
+    /// Returns the function of the server itself that an argument is for.
+    fn completed(
+        &self,
+        params: &CompleteRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<ToolEntry> {
         let offers = &self.options.offers;
         let name = match &params.r#ref {
             Reference::Prompt(prompt) => {
@@ -80,8 +94,7 @@ impl Core {
             }
             _ => return None,
         };
-        let function = self.offered(context)?.get(name)?;
-        Some(self.complete_for(&function, params, context).await)
+        self.offered(context)?.get(name)
     }
 
     async fn complete_for(
@@ -90,16 +103,8 @@ impl Core {
         params: &CompleteRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let seen = Request::new(context);
-        let call = self.identify(&seen, ToolCall::new(context.id.to_string(), "", ""))?;
-        let user = named(&call);
         // Whoever may not call the function learns nothing of its values.
-        let who = user.map(UserId::as_str);
-        if let Some(admission) = Admission::new(self, who, call.get::<Token>()) {
-            ruled(&seen, admission.admit(function)).map_err(|refused| {
-                ErrorData::invalid_request(refused.message(&function.name), None)
-            })?;
-        }
+        let user = self.admit(function, context, true)?;
         let typed = &params.argument;
         let schema = parameters(function).and_then(|(mut all, _)| all.remove(&typed.name));
         let choices = schema.as_ref().map(choices).unwrap_or_default();
@@ -114,7 +119,7 @@ impl Core {
                     argument: typed.name.clone(),
                     value: typed.value.clone(),
                     others: others.unwrap_or_default(),
-                    user: user.cloned(),
+                    user,
                 };
                 let running = AssertUnwindSafe(async { complete(completion).await }).catch_unwind();
                 let ended = until_end(running, None, context).await?;

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::fmt;
 #[cfg(feature = "server-http")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams,
@@ -15,23 +16,21 @@ use rmcp::model::{
     CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
     GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams,
     InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListSkillsResult, ListToolsResult, NumberOrString, PaginatedRequestParams,
-    ProgressNotificationParam, ProtocolVersion, ReadResourceDirectoryRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+    ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    ProtocolVersion, ReadResourceDirectoryRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
-use rmcp::service::{
-    NotificationContext, RequestContext, RoleServer, SubscriptionContext, SubscriptionSink,
-};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
-use tokio::sync::watch;
 
 use super::Core;
 use super::apps::has_apps;
 use super::call::ruled;
+use super::changes::{Client, bounded, no_request};
 use super::list::{List, cached, millis, page_of};
 use super::offers::{INNER, inner_cursor};
-use super::request::{Request, is_modern};
+use super::request::{Request, has_connection, is_modern};
 use super::resources::unknown;
 
 /// A handler without resources, prompts and the like.
@@ -73,14 +72,18 @@ pub struct Handler<H> {
     pub(super) core: Arc<Core>,
     info: Arc<InitializeResult>,
     inner: Arc<H>,
+    /// The client of a session, once it is notified of changes.
+    client: OnceLock<Arc<Client>>,
 }
 
+/// For another client: what this one has subscribed to is not shared.
 impl<H> Clone for Handler<H> {
     fn clone(&self) -> Handler<H> {
         Handler {
             core: self.core.clone(),
             info: self.info.clone(),
             inner: self.inner.clone(),
+            client: OnceLock::new(),
         }
     }
 }
@@ -99,6 +102,7 @@ impl<H> Handler<H> {
             core,
             info: Arc::new(info),
             inner,
+            client: OnceLock::new(),
         }
     }
 }
@@ -107,6 +111,12 @@ impl<H: ServerHandler> Handler<H> {
     /// Returns `true` if only the server itself has something, and not the handler that it joined.
     fn is_own(&self, has: impl Fn(&ServerCapabilities) -> bool) -> bool {
         has(&self.info.capabilities) && !has(&self.inner.get_info().capabilities)
+    }
+
+    /// Returns the client of the session.
+    fn client(&self, context: &Context) -> &Arc<Client> {
+        self.client
+            .get_or_init(|| Client::of_session(&self.core, context))
     }
 }
 
@@ -229,7 +239,10 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
             None => core.list.get(core),
         };
         let cursor = params.as_ref().and_then(|params| params.cursor.as_deref());
-        let page = list.page(cursor, core.options.page_size, has_apps(&context))?;
+        #[cfg_attr(not(feature = "client"), expect(unused_mut))]
+        let mut page = list.page(cursor, core.options.page_size, has_apps(&context))?;
+        #[cfg(feature = "client")]
+        core.add_gateways(&mut page);
         Ok(if is_modern(&context) {
             // Clients without apps get another list.
             let scope = match selection {
@@ -270,36 +283,29 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
             .accepted_subscription_filter(requested)
             .unwrap_or_default();
         accepted.tools_list_changed = requested.tools_list_changed;
+        if self.core.options.notifies() {
+            accepted.prompts_list_changed = requested.prompts_list_changed;
+            accepted.resources_list_changed = requested.resources_list_changed;
+            accepted.resource_subscriptions = requested.resource_subscriptions.clone().map(bounded);
+        }
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
-        let selection = self.core.selection(context.request_context());
-        let (changes, _listener) = match &selection {
-            Some(selection) => {
-                let counter = watch::Sender::new(0);
-                let changes = counter.subscribe();
-                let count = move |_: &_, _: &_| counter.send_modify(|count| *count += 1);
-                (changes, Some(selection.on_change(count)))
-            }
-            None => (self.core.changes.subscribe(), None),
-        };
+        self.core.user(context.request_context())?;
+        let _client = Client::of_subscription(&self.core, &context);
         let mut closing = self.core.closing.subscribe();
-        let sink = context.sink().clone();
-        let wants_tools = context.accepted().tools_list_changed == Some(true);
         // The inner handler waits until the client leaves, or ends the subscription.
         tokio::select! {
             ended = self.inner.listen(context) => ended,
-            () = notify_changes(changes, sink), if wants_tools => Ok(()),
             _ = closing.wait_for(|closing| *closing) => Ok(()),
         }
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // The id is of no request.
-        let mut seen = Context::new(NumberOrString::Number(0), context.peer.clone());
+        let mut seen = no_request(context.peer.clone());
         seen.extensions = context.extensions.clone();
-        self.core.add_client(&seen);
+        self.client(&seen);
         self.inner.on_initialized(context).await;
     }
 
@@ -397,6 +403,37 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         self.inner.complete(params, context).await
     }
 
+    async fn subscribe(&self, params: SubscribeRequestParams, context: Context) -> Reply<()> {
+        let core = &self.core;
+        core.user(&context)?;
+        if core.options.notifies() && has_connection(&context) {
+            if let Some(admitted) = core.may_subscribe(&params.uri, &context, true) {
+                admitted?;
+                #[cfg(feature = "client")]
+                core.watch(&params.uri, &context);
+                return self.client(&context).subscribe(params.uri);
+            }
+            if self.is_own(|capabilities| capabilities.resources.is_some()) {
+                return Err(unknown(&params.uri));
+            }
+        }
+        pass(&context);
+        self.inner.subscribe(params, context).await
+    }
+
+    async fn unsubscribe(&self, params: UnsubscribeRequestParams, context: Context) -> Reply<()> {
+        self.core.user(&context)?;
+        if let Some(client) = self.client.get() {
+            client.unsubscribe(&params.uri);
+        }
+        if self.core.options.notifies()
+            && self.is_own(|capabilities| capabilities.resources.is_some())
+        {
+            return Ok(());
+        }
+        self.inner.unsubscribe(params, context).await
+    }
+
     list! {
         list_resources -> ListResourcesResult by uri, own_resources, resources;
         list_resource_templates -> ListResourceTemplatesResult by uri_template, own_templates, resources;
@@ -405,8 +442,6 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
 
     pass_on! {
         set_level(SetLevelRequestParams) -> ();
-        subscribe(SubscribeRequestParams) -> ();
-        unsubscribe(UnsubscribeRequestParams) -> ();
         list_skills(Option<PaginatedRequestParams>) -> ListSkillsResult;
         get_skill(GetSkillRequestParams) -> GetSkillResult;
         read_resource_directory(ReadResourceDirectoryRequestParams) -> ListResourcesResult;
@@ -421,14 +456,4 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
         self.inner.on_roots_list_changed(context).await;
     }
-}
-
-/// Notifies a subscriber of changes, until it leaves.
-async fn notify_changes(mut changes: watch::Receiver<u64>, sink: SubscriptionSink) {
-    while changes.changed().await.is_ok() {
-        if sink.notify_tool_list_changed().await.is_err() {
-            break;
-        }
-    }
-    // The subscription ends with the client, or with the server.
 }

@@ -6,6 +6,7 @@
 //! | `guard` | what each request passes before `rmcp` handles it |
 //! | `ruling` | calls that are refused with a status |
 //! | `sessions` | the owners of sessions and their number |
+//! | `streams` | streams in sessions, which clients resume |
 //! | `listener` | connections: their number, time-outs and end |
 
 mod auth;
@@ -13,6 +14,7 @@ mod guard;
 mod listener;
 mod ruling;
 mod sessions;
+mod streams;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -308,6 +310,8 @@ fn router<H: ServerHandler>(
         .with_legacy_session_mode(config.sessions)
         // The body is limited before.
         .with_max_request_body_bytes(usize::MAX)
+        // The sessions send it.
+        .with_sse_retry(None)
         .with_json_response(true);
     let sessions = Sessions::new(
         config.max_sessions,

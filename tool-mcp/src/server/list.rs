@@ -1,6 +1,7 @@
 //! The list of tools, kept until the registry changes.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rmcp::ErrorData;
@@ -32,7 +33,7 @@ pub(super) struct ListCache(RwLock<Option<(u64, Arc<List>)>>);
 
 impl ListCache {
     pub(super) fn get(&self, core: &Core) -> Arc<List> {
-        let changes = *core.changes.borrow();
+        let changes = core.changes.load(Ordering::Acquire);
         let cached = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, list)) = cached.as_ref().filter(|(at, _)| *at == changes) {
             return list.clone();

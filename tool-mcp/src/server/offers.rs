@@ -91,7 +91,7 @@ impl Offers {
         Ok(())
     }
 
-    fn add(
+    pub(super) fn add(
         &mut self,
         tools: &Registry,
         functions: Vec<ToolEntry>,
@@ -112,9 +112,9 @@ impl Offers {
         }
     }
 
-    /// Returns the functions.
-    pub(super) fn functions(&self) -> impl Iterator<Item = ToolEntry> {
-        self.registry.iter().flat_map(Registry::specs)
+    /// Returns the functions, if there are some.
+    pub(super) fn functions(&self) -> Option<&Registry> {
+        self.registry.as_ref()
     }
 }
 

@@ -9,23 +9,28 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
-use tool_core::ToolEntry;
+use tool_core::{Registry, ToolEntry};
 
 use super::Core;
 use super::call::Purpose;
 use super::lines::RawArguments;
 use super::offers::{for_clients, parameters, refused};
+use super::resources::of_other;
 
 impl Core {
     /// Returns the prompts that a request can see; `None` if the server has none of its own.
     pub(super) fn own_prompts(&self, context: &RequestContext<RoleServer>) -> Option<Vec<Prompt>> {
         let names = &self.options.offers.prompts;
-        if names.is_empty() {
+        if names.is_empty() && !self.options.has_imports() {
             return None;
         }
         let offered = self.offered(context)?;
         let functions = names.iter().filter_map(|name| offered.get(name));
-        Some(functions.map(|function| listed(&function)).collect())
+        #[cfg_attr(not(feature = "client"), expect(unused_mut))]
+        let mut prompts: Vec<_> = functions.map(|function| listed(&function)).collect();
+        #[cfg(feature = "client")]
+        self.add_prompts(context, &mut prompts);
+        Some(prompts)
     }
 
     /// Runs a prompt. Returns `None` if the server has none with this name.
@@ -34,35 +39,30 @@ impl Core {
         params: &GetPromptRequestParams,
         mut context: RequestContext<RoleServer>,
     ) -> Option<Result<GetPromptResponse, ErrorData>> {
-        if !self.options.offers.prompts.contains(&params.name) {
-            return None;
-        }
-        let offered = self.offered(&context)?;
-        let function = offered.get(&params.name)?;
-        // Strings, by the protocol. Some clients send JSON.
-        let values = params
-            .arguments
-            .iter()
-            .flatten()
-            .map(|(name, value)| match value {
-                Value::String(text) => (name, text.clone()),
-                value => (name, value.to_string()),
-            });
-        let arguments = function.arguments_from_text(values);
-        context.extensions.insert(RawArguments(arguments));
+        let found = self.find_prompt(params, &context)?;
+        let (function, description) = (found.function, found.description);
+        context.extensions.insert(RawArguments(found.arguments));
         let mut call = CallToolRequestParams::new(function.name.to_string());
         call.input_responses.clone_from(&params.input_responses);
         call.request_state.clone_from(&params.request_state);
-        let response = self.run(Purpose::Prompt, offered, call, context).await;
+        let response = self
+            .run(Purpose::Prompt, found.registry, call, context)
+            .await;
         Some(response.and_then(|response| match response {
             CallToolResponse::Complete(result) if result.is_error == Some(true) => {
                 Err(refused(result))
             }
             CallToolResponse::Complete(result) => {
-                let blocks = result.content.into_iter();
-                let messages = blocks.map(|block| PromptMessage::new(Role::User, block));
-                let mut result = GetPromptResult::new(messages.collect());
-                result.description = Some(function.description.to_string());
+                let messages = if found.is_imported {
+                    of_other(result, "messages")
+                } else {
+                    let blocks = result.content.into_iter();
+                    blocks
+                        .map(|block| PromptMessage::new(Role::User, block))
+                        .collect()
+                };
+                let mut result = GetPromptResult::new(messages);
+                result.description = description;
                 Ok(GetPromptResponse::Complete(result))
             }
             CallToolResponse::InputRequired(questions) => {
@@ -71,6 +71,58 @@ impl Core {
             _ => Err(ErrorData::internal_error("a prompt is no task", None)),
         }))
     }
+
+    /// Returns the call that gets a prompt, if the request can see it.
+    fn find_prompt(
+        &self,
+        params: &GetPromptRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<Found> {
+        // Strings, by the protocol. Some clients send JSON.
+        let values = params.arguments.iter().flatten();
+        let values = values.map(|(name, value)| match value {
+            Value::String(text) => (name, text.clone()),
+            value => (name, value.to_string()),
+        });
+        if !self.options.offers.prompts.contains(&params.name) {
+            #[cfg(feature = "client")]
+            {
+                let values = values
+                    .map(|(name, text)| (name.clone(), text.into()))
+                    .collect();
+                let call = self.imported_prompt(&params.name, &values, context)?;
+                return Some(Found {
+                    registry: call.registry,
+                    function: call.function,
+                    arguments: call.arguments,
+                    description: call.description,
+                    is_imported: true,
+                });
+            }
+            #[cfg(not(feature = "client"))]
+            return None;
+        }
+        let registry = self.offered(context)?;
+        let function = registry.get(&params.name)?;
+        Some(Found {
+            arguments: function.arguments_from_text(values),
+            description: Some(function.description.to_string()),
+            registry,
+            function,
+            is_imported: false,
+        })
+    }
+}
+
+/// The call that gets a prompt.
+struct Found {
+    registry: Registry,
+    function: ToolEntry,
+    /// JSON text.
+    arguments: String,
+    description: Option<String>,
+    /// `true` if the result is one of the protocol, from another server.
+    is_imported: bool,
 }
 
 fn listed(function: &ToolEntry) -> Prompt {

@@ -9,7 +9,8 @@ use rmcp::model::{
     ResourceContents, ResourceTemplate,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use tool_core::{Registry, ToolEntry};
 
 use super::Core;
@@ -21,8 +22,15 @@ use super::request::is_modern;
 /// The longest URI that is looked up.
 const LONGEST: usize = 64 << 10;
 
-/// The registry of a request, the function that a URI calls, and the variables of the URI.
-type Found<'o> = (Registry, ToolEntry, Vec<(&'o str, String)>);
+/// The call that reads a resource.
+struct Found {
+    registry: Registry,
+    function: ToolEntry,
+    /// JSON text.
+    arguments: String,
+    /// `true` if the result is one of the protocol, from another server.
+    is_imported: bool,
+}
 
 impl Core {
     /// Returns the resources without variables that a request can see; `None` if the server has no resources of its own.
@@ -41,14 +49,19 @@ impl Core {
                 resource
             })
         };
+        let apps = &self.options.offers.apps;
         let resources = self.visible_resources(context, listed);
-        if self.options.offers.apps.is_empty() {
-            return resources;
+        if resources.is_none() && apps.is_empty() {
+            return None;
         }
-        let mut all = resources.unwrap_or_default();
-        all.extend(self.own_apps(context));
-        all.sort_by(|one, other| one.uri.cmp(&other.uri));
-        Some(all)
+        let mut resources = resources.unwrap_or_default();
+        if !apps.is_empty() {
+            resources.extend(self.own_apps(context));
+            resources.sort_by(|one, other| one.uri.cmp(&other.uri));
+        }
+        #[cfg(feature = "client")]
+        self.add_resources(context, &mut resources);
+        Some(resources)
     }
 
     /// Returns the templates that a request can see; `None` if the server has no resources of its own.
@@ -65,7 +78,11 @@ impl Core {
             listed.annotations.clone_from(&own.annotations);
             Some(listed)
         };
-        self.visible_resources(context, listed)
+        #[cfg_attr(not(feature = "client"), expect(unused_mut))]
+        let mut templates = self.visible_resources(context, listed)?;
+        #[cfg(feature = "client")]
+        self.add_templates(context, &mut templates);
+        Some(templates)
     }
 
     fn visible_resources<T>(
@@ -74,7 +91,7 @@ impl Core {
         listed: impl Fn(&offers::Resource, ToolEntry) -> Option<T>,
     ) -> Option<Vec<T>> {
         let resources = &self.options.offers.resources;
-        if resources.is_empty() {
+        if !self.has_resources() {
             return None;
         }
         let offered = self.offered(context)?;
@@ -85,6 +102,11 @@ impl Core {
         Some(listed.collect())
     }
 
+    /// Returns `true` if the server has resources, or imports other servers.
+    fn has_resources(&self) -> bool {
+        !self.options.offers.resources.is_empty() || self.options.has_imports()
+    }
+
     /// Reads a resource. Returns `None` if the server has none with this URI.
     pub(super) async fn read(
         self: &Arc<Self>,
@@ -92,27 +114,33 @@ impl Core {
         mut context: RequestContext<RoleServer>,
     ) -> Option<Result<ReadResourceResponse, ErrorData>> {
         let uri = &*params.uri;
-        if self.options.offers.resources.is_empty() {
+        if !self.has_resources() {
             return None;
         }
         if uri.len() > LONGEST {
             let problem = format!("the URI has more than {LONGEST} bytes");
             return Some(Err(ErrorData::invalid_params(problem, None)));
         }
-        let (offered, function, values) = self.find(uri, &context)?;
-        let arguments = function.arguments_from_text(values);
-        context.extensions.insert(RawArguments(arguments));
-        let mut call = CallToolRequestParams::new(function.name.to_string());
+        let found = self.find(uri, &context)?;
+        context.extensions.insert(RawArguments(found.arguments));
+        let mut call = CallToolRequestParams::new(found.function.name.to_string());
         call.input_responses.clone_from(&params.input_responses);
         call.request_state.clone_from(&params.request_state);
         let is_modern = is_modern(&context);
-        let response = self.run(Purpose::Resource, offered, call, context).await;
+        let response = self
+            .run(Purpose::Resource, found.registry, call, context)
+            .await;
         Some(response.and_then(|response| match response {
             CallToolResponse::Complete(result) if result.is_error == Some(true) => {
                 Err(refused(result))
             }
             CallToolResponse::Complete(result) => {
-                let result = ReadResourceResult::new(contents(uri, result));
+                let contents = if found.is_imported {
+                    of_other(result, "contents")
+                } else {
+                    contents(uri, result)
+                };
+                let result = ReadResourceResult::new(contents);
                 Ok(ReadResourceResponse::Complete(if is_modern {
                     // Only the function knows how long its result holds, and for whom.
                     result.with_ttl_ms(0).with_cache_scope(CacheScope::Private)
@@ -128,23 +156,59 @@ impl Core {
     }
 
     /// Returns the function that a URI calls, if the request can see it.
-    fn find(&self, uri: &str, context: &RequestContext<RoleServer>) -> Option<Found<'_>> {
+    pub(super) fn function_of(
+        &self,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<ToolEntry> {
+        Some(self.find(uri, context)?.function)
+    }
+
+    /// Returns the call that reads a resource, if the request can see it.
+    fn find(&self, uri: &str, context: &RequestContext<RoleServer>) -> Option<Found> {
         let resources = self.options.offers.resources.iter();
         let mut found = resources.filter_map(|resource| {
             let values = resource.template.matches(uri)?;
             Some((&resource.name, values))
         });
         // Templates do not overlap.
-        let (name, values) = found.next()?;
-        let offered = self.offered(context)?;
-        let function = offered.get(name)?;
-        Some((offered, function, values))
+        let Some((name, values)) = found.next() else {
+            #[cfg(feature = "client")]
+            return self.imported_resource(uri, context).map(|call| Found {
+                registry: call.registry,
+                function: call.function,
+                arguments: call.arguments,
+                is_imported: true,
+            });
+            #[cfg(not(feature = "client"))]
+            return None;
+        };
+        let registry = self.offered(context)?;
+        let function = registry.get(name)?;
+        Some(Found {
+            arguments: function.arguments_from_text(values),
+            registry,
+            function,
+            is_imported: false,
+        })
     }
 }
 
 /// Returns the error for a URI that nobody has. `rmcp` writes the code of each version.
 pub(super) fn unknown(uri: &str) -> ErrorData {
     ErrorData::resource_not_found("unknown resource", Some(json!({ "uri": uri })))
+}
+
+/// Returns a list of a result of another server.
+pub(super) fn of_other<T: DeserializeOwned>(result: CallToolResult, key: &str) -> Vec<T> {
+    let mut result = result.structured_content.unwrap_or_default();
+    let items = match result[key].take() {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    };
+    // Parts that `rmcp` can't read are left out.
+    let items = items.into_iter().map(serde_json::from_value);
+    items.filter_map(Result::ok).collect()
 }
 
 /// Writes the parts of a result as the contents of a resource.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ContentBlock,
     ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
-    ProgressNotificationParam, ProtocolVersion,
+    ProgressNotificationParam, ProtocolVersion, ResourceUpdatedNotificationParam,
 };
 use rmcp::service::{NotificationContext, RequestContext, RunningService};
 use rmcp::{
@@ -51,6 +51,8 @@ pub struct TestClient {
     pub questions: Arc<Mutex<Vec<String>>>,
     pub progress: Arc<Mutex<Vec<f64>>>,
     pub changes: Arc<Notify>,
+    /// The notices of resources and prompts so far: what has changed.
+    pub notices: Arc<Mutex<Vec<String>>>,
     pub cancelled: Arc<Notify>,
     pub asked: Arc<Notify>,
 }
@@ -71,6 +73,7 @@ impl Default for TestClient {
             questions: Arc::default(),
             progress: Arc::default(),
             changes: Arc::default(),
+            notices: Arc::default(),
             cancelled: Arc::default(),
             asked: Arc::default(),
         }
@@ -82,6 +85,27 @@ impl TestClient {
         let client = TestClient::default();
         client.answers.lock().unwrap().extend(answers);
         client
+    }
+
+    fn notice(&self, what: &str) {
+        self.notices.lock().unwrap().push(what.to_owned());
+    }
+
+    /// Waits until the client has been told of a change.
+    pub async fn noticed(&self, what: &str) {
+        let is_there = || {
+            self.notices
+                .lock()
+                .unwrap()
+                .iter()
+                .any(|notice| notice == what)
+        };
+        in_time(async {
+            while !is_there() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
     }
 
     pub fn questions(&self) -> Vec<String> {
@@ -135,6 +159,22 @@ impl ClientHandler for TestClient {
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.changes.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.notice("resources");
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.notice("prompts");
+    }
+
+    async fn on_resource_updated(
+        &self,
+        updated: ResourceUpdatedNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        self.notice(&updated.uri);
     }
 }
 

@@ -44,15 +44,16 @@ impl Ruling {
     }
 }
 
-/// Returns `true` for a message that calls a function.
+/// Returns `true` for a message that calls a function, or is counted as if it did.
 pub(super) fn is_call(message: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Message {
         method: String,
     }
-    const CALLS: [&str; 4] = [
+    const CALLS: [&str; 5] = [
         "tools/call",
         "resources/read",
+        "resources/subscribe",
         "prompts/get",
         "completion/complete",
     ];

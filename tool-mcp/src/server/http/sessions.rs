@@ -18,6 +18,7 @@ use rmcp::transport::streamable_http_server::session::{
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
+use super::streams::{Position, Streams};
 use crate::lock;
 use crate::server::UserId;
 
@@ -72,6 +73,7 @@ pub(in crate::server) fn with_head<T>(read: impl FnOnce(&Parts) -> T) -> Option<
 /// The sessions of a server.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
+    streams: Streams,
     slots: Arc<Semaphore>,
     most_per_user: usize,
     owners: Mutex<HashMap<SessionId, Owner>>,
@@ -88,6 +90,7 @@ impl Sessions {
         inner.session_config.keep_alive = Some(idle);
         Sessions {
             inner,
+            streams: Streams::default(),
             slots: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
             most_per_user,
             owners: Mutex::default(),
@@ -157,6 +160,7 @@ impl SessionManager for Sessions {
             return Ok(());
         }
         lock(&self.owners).remove(id);
+        self.streams.end(id);
         Ok(self.inner.close_session(id).await?)
     }
 
@@ -165,7 +169,8 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(self.inner.create_stream(id, message).await?)
+        let stream = self.inner.create_stream(id, message).await?;
+        Ok(self.streams.start(id, stream))
     }
 
     async fn accept_message(
@@ -180,7 +185,10 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(Unread::pump(self.inner.create_standalone_stream(id).await?))
+        let stream = self.inner.create_standalone_stream(id).await?;
+        // Without an id, which would be that of the first notice.
+        let first = stream::iter([ServerSseMessage::retry(RETRY)]);
+        Ok(first.chain(Unread::pump(stream)))
     }
 
     async fn resume(
@@ -188,9 +196,20 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(Unread::pump(self.inner.resume(id, last_event_id).await?))
+        if let Some(last) = Position::of(&last_event_id) {
+            let stream = self.streams.resume(id, &last);
+            return Ok(stream.ok_or(SessionsError::Ended)?.left_stream());
+        }
+        // `rmcp` repeats the event that it is told.
+        let next = last_event_id.parse::<usize>().ok();
+        let next = next.and_then(|last| last.checked_add(1));
+        let next = next.ok_or(SessionsError::Ended)?.to_string();
+        Ok(Unread::pump(self.inner.resume(id, next).await?).right_stream())
     }
 }
+
+/// How long clients wait before they connect again.
+const RETRY: Duration = Duration::from_secs(3);
 
 /// The most messages of a stream that wait for its client. `rmcp` waits with further ones.
 const UNREAD: usize = 256;
@@ -198,7 +217,7 @@ const UNREAD: usize = 256;
 /// The messages of a stream that its client has not read.
 ///
 /// A session of `rmcp` waits for whoever does not read its notices, and its calls wait with it. So they are taken at
-/// once, and a notice that the tools have changed replaces the one before.
+/// once, and a notice that something has changed replaces the one before that said the same.
 #[derive(Default)]
 struct Unread {
     queue: Mutex<Queue>,
@@ -252,8 +271,9 @@ impl Unread {
     /// Returns `false` if there is no room.
     fn try_push(&self, message: &mut Option<ServerSseMessage>) -> bool {
         let mut queue = lock(&self.queue);
-        if message.as_ref().is_some_and(is_change) {
-            queue.messages.retain(|other| !is_change(other));
+        if let Some(change) = message.as_ref().and_then(change) {
+            let change = Some(change);
+            queue.messages.retain(|other| self::change(other) != change);
         }
         let has_room = queue.messages.len() < UNREAD;
         if has_room {
@@ -280,15 +300,20 @@ impl Unread {
     }
 }
 
-/// Returns `true` for a notice that the tools have changed.
-fn is_change(message: &ServerSseMessage) -> bool {
-    matches!(
-        message.message.as_deref(),
-        Some(JsonRpcMessage::Notification(notification)) if matches!(
-            notification.notification,
-            ServerNotification::ToolListChangedNotification(_)
-        )
-    )
+/// Returns what a notice says has changed: a method, and the URI of a resource.
+fn change(message: &ServerSseMessage) -> Option<(&str, &str)> {
+    let Some(JsonRpcMessage::Notification(notice)) = message.message.as_deref() else {
+        return None;
+    };
+    match &notice.notification {
+        ServerNotification::ToolListChangedNotification(_) => Some(("tools", "")),
+        ServerNotification::ResourceListChangedNotification(_) => Some(("resources", "")),
+        ServerNotification::PromptListChangedNotification(_) => Some(("prompts", "")),
+        ServerNotification::ResourceUpdatedNotification(updated) => {
+            Some(("resource", &updated.params.uri))
+        }
+        _ => None,
+    }
 }
 
 /// The task that takes the messages, which ends with the stream.
@@ -307,6 +332,8 @@ impl Drop for Pump {
 #[derive(Debug)]
 pub(super) enum SessionsError {
     Full,
+    /// There is no stream with the event.
+    Ended,
     Inner(LocalSessionManagerError),
 }
 
@@ -320,6 +347,7 @@ impl fmt::Display for SessionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SessionsError::Full => f.write_str("too many sessions"),
+            SessionsError::Ended => f.write_str("there is no stream with this event any more"),
             SessionsError::Inner(error) => error.fmt(f),
         }
     }

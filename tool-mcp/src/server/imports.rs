@@ -1,0 +1,525 @@
+//! A gateway: the tools, resources and prompts of other servers, for the clients of this one.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, Weak};
+
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, CompletionInfo, ListToolsResult, Prompt, Reference,
+    Resource, ResourceTemplate,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ErrorData, ServerHandler};
+use serde_json::json;
+use tool_core::{Registry, ToolCall, ToolEntry};
+
+use super::call::until_end;
+use super::changes::Change;
+use super::offers::Offers;
+use super::state::random;
+use super::{Core, Server};
+use crate::gateway::{GATEWAYS, HOPS, Hops, MAX_HOPS};
+use crate::import::offers::OfferChange;
+use crate::{Import, ImportBuilder, hex, lock};
+
+impl<H: ServerHandler> Server<H> {
+    /// Imports another server, whose tools, resources and prompts the clients of this one see as well: a gateway.
+    ///
+    /// The connection is made in the background. A server that is down is in the log and in [`imports`](Server::imports),
+    /// and joins when it is up. Without [`restart`](ImportBuilder::restart), the default [`Backoff`](crate::Backoff) says how
+    /// often that is tried.
+    ///
+    /// # Names
+    ///
+    /// The prefix comes before the names of tools and prompts. URIs of resources stay as they are, because the results of
+    /// tools have them, too. Where several servers have the same URI, this server comes first, and then the one that was
+    /// imported first. A URI that no server lists is read from the server with the template that fits best.
+    ///
+    /// # Who sees what
+    ///
+    /// Tools are added to the registry of this server, with its hooks, and [`visible`](Server::visible),
+    /// [`scopes`](Server::scopes) and [`rate`](Server::rate) get each of them. A resource is read by a call of the function
+    /// `read_resource`, and a prompt is got by `get_prompt`, both with the prefix and the
+    /// [tags](ImportBuilder::tags) of the import. Whoever can't see that function sees none of the resources or prompts of
+    /// the server. They are not [pinned](ImportBuilder::pin).
+    ///
+    /// # What is passed on
+    ///
+    /// Questions to the user, progress and cancellation of calls, traces ([`TraceContext`](tool_core::call::TraceContext)),
+    /// completion, changed lists, and updates of resources that clients subscribed to.
+    ///
+    /// # Loops
+    ///
+    /// A server that imports this one, itself or through others, is an error of the kind
+    /// [`Loop`](crate::ImportErrorKind::Loop), and is not tried again. So is the ninth program in a row that is started by the one
+    /// before. A request that has passed eight gateways is rejected.
+    ///
+    /// ```no_run
+    /// use tokio::process::Command;
+    /// use tool_core::Registry;
+    /// use tool_mcp::{Import, Server};
+    ///
+    /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Server::new(Registry::new())
+    ///     .import("git_", Import::command(Command::new("mcp-server-git")))
+    ///     .import("time_", Import::command(Command::new("mcp-server-time")).pin("time.pins.json"));
+    /// let imports = server.imports();
+    /// server.stdio().await?;
+    /// println!("{imports}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a runtime of tokio, or if another import has the prefix, or if a tool can't have it in its name.
+    #[track_caller]
+    pub fn import(mut self, prefix: &str, server: ImportBuilder) -> Server<H> {
+        let added = self.options.imports.add(
+            &mut self.options.offers,
+            &self.registry,
+            prefix,
+            server.prefix(prefix),
+        );
+        added.unwrap_or_else(|problem| panic!("the import `{prefix}`: {problem}"));
+        self
+    }
+
+    /// Returns the servers that were [imported](Server::import), with their states and reports.
+    pub fn imports(&self) -> Imports {
+        self.options.imports.clone()
+    }
+}
+
+/// The servers that a [`Server`] imports. Displays as lines for a person: the state of each, and what became of its tools.
+///
+/// They stay connected as long as the server, or this value, lives.
+///
+/// ```no_run
+/// use tool_mcp::Status;
+/// use tool_mcp::server::Imports;
+///
+/// /// Names the servers that are down.
+/// fn missing(imports: &Imports) -> Vec<String> {
+///     let all = imports.all().into_iter();
+///     let down = all.filter(|import| import.status() != Status::Connected);
+///     down.map(|import| format!("{}: {}", import.name(), import.status())).collect()
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Imports(Arc<Inner>);
+
+struct Inner {
+    /// The id of the gateway.
+    id: String,
+    servers: Mutex<Vec<Imported>>,
+}
+
+#[derive(Clone)]
+struct Imported {
+    prefix: String,
+    import: Arc<Import>,
+}
+
+impl Default for Imports {
+    fn default() -> Imports {
+        Imports(Arc::new(Inner {
+            id: hex(&random::<16>()),
+            servers: Mutex::default(),
+        }))
+    }
+}
+
+impl fmt::Debug for Imports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.all()).finish()
+    }
+}
+
+impl fmt::Display for Imports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, server) in self.servers().iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            let (import, prefix) = (&server.import, &server.prefix);
+            let offered = import.offered();
+            write!(f, "{} as {prefix:?}: {}", import.name(), import.status())?;
+            write!(
+                f,
+                "; {} resources, {} templates and {} prompts",
+                offered.resources.len(),
+                offered.templates.len(),
+                offered.prompts.len(),
+            )?;
+            if !import.report().protocol.is_empty() {
+                write!(
+                    f,
+                    "\n  {}",
+                    import.report().to_string().replace('\n', "\n  ")
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Imports {
+    /// Returns the servers, in the order in which they were imported.
+    pub fn all(&self) -> Vec<Arc<Import>> {
+        let servers = self.servers();
+        servers.into_iter().map(|server| server.import).collect()
+    }
+
+    fn servers(&self) -> Vec<Imported> {
+        lock(&self.0.servers).clone()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.0.servers).is_empty()
+    }
+
+    fn add(
+        &self,
+        offers: &mut Offers,
+        registry: &Registry,
+        prefix: &str,
+        server: ImportBuilder,
+    ) -> Result<(), String> {
+        let import = server.start(registry, &self.0.id);
+        let import = import.map_err(|error| error.to_string())?;
+        let functions = import.functions().map_err(|error| error.to_string())?;
+        offers.add(registry, functions.into(), |names| {
+            format!("the functions {names}")
+        })?;
+        lock(&self.0.servers).push(Imported {
+            prefix: prefix.to_owned(),
+            import: Arc::new(import),
+        });
+        Ok(())
+    }
+
+    /// Passes changes on to the clients of a server.
+    pub(super) fn tell(&self, core: &Weak<Core>) {
+        for server in self.servers() {
+            let core = core.clone();
+            server.import.listen(move |change| {
+                let Some(core) = core.upgrade() else {
+                    return false;
+                };
+                core.notify(&match &change {
+                    OfferChange::Resources => Change::Resources,
+                    OfferChange::Prompts => Change::Prompts,
+                    OfferChange::Updated(uri) => Change::Updated(uri.clone()),
+                });
+                match &change {
+                    OfferChange::Updated(uri) => core.has_subscriber(uri),
+                    _ => true,
+                }
+            });
+        }
+    }
+
+    /// Returns the ids of this gateway and of those behind it; none if it is no gateway.
+    pub(super) fn ids(&self) -> Vec<String> {
+        let servers = self.servers();
+        if servers.is_empty() {
+            return Vec::new();
+        }
+        let behind = servers.iter().flat_map(|server| server.import.gateways());
+        let mut ids: Vec<_> = behind.chain([self.0.id.clone()]).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+}
+
+impl Imported {
+    /// Returns the function that reads the resources, if the registry has it.
+    fn reader(&self, offered: &Registry) -> Option<ToolEntry> {
+        offered.get(&format!("{}read_resource", self.prefix))
+    }
+
+    /// Returns the function that gets the prompts, if the registry has it.
+    fn prompter(&self, offered: &Registry) -> Option<ToolEntry> {
+        offered.get(&format!("{}get_prompt", self.prefix))
+    }
+
+    /// Returns the prompt with a name that clients know.
+    fn prompt(&self, name: &str) -> Option<Prompt> {
+        let name = name.strip_prefix(&self.prefix)?;
+        let offered = self.import.offered();
+        let prompt = offered.prompts.iter().find(|prompt| prompt.name == name);
+        prompt.cloned()
+    }
+}
+
+/// A call that reads an imported resource, or gets an imported prompt.
+pub(super) struct ImportedCall {
+    pub(super) registry: Registry,
+    pub(super) function: ToolEntry,
+    pub(super) arguments: String,
+    /// The description of a prompt.
+    pub(super) description: Option<String>,
+}
+
+impl Core {
+    /// Returns the servers, and the functions of resources and prompts that a request can see.
+    fn imported(&self, context: &RequestContext<RoleServer>) -> Option<(Vec<Imported>, Registry)> {
+        let servers = self.options.imports.servers();
+        if servers.is_empty() {
+            return None;
+        }
+        Some((servers, self.offered(context)?))
+    }
+
+    /// Adds the imported resources that a request can see, except for those whose URIs are taken.
+    pub(super) fn add_resources(
+        &self,
+        context: &RequestContext<RoleServer>,
+        resources: &mut Vec<Resource>,
+    ) {
+        let Some((servers, offered)) = self.imported(context) else {
+            return;
+        };
+        for server in servers {
+            if server.reader(&offered).is_some() {
+                resources.extend(server.import.offered().resources.iter().cloned());
+            }
+        }
+        // Stable, so that the first one stays.
+        resources.sort_by(|one, other| one.uri.cmp(&other.uri));
+        resources.dedup_by(|other, first| other.uri == first.uri);
+    }
+
+    /// Adds the imported templates that a request can see.
+    pub(super) fn add_templates(
+        &self,
+        context: &RequestContext<RoleServer>,
+        templates: &mut Vec<ResourceTemplate>,
+    ) {
+        let Some((servers, offered)) = self.imported(context) else {
+            return;
+        };
+        for server in servers {
+            if server.reader(&offered).is_some() {
+                templates.extend(server.import.offered().templates.iter().cloned());
+            }
+        }
+        templates.sort_by(|one, other| one.uri_template.cmp(&other.uri_template));
+        templates.dedup_by(|other, first| other.uri_template == first.uri_template);
+    }
+
+    /// Adds the imported prompts that a request can see, except for those whose names are taken.
+    pub(super) fn add_prompts(
+        &self,
+        context: &RequestContext<RoleServer>,
+        prompts: &mut Vec<Prompt>,
+    ) {
+        let Some((servers, offered)) = self.imported(context) else {
+            return;
+        };
+        for server in servers {
+            if server.prompter(&offered).is_some() {
+                let renamed = |prompt: &Prompt| {
+                    let mut prompt = prompt.clone();
+                    prompt.name = format!("{}{}", server.prefix, prompt.name);
+                    prompt
+                };
+                prompts.extend(server.import.offered().prompts.iter().map(renamed));
+            }
+        }
+        prompts.sort_by(|one, other| one.name.cmp(&other.name));
+        prompts.dedup_by(|other, first| other.name == first.name);
+    }
+
+    /// Returns the server that has a resource, if the request can see it: the first that lists the URI, or else the one
+    /// with the template that fits best.
+    fn server_of(
+        &self,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<(Imported, Registry, ToolEntry)> {
+        let (servers, offered) = self.imported(context)?;
+        let mut best: Option<(usize, Imported, ToolEntry)> = None;
+        for server in servers {
+            let Some(function) = server.reader(&offered) else {
+                continue;
+            };
+            let listed = server.import.offered();
+            if listed.resources.iter().any(|resource| resource.uri == uri) {
+                return Some((server, offered, function));
+            }
+            let fits = listed.templates.iter();
+            let fits = fits
+                .filter_map(|template| fit(&template.uri_template, uri))
+                .max();
+            if let Some(fit) = fits
+                && best.as_ref().is_none_or(|(other, ..)| fit > *other)
+            {
+                best = Some((fit, server, function));
+            }
+        }
+        let (_, server, function) = best?;
+        Some((server, offered, function))
+    }
+
+    /// Returns the call that reads an imported resource.
+    pub(super) fn imported_resource(
+        &self,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<ImportedCall> {
+        let (_, registry, function) = self.server_of(uri, context)?;
+        Some(ImportedCall {
+            registry,
+            function,
+            arguments: json!({ "uri": uri }).to_string(),
+            description: None,
+        })
+    }
+
+    /// Returns the call that gets an imported prompt.
+    pub(super) fn imported_prompt(
+        &self,
+        name: &str,
+        arguments: &serde_json::Map<String, serde_json::Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<ImportedCall> {
+        let (servers, registry) = self.imported(context)?;
+        let found = servers.iter().find_map(|server| {
+            let function = server.prompter(&registry)?;
+            Some((server.prompt(name)?, function))
+        });
+        let (prompt, function) = found?;
+        let arguments = json!({ "name": prompt.name, "arguments": arguments }).to_string();
+        Some(ImportedCall {
+            registry,
+            function,
+            arguments,
+            description: prompt.description,
+        })
+    }
+
+    /// Subscribes to a resource at the server that has it, if there is one.
+    pub(super) fn watch(&self, uri: &str, context: &RequestContext<RoleServer>) {
+        if let Some((server, ..)) = self.server_of(uri, context) {
+            server.import.watch(uri);
+        }
+    }
+
+    /// Completes an argument of an imported prompt, or a variable of an imported template.
+    pub(super) async fn complete_imported(
+        self: &Arc<Self>,
+        params: &CompleteRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<Result<CompleteResult, ErrorData>> {
+        let (servers, offered) = self.imported(context)?;
+        let mut params = params.clone();
+        let found = servers
+            .into_iter()
+            .find_map(|server| match &mut params.r#ref {
+                Reference::Prompt(prompt) => {
+                    let function = server.prompter(&offered)?;
+                    prompt.name = server.prompt(&prompt.name)?.name;
+                    Some((server, function))
+                }
+                Reference::Resource(resource) => {
+                    let function = server.reader(&offered)?;
+                    let listed = server.import.offered();
+                    let mut templates = listed.templates.iter();
+                    let has = templates.any(|template| template.uri_template == resource.uri);
+                    has.then_some((server, function))
+                }
+                _ => None,
+            });
+        let (server, function) = found?;
+        Some(match self.admit(&function, context, true) {
+            Ok(_) => match until_end(server.import.complete(params), None, context).await {
+                Ok(Ok(completed)) => Ok(completed),
+                // A field without suggestions can be filled in, too.
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "an MCP server completes nothing");
+                    Ok(CompleteResult::new(CompletionInfo::default()))
+                }
+                Err(cancelled) => Err(cancelled),
+            },
+            Err(refused) => Err(refused),
+        })
+    }
+
+    /// Adds the ids of the gateways that tools may come from to a list of them, so that a loop is noticed.
+    pub(super) fn add_gateways(&self, page: &mut ListToolsResult) {
+        let ids = self.options.imports.ids();
+        if !ids.is_empty() {
+            let meta = page.meta.get_or_insert_default();
+            meta.insert(GATEWAYS.to_owned(), ids.into());
+        }
+    }
+
+    /// Attaches to a call of a gateway how many it has passed. The error says that there are too many.
+    pub(super) fn count_hops(
+        &self,
+        call: ToolCall,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ToolCall, ErrorData> {
+        if self.options.imports.is_empty() {
+            return Ok(call);
+        }
+        let hops = context.meta.get(HOPS);
+        let hops = hops.and_then(serde_json::Value::as_u64).unwrap_or(0);
+        if hops >= MAX_HOPS {
+            let problem = format!(
+                "the request has passed {hops} gateways, so they are in a loop; remove the import that leads back to one of \
+                 them"
+            );
+            return Err(ErrorData::invalid_request(problem, None));
+        }
+        Ok(call.with(Hops(hops)))
+    }
+}
+
+/// Returns how many bytes of a URI are those of a template (RFC 6570, of any level). `None` if it does not fit.
+///
+/// The server reads the URI: this only finds the server. A template without a scheme fits nothing, because it would be for
+/// the resources of all servers.
+fn fit(template: &str, uri: &str) -> Option<usize> {
+    let (start, mut template) = template.split_once('{')?;
+    if !start.contains(':') {
+        return None;
+    }
+    let mut rest = uri.strip_prefix(start)?;
+    let mut count = start.len();
+    loop {
+        let (_, after) = template.split_once('}')?;
+        let Some((text, next)) = after.split_once('{') else {
+            return rest.ends_with(after).then_some(count + after.len());
+        };
+        rest = &rest[rest.find(text)? + text.len()..];
+        count += text.len();
+        template = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_with_the_most_text_fits_best() {
+        for (template, uri, expected) in [
+            ("notes://{id}", "notes://7", Some(8)),
+            ("notes://{id}.json", "notes://7.json", Some(13)),
+            ("notes://{id}.json", "notes://7", None),
+            ("notes://{a}/b/{c}", "notes://x/b/y", Some(11)),
+            ("notes://{a}/b/{c}", "notes://x/y", None),
+            ("file:///{+path}", "file:///a/b", Some(8)),
+            ("search://{term}{?page,size}", "search://x?page=2", Some(9)),
+            ("{+uri}", "notes://7", None),
+            ("notes{rest}", "notes://7", None),
+            ("notes://7", "notes://7", None),
+            ("notes://{id", "notes://7", None),
+        ] {
+            assert_eq!(fit(template, uri), expected, "{template} {uri}");
+        }
+    }
+}
