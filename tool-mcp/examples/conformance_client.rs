@@ -1,6 +1,6 @@
 //! The client that the official conformance suite of the Model Context Protocol asks for, as far as it is about
 //! tools: `conformance/run` starts it for each scenario, with the URL of a server. It imports the tools and calls
-//! them.
+//! them. Where a user has to sign in, it is the browser of one who agrees.
 
 use std::error::Error;
 use std::time::Duration;
@@ -9,7 +9,11 @@ use serde_json::{Map, Value, json};
 use tool_core::call::elicit::{ElicitMode, Elicited};
 use tool_core::dialect::Mcp;
 use tool_core::{Registry, ToolCall};
+use tool_mcp::import::oauth::{Enterprise, JwtAlgorithm, MemoryStore, OAuth};
 use tool_mcp::{Import, Protocol};
+
+/// Where the suite expects the document about this client. Nobody reads it.
+const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
 
 /// The schema that comes back to the server, in one scenario.
 const RICH_TOOL: &str = "json_schema_2020_12_tool";
@@ -34,6 +38,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let registry = Registry::new();
     let import = Import::http(url)
         .protocol(protocol)
+        .oauth(oauth(&scenario, &context))
         .connect_timeout(Duration::from_secs(10))
         .on_elicit(async |question| match &question.request.mode {
             ElicitMode::Form(schema) => Elicited::Accepted(filled(schema)),
@@ -49,6 +54,55 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{name}: {}", result.content());
     }
     import.close().await;
+    Ok(())
+}
+
+/// The way to sign in of a scenario, which depends on what this client has.
+fn oauth(scenario: &str, context: &Value) -> OAuth {
+    let text = |key: &str| context[key].as_str().map(str::to_owned);
+    let oauth = OAuth::new(MemoryStore::default())
+        .client_name("tool-mcp conformance")
+        .sign_in_timeout(Duration::from_secs(10));
+    let (Some(id), secret) = (text("client_id"), text("client_secret")) else {
+        return oauth.client_metadata(CLIENT_METADATA).open(browse);
+    };
+    if let Some(pem) = text("private_key_pem") {
+        let algorithm = match text("signing_algorithm").as_deref() {
+            Some("RS256") => JwtAlgorithm::Rs256,
+            _ => JwtAlgorithm::Es256,
+        };
+        return oauth.private_key(id, pem, algorithm);
+    }
+    let oauth = oauth.client_id(id.clone());
+    let Some(secret) = secret else {
+        return oauth;
+    };
+    if let Some(id_token) = text("idp_id_token") {
+        let value = |key: &str| text(key).unwrap_or_default();
+        let provider = Enterprise::new(
+            value("idp_issuer"),
+            value("idp_token_endpoint"),
+            value("idp_client_id"),
+            move || {
+                let id_token = id_token.clone();
+                async move { Ok(id_token) }
+            },
+        );
+        return oauth.client_secret(secret).enterprise(provider);
+    }
+    if scenario.contains("client-credentials") {
+        return oauth.client_credentials(id, secret);
+    }
+    let oauth = oauth.client_secret(secret).open(browse);
+    match text("issuer") {
+        Some(issuer) => oauth.issuer(issuer),
+        None => oauth,
+    }
+}
+
+/// Opens a URL, and follows it back to this program.
+async fn browse(url: String) -> Result<(), Box<dyn Error + Send + Sync>> {
+    reqwest::get(url).await?;
     Ok(())
 }
 

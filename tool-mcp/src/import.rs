@@ -12,6 +12,8 @@ mod environment;
 #[cfg(feature = "client-http")]
 mod http;
 mod listing;
+#[cfg(feature = "oauth")]
+pub mod oauth;
 pub(crate) mod offers;
 mod pins;
 mod process;
@@ -295,7 +297,7 @@ impl Import {
     pub fn http(url: impl Into<String>) -> ImportBuilder {
         let endpoint = http::Endpoint {
             url: url.into(),
-            bearer: None,
+            tokens: http::Tokens::None,
             headers: Vec::new(),
         };
         let name = endpoint.host().unwrap_or_else(|| "http".into());
@@ -705,11 +707,72 @@ impl ImportBuilder {
         self
     }
 
-    /// Sends a bearer token with each request to a server at a URL.
+    /// Sends a bearer token with each request to a server at a URL, which must start with `https://` unless the server
+    /// is on this machine. Replaces other tokens.
     #[cfg(feature = "client-http")]
-    pub fn bearer(mut self, token: impl Into<String>) -> Self {
+    pub fn bearer(self, token: impl Into<String>) -> Self {
+        self.tokens(http::Tokens::Fixed(token.into()))
+    }
+
+    /// Sends the bearer token that a closure returns. It is called for each connection, and again when the server
+    /// rejects the token with status 401: then the request is sent once more, with the new token. Its errors must
+    /// contain no secrets. The rules of [`bearer`](ImportBuilder::bearer) apply.
+    ///
+    /// ```no_run
+    /// # async fn token_of_vault() -> std::io::Result<String> { Ok(String::new()) }
+    /// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// let registry = tool_core::Registry::new();
+    /// let import = tool_mcp::Import::http("https://example.com/mcp")
+    ///     .bearer_with(async || Ok(token_of_vault().await?))
+    ///     .connect(&registry)
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "client-http")]
+    pub fn bearer_with<F, R>(self, token: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = Result<String, Box<dyn std::error::Error + Send + Sync>>>
+            + Send
+            + 'static,
+    {
+        self.tokens(http::Tokens::Source(http::TokenSource::new(token)))
+    }
+
+    /// Signs in to a server at a URL by OAuth, when the server asks for it; see the module [`oauth`]. Replaces other
+    /// tokens.
+    ///
+    /// ```no_run
+    /// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tool_mcp::import::oauth::{FileStore, OAuth};
+    ///
+    /// let registry = tool_core::Registry::new();
+    /// let oauth = OAuth::new(FileStore::new("tokens.json")).open(async |url| {
+    ///     println!("sign in at {url}");
+    ///     Ok(())
+    /// });
+    /// let import = tool_mcp::Import::http("https://example.com/mcp")
+    ///     .oauth(oauth)
+    ///     .connect(&registry)
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "oauth")]
+    pub fn oauth(mut self, oauth: oauth::OAuth) -> Self {
+        oauth.add_secrets(&mut self.secrets);
+        let tokens = match &self.source {
+            Source::Http(endpoint) => oauth.session(&endpoint.url, &self.secrets),
+            _ => return self,
+        };
+        self.tokens(tokens)
+    }
+
+    #[cfg(feature = "client-http")]
+    fn tokens(mut self, tokens: http::Tokens) -> Self {
         if let Source::Http(endpoint) = &mut self.source {
-            endpoint.bearer = Some(token.into());
+            endpoint.tokens = tokens;
         }
         self
     }

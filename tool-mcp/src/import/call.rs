@@ -390,7 +390,7 @@ fn effect(error: &RequestError) -> Effect {
     match error {
         RequestError::NotSent => Effect::NotSent,
         RequestError::Service(ServiceError::McpError(_)) => Effect::Answered,
-        RequestError::Service(error) if error.is_authorization_required() => Effect::Answered,
+        error if is_unauthorized(error) => Effect::Answered,
         #[cfg(feature = "client-http")]
         RequestError::Service(ServiceError::TransportSend(error))
             if super::http::is_unsent(&*error.error) =>
@@ -400,6 +400,20 @@ fn effect(error: &RequestError) -> Effect {
         RequestError::TimedOut(_) | RequestError::Unreadable(_) | RequestError::Service(_) => {
             Effect::Unknown
         }
+    }
+}
+
+/// Returns `true` if the server rejected the token, or if there is none.
+pub(super) fn is_unauthorized(error: &RequestError) -> bool {
+    match error {
+        #[cfg(feature = "client-http")]
+        RequestError::Service(ServiceError::TransportSend(error))
+            if super::http::no_token(&*error.error).is_some() =>
+        {
+            true
+        }
+        RequestError::Service(error) => error.is_authorization_required(),
+        _ => false,
     }
 }
 
@@ -422,6 +436,12 @@ pub(super) fn describe(error: &RequestError, secrets: &Secrets) -> String {
         }
         RequestError::Service(ServiceError::TransportClosed) => {
             "the server ended during the request".into()
+        }
+        #[cfg(feature = "client-http")]
+        RequestError::Service(ServiceError::TransportSend(error))
+            if super::http::no_token(&*error.error).is_some() =>
+        {
+            chain(&*error.error)
         }
         RequestError::Service(ServiceError::TransportSend(error)) => {
             format!("the server can't be reached: {}", chain(&*error.error))

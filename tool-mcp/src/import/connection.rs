@@ -35,6 +35,8 @@ use tool_core::runtime::BoxFuture;
 use super::capabilities::{Capabilities, Sample};
 use super::elicit::{self, Answerer, Elicitation};
 use super::environment::Environment;
+#[cfg(feature = "oauth")]
+use super::http::{Attempts, Endpoint, MAX_ATTEMPTS, Tokens};
 use super::process::{self, Process};
 use super::request::send;
 use super::secrets::{Secrets, shorten};
@@ -226,10 +228,10 @@ impl Opener {
         let modes = settings
             .protocol
             .modes(self.is_legacy.load(Ordering::Relaxed));
-        let deadline = Instant::now() + settings.connect_timeout;
+        let mut deadline = Instant::now() + settings.connect_timeout;
         let mut last = None;
         for mode in modes {
-            match self.attempt(settings, secrets, mode, deadline).await {
+            match self.signed_in(settings, secrets, mode, &mut deadline).await {
                 Ok(connection) => {
                     self.is_legacy
                         .store(!connection.live.is_modern, Ordering::Relaxed);
@@ -243,6 +245,44 @@ impl Opener {
             }
         }
         Err(last.unwrap_or_else(|| ImportError::new(ImportErrorKind::Handshake, "no version")))
+    }
+
+    /// Opens a connection. Signs in if the server asks for it.
+    async fn signed_in(
+        &self,
+        settings: &Settings,
+        secrets: &Secrets,
+        mode: ClientLifecycleMode,
+        deadline: &mut Instant,
+    ) -> Result<Connection, ImportError> {
+        #[cfg(feature = "oauth")]
+        if let Source::Http(Endpoint {
+            tokens: Tokens::OAuth(session),
+            ..
+        }) = &self.source
+        {
+            let mut attempts = Attempts::default();
+            loop {
+                let attempt = self.attempt(settings, secrets, mode.clone(), *deadline);
+                let connected = attempt.await;
+                match &connected {
+                    Err(error)
+                        if error.kind() == ImportErrorKind::Unauthorized
+                            && attempts.all < MAX_ATTEMPTS => {}
+                    _ => return connected,
+                }
+                attempts.all += 1;
+                match session.sign_in(&mut attempts).await {
+                    Ok(true) => *deadline = Instant::now() + settings.connect_timeout,
+                    Ok(false) => return connected,
+                    Err(error) => {
+                        let text = error.to_string();
+                        return Err(ImportError::new(ImportErrorKind::Unauthorized, text));
+                    }
+                }
+            }
+        }
+        self.attempt(settings, secrets, mode, *deadline).await
     }
 
     async fn attempt(
@@ -470,6 +510,12 @@ fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportEr
     if error.is_authorization_required() {
         let text = "the server requires authorization: set the token with `ImportBuilder::bearer`, or check it";
         return ImportError::new(ImportErrorKind::Unauthorized, text);
+    }
+    #[cfg(feature = "client-http")]
+    if let ClientInitializeError::TransportError { error, .. } = error
+        && let Some(error) = super::http::no_token(&*error.error)
+    {
+        return ImportError::new(ImportErrorKind::Unauthorized, error.to_string());
     }
     let text = match error {
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {

@@ -1,7 +1,10 @@
 //! A server at a URL.
 
+mod authority;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,24 +12,29 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use rmcp::model::{ClientJsonRpcMessage, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, RequestId};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{
-    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
-    StreamableHttpPostResponse, StreamableHttpResponseLimits,
+    AuthRequiredError, SseError, StreamableHttpClient, StreamableHttpClientTransportConfig,
+    StreamableHttpError, StreamableHttpPostResponse, StreamableHttpResponseLimits,
 };
 use sse_stream::Sse;
 
+use self::authority::Authority;
 use super::secrets::Secrets;
 use super::transport::InFlight;
 use crate::lines::Outline;
+
+#[cfg(feature = "oauth")]
+pub(super) use self::authority::Challenge;
+pub(super) use self::authority::{Attempts, MAX_ATTEMPTS, NoToken, TokenSource, Tokens};
 
 /// The address of a server and what goes with each request.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) url: String,
-    pub(super) bearer: Option<String>,
+    pub(super) tokens: Tokens,
     pub(super) headers: Vec<(String, String)>,
 }
 
@@ -49,11 +57,12 @@ impl Endpoint {
     }
 
     pub(super) fn add_secrets(&self, secrets: &mut Secrets) {
-        for secret in self
-            .bearer
-            .iter()
-            .chain(self.headers.iter().map(|(_, value)| value))
-        {
+        let fixed = match &self.tokens {
+            Tokens::Fixed(token) => Some(token),
+            _ => None,
+        };
+        let headers = self.headers.iter().map(|(_, value)| value);
+        for secret in fixed.into_iter().chain(headers) {
             secrets.add(secret);
             // A scheme such as `Basic` is no secret.
             if let Some((_, credentials)) = secret.split_once(' ') {
@@ -83,6 +92,13 @@ impl Endpoint {
         if !matches!(url.scheme(), "http" | "https") {
             return Err("the URL must start with https:// or http://".into());
         }
+        if !matches!(self.tokens, Tokens::None) && !is_confidential(&url) {
+            return Err(
+                "everybody on the way could read the token: the URL must start with https://, unless the server is on \
+                 this machine"
+                    .into(),
+            );
+        }
         let mut headers = HashMap::new();
         for (name, value) in &self.headers {
             let header = name.parse::<HeaderName>().ok();
@@ -101,7 +117,9 @@ impl Endpoint {
             .custom_headers(headers)
             .max_sse_event_size(max_message)
             .max_json_response_size(max_message);
-        config.auth_header.clone_from(&self.bearer);
+        if let Tokens::Fixed(token) = &self.tokens {
+            config.auth_header = Some(token.clone());
+        }
         let mut retries = ExponentialBackoff::default();
         retries.max_delay = Some(Duration::from_secs(30));
         config.retry_config = Arc::new(retries);
@@ -109,9 +127,22 @@ impl Endpoint {
             inner: client,
             secrets: secrets.clone(),
             in_flight: in_flight.clone(),
+            authority: Authority::new(&self.tokens, self.host(), secrets),
         };
         Ok(StreamableHttpClientTransport::with_client(client, config))
     }
+}
+
+/// Returns `true` if what is sent to a URL can't be read on the way: it is encrypted, or stays on this machine.
+pub(super) fn is_confidential(url: &reqwest::Url) -> bool {
+    url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
+}
+
+/// Returns `true` for `localhost` and the addresses of this machine alone.
+pub(super) fn is_loopback(url: &reqwest::Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Returns `true` if a request did not reach the server, because there was no connection.
@@ -125,9 +156,17 @@ pub(super) fn is_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
 /// Returns the error of the HTTP client, which the error of `rmcp` does not have as its source.
 pub(super) fn of_client<'e>(
     error: &'e (dyn std::error::Error + 'static),
-) -> Option<&'e reqwest::Error> {
+) -> Option<&'e (dyn std::error::Error + 'static)> {
     match error.downcast_ref::<Error>() {
         Some(StreamableHttpError::Client(error)) => Some(error),
+        _ => no_token(error).map(|error| error as _),
+    }
+}
+
+/// Returns why a request had no token, if that is the error.
+pub(super) fn no_token<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e NoToken> {
+    match error.downcast_ref::<Error>() {
+        Some(StreamableHttpError::Io(error)) => error.get_ref()?.downcast_ref(),
         _ => None,
     }
 }
@@ -140,6 +179,7 @@ pub(super) fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str 
     };
     match error.downcast_ref::<Error>() {
         Some(StreamableHttpError::Client(_)) => "; check the URL, and that the server runs",
+        Some(StreamableHttpError::Io(_)) => "",
         Some(_) if status("HTTP 401") || status("HTTP 403") => {
             "; set the token with `ImportBuilder::bearer`, or check it"
         }
@@ -170,6 +210,8 @@ pub(super) struct Client {
     inner: reqwest::Client,
     secrets: Secrets,
     in_flight: Arc<InFlight>,
+    /// `None` if the token is always the same.
+    authority: Option<Arc<Authority>>,
 }
 
 type Error = StreamableHttpError<reqwest::Error>;
@@ -209,6 +251,51 @@ impl Client {
             Ok(event)
         });
         checked.boxed()
+    }
+
+    /// Sends a request, and again if the server rejects its token and there is another one. With `waits`, a user may
+    /// have to sign in for it.
+    async fn authorized<T, S>(
+        &self,
+        waits: bool,
+        fixed: Option<String>,
+        send: impl Fn(Option<String>) -> S + Send + Sync,
+    ) -> Result<T, Error>
+    where
+        S: Future<Output = Result<T, Error>> + Send,
+        T: Send,
+    {
+        let Some(authority) = &self.authority else {
+            let sent = send(fixed).await;
+            return sent.map_err(|error| self.without_secrets(error));
+        };
+        let stopped = self.in_flight.sign_in();
+        let mut token = authority.token().await?;
+        drop(stopped);
+        let mut attempts = Attempts::default();
+        loop {
+            let error = match send(token.clone()).await {
+                Ok(done) => return Ok(done),
+                Err(error) => error,
+            };
+            let Some(challenge) = authority::Challenge::of(&error) else {
+                return Err(self.without_secrets(error));
+            };
+            attempts.all += 1;
+            if attempts.all > MAX_ATTEMPTS {
+                return Err(self.without_secrets(error));
+            }
+            if !waits && authority.defers(&challenge, token.as_deref()) {
+                let required = AuthRequiredError::new(String::new());
+                return Err(StreamableHttpError::AuthRequired(required));
+            }
+            let _stopped = self.in_flight.sign_in();
+            let other = authority.answer(&challenge, token.as_deref(), &mut attempts);
+            match other.await? {
+                Some(other) => token = Some(other),
+                None => return Err(self.without_secrets(error)),
+            }
+        }
     }
 
     fn without_secrets(&self, error: Error) -> Error {
@@ -261,21 +348,31 @@ impl StreamableHttpClient for Client {
             ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
             _ => None,
         };
-        let sent = self.inner.post_message_with_response_limits(
-            uri,
-            message,
-            session_id,
-            auth_header,
-            custom_headers,
-            limits,
+        // A handshake has no time for a user: `Opener` signs in, and starts again.
+        let waits = matches!(
+            &message,
+            ClientJsonRpcMessage::Request(request)
+                if !matches!(
+                    request.request,
+                    ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)
+                )
         );
-        match sent.await {
-            Ok(StreamableHttpPostResponse::Sse(events, session)) => {
+        let sent = self.authorized(waits, auth_header, |token| {
+            self.inner.post_message_with_response_limits(
+                uri.clone(),
+                message.clone(),
+                session_id.clone(),
+                token,
+                custom_headers.clone(),
+                limits,
+            )
+        });
+        match sent.await? {
+            StreamableHttpPostResponse::Sse(events, session) => {
                 let events = self.checked(events, request);
                 Ok(StreamableHttpPostResponse::Sse(events, session))
             }
-            Ok(response) => Ok(response),
-            Err(error) => Err(self.without_secrets(error)),
+            response => Ok(response),
         }
     }
 
@@ -286,10 +383,12 @@ impl StreamableHttpClient for Client {
         auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Result<(), Error> {
-        let sent = self
-            .inner
-            .delete_session(uri, session_id, auth_header, custom_headers);
-        sent.await.map_err(|error| self.without_secrets(error))
+        let sent = self.authorized(false, auth_header, |token| {
+            let (uri, session_id) = (uri.clone(), session_id.clone());
+            self.inner
+                .delete_session(uri, session_id, token, custom_headers.clone())
+        });
+        sent.await
     }
 
     async fn get_stream(
@@ -300,13 +399,15 @@ impl StreamableHttpClient for Client {
         auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Result<Events, Error> {
-        let sent =
-            self.inner
-                .get_stream(uri, session_id, last_event_id, auth_header, custom_headers);
-        match sent.await {
-            Ok(events) => Ok(self.checked(events, None)),
-            Err(error) => Err(self.without_secrets(error)),
-        }
+        self.get_stream_with_max_sse_event_size(
+            uri,
+            session_id,
+            last_event_id,
+            auth_header,
+            custom_headers,
+            StreamableHttpResponseLimits::default().max_sse_event_size,
+        )
+        .await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -318,17 +419,16 @@ impl StreamableHttpClient for Client {
         custom_headers: Headers,
         max_sse_event_size: usize,
     ) -> Result<Events, Error> {
-        let sent = self.inner.get_stream_with_max_sse_event_size(
-            uri,
-            session_id,
-            last_event_id,
-            auth_header,
-            custom_headers,
-            max_sse_event_size,
-        );
-        match sent.await {
-            Ok(events) => Ok(self.checked(events, None)),
-            Err(error) => Err(self.without_secrets(error)),
-        }
+        let sent = self.authorized(false, auth_header, |token| {
+            self.inner.get_stream_with_max_sse_event_size(
+                uri.clone(),
+                session_id.clone(),
+                last_event_id.clone(),
+                token,
+                custom_headers.clone(),
+                max_sse_event_size,
+            )
+        });
+        Ok(self.checked(sent.await?, None))
     }
 }

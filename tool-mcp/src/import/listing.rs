@@ -8,15 +8,14 @@ use rmcp::model::{
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use tokio::time::timeout;
 
-use super::call::describe;
+use super::call::{describe, is_unauthorized};
 use super::connection::Live;
 use super::pins::{self, Pin};
 use super::request::{RequestError, send};
 use super::secrets::{Secrets, shorten};
 use super::transport::Request;
-use super::{RejectedTool, Settings};
+use super::{ImportError, ImportErrorKind, RejectedTool, Settings};
 use crate::gateway::{GATEWAYS, MAX_GATEWAYS};
 use crate::hex;
 
@@ -63,11 +62,14 @@ pub(super) async fn list(
     live: &Live,
     settings: &Settings,
     secrets: &Secrets,
-) -> Result<Listing, String> {
+) -> Result<Listing, ImportError> {
     let limit = settings.list_timeout;
-    let pages = timeout(limit, pages(live, settings, secrets)).await;
-    let (items, mut listing) =
-        pages.map_err(|_| format!("the server did not list its tools within {limit:?}"))??;
+    let pages = pages(live, settings, secrets);
+    let pages = live.in_flight.within(limit, pages).await;
+    let (items, mut listing) = pages.ok_or_else(|| {
+        let text = format!("the server did not list its tools within {limit:?}");
+        ImportError::new(ImportErrorKind::List, text)
+    })??;
     let mut names = HashSet::new();
     let mut all_values = 0;
     for item in items {
@@ -141,7 +143,7 @@ async fn pages(
     live: &Live,
     settings: &Settings,
     secrets: &Secrets,
-) -> Result<(Vec<Value>, Listing), String> {
+) -> Result<(Vec<Value>, Listing), ImportError> {
     let mut tools = Vec::new();
     let mut listing = Listing::default();
     let notes = &mut listing.notes;
@@ -161,8 +163,14 @@ async fn pages(
                 break;
             }
             Err(error) => {
+                let kind = if is_unauthorized(&error) {
+                    ImportErrorKind::Unauthorized
+                } else {
+                    ImportErrorKind::List
+                };
                 let text = describe(&error, secrets);
-                return Err(format!("the tools can't be listed: {text}"));
+                let text = format!("the tools can't be listed: {text}");
+                return Err(ImportError::new(kind, text));
             }
         };
         let room = settings.max_tools - tools.len();

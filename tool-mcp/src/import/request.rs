@@ -11,7 +11,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 use tool_core::runtime::BoxFuture;
 
 use super::connection::Live;
@@ -47,13 +47,13 @@ pub(super) async fn send(
         let options = PeerRequestOptions::no_options();
         peer.send_request_with_option(request, options).await
     });
-    let sent = timeout(limit, sent).await;
-    let mut handle =
-        sent.map_err(|_| RequestError::TimedOut(limit))?
-            .map_err(|error| match error {
-                ServiceError::TransportClosed => RequestError::NotSent,
-                error => RequestError::Service(error),
-            })?;
+    let sent = live.in_flight.within(limit, sent).await;
+    let mut handle = sent
+        .ok_or(RequestError::TimedOut(limit))?
+        .map_err(|error| match error {
+            ServiceError::TransportClosed => RequestError::NotSent,
+            error => RequestError::Service(error),
+        })?;
     let mut guard = Guard {
         peer: live.peer.clone(),
         in_flight: live.in_flight.clone(),
@@ -89,7 +89,7 @@ pub(super) async fn send(
                 return result.map_err(RequestError::Service);
             }
             () = sleep_until(deadline) => {
-                if !carried.is_asking() {
+                if !carried.is_asking() && !live.in_flight.is_signing_in() {
                     return Err(RequestError::TimedOut(deadline - start));
                 }
                 // A person needs more time than a server.

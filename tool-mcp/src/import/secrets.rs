@@ -1,11 +1,23 @@
 //! [`Secrets`]: keeps secrets out of errors and logs.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use crate::lock;
 
 /// Strings that must not be in an error or in a log: values of environment variables, tokens, headers.
 #[derive(Clone, Default)]
-pub(super) struct Secrets(Vec<String>);
+pub(super) struct Secrets {
+    fixed: Vec<String>,
+    /// The newest tokens, which all clones share: they change while an import is connected.
+    tokens: Arc<Mutex<VecDeque<String>>>,
+}
+
+/// Older tokens are forgotten.
+#[cfg(feature = "client-http")]
+const MAX_TOKENS: usize = 32;
 
 /// Shorter values are words such as `1` or `on`.
 const SHORTEST: usize = 4;
@@ -15,12 +27,25 @@ impl Secrets {
     pub(super) fn add(&mut self, secret: &str) {
         for part in std::iter::once(secret).chain(secret.lines()) {
             let part = part.trim();
-            if part.len() >= SHORTEST && !self.0.iter().any(|other| other == part) {
-                self.0.push(part.to_owned());
+            if part.len() >= SHORTEST && !self.fixed.iter().any(|other| other == part) {
+                self.fixed.push(part.to_owned());
             }
         }
         // A secret may contain another one.
-        self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        self.fixed
+            .sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    }
+
+    /// Adds a token, to all clones.
+    #[cfg(feature = "client-http")]
+    pub(super) fn add_token(&self, token: &str) {
+        let mut tokens = lock(&self.tokens);
+        if token.len() >= SHORTEST && !tokens.iter().any(|other| other == token) {
+            if tokens.len() == MAX_TOKENS {
+                tokens.pop_front();
+            }
+            tokens.push_back(token.to_owned());
+        }
     }
 
     /// Adds what a child process would inherit: the variables of this process whose names look secret.
@@ -45,7 +70,7 @@ impl Secrets {
     /// Replaces the secrets in a string, and escapes it.
     pub(super) fn redact<'t>(&self, text: impl Into<Cow<'t, str>>) -> String {
         let mut text = text.into().into_owned();
-        for secret in &self.0 {
+        for secret in self.fixed.iter().chain(&*lock(&self.tokens)) {
             if text.contains(secret.as_str()) {
                 text = text.replace(secret.as_str(), "[redacted]");
             }
@@ -111,6 +136,19 @@ mod tests {
         let text = "hunter2hunter2 hunter2, abcdefgh on";
         assert_eq!(secrets.redact(text), "[redacted] [redacted], [redacted] on");
         assert_eq!(format!("{secrets:?}"), "Secrets");
+    }
+
+    #[cfg(feature = "client-http")]
+    #[test]
+    fn tokens_are_shared_by_clones_and_the_oldest_are_forgotten() {
+        let secrets = Secrets::default();
+        let clone = secrets.clone();
+        for number in 0..=MAX_TOKENS {
+            secrets.add_token(&format!("token-{number:03}"));
+        }
+        assert_eq!(clone.redact("token-001 token-032"), "[redacted] [redacted]");
+        assert_eq!(clone.redact("token-000"), "token-000");
+        assert_eq!(lock(&clone.tokens).len(), MAX_TOKENS);
     }
 
     #[test]

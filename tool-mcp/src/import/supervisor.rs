@@ -336,8 +336,7 @@ impl Supervisor {
                 announced(&settings.name, "its answer to `tools/list`", listing).await
             })
         };
-        let listing = listing.await;
-        let listing = listing.map_err(|text| ImportError::new(ImportErrorKind::List, text))?;
+        let listing = listing.await?;
         if let Err(error) = self.shared.check_loop(&listing.gateways) {
             self.shared.set_offered(Offered::default());
             return self

@@ -64,6 +64,19 @@ pub(super) struct InFlight {
     updated: Mutex<BTreeSet<String>>,
     /// The start of the first message that could not be read.
     unreadable: Mutex<Option<String>>,
+    /// The requests that wait until the user has signed in.
+    signing_in: AtomicUsize,
+}
+
+/// Stops the clocks of a connection while a user signs in.
+#[cfg(feature = "client-http")]
+pub(super) struct SigningIn(Arc<InFlight>);
+
+#[cfg(feature = "client-http")]
+impl Drop for SigningIn {
+    fn drop(&mut self) {
+        self.0.signing_in.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Default)]
@@ -180,6 +193,32 @@ impl InFlight {
             requests.by_token.insert(token, request.clone());
         }
         requests.by_id.insert(id, request.clone());
+    }
+
+    #[cfg(feature = "client-http")]
+    pub(super) fn sign_in(self: &Arc<Self>) -> SigningIn {
+        self.signing_in.fetch_add(1, Ordering::Relaxed);
+        SigningIn(self.clone())
+    }
+
+    pub(super) fn is_signing_in(&self) -> bool {
+        self.signing_in.load(Ordering::Relaxed) > 0
+    }
+
+    /// Awaits a future, `None` if it takes too long. A person who signs in needs more time than a server.
+    pub(super) async fn within<T>(
+        &self,
+        limit: Duration,
+        future: impl Future<Output = T>,
+    ) -> Option<T> {
+        let mut future = std::pin::pin!(future);
+        loop {
+            match timeout(limit, &mut future).await {
+                Ok(done) => return Some(done),
+                Err(_) if self.is_signing_in() => {}
+                Err(_) => return None,
+            }
+        }
     }
 
     pub(super) fn remove(&self, id: &RequestId, token: &ProgressToken) {
