@@ -987,6 +987,10 @@ impl Agent {
         let mut forbidden = Vec::new();
         for call in calls {
             for (index, (hold, by)) in run.deciders(call).iter().enumerate() {
+                // Nobody did: it has expired.
+                if by.is_empty() {
+                    continue;
+                }
                 let request = self.decision_request(run, hold, by);
                 if self.policy.check(request).await.is_err() {
                     forbidden.push((call, index));

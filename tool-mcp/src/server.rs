@@ -676,7 +676,6 @@ impl Options {
                 prompts.list_changed = Some(true);
             }
         }
-        }
         if self.offers.completes() || self.has_imports() {
             capabilities.completions.get_or_insert_default();
         }

@@ -282,6 +282,27 @@ async fn a_call_waits_again_if_its_decision_is_no_longer_allowed() {
 }
 
 #[tokio::test]
+async fn a_call_on_which_nobody_decides_is_denied() {
+    let agent = agent(&[vec![2]]);
+    let mut run = run();
+    let RunOutcome::Waiting(pending) = agent.run(&mut run).await.unwrap() else {
+        panic!()
+    };
+    let steps = agent.steps(&run).unwrap();
+    let fingerprint = pending[0].fingerprint();
+    steps
+        .expire(&mut run, fingerprint, "nobody decided")
+        .unwrap();
+    let again = steps.expire(&mut run, fingerprint, "nobody decided");
+    assert!(matches!(again, Err(AgentError::Decide(_))));
+    let outcome = agent.run(&mut run).await.unwrap();
+    assert_eq!(outcome, RunOutcome::Answered("Done.".into()));
+    let (_, result) = run.rounds()[0].calls().next().unwrap();
+    let error = result.unwrap().error().unwrap().to_string();
+    assert!(error.contains("nobody decided"), "{error}");
+}
+
+#[tokio::test]
 async fn a_run_with_an_owner_needs_the_values_of_the_owner() {
     let agent = Agent::new(registry(), dialect(), ScriptedModel::new([]));
     assert!(matches!(agent.steps(&run()), Err(AgentError::NoContexts(id)) if id == "run-1"));

@@ -191,10 +191,34 @@ impl Steps<'_> {
         self.invocation.step(deciding).await
     }
 
+    /// Denies a call on which nobody decided in time. The model sees the reason. It needs nobody's right, because it gives
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`AgentError::Decide`] if no such call waits. The run is then as before.
+    pub fn expire(&self, run: &mut Run, fingerprint: &str, reason: &str) -> Result<(), AgentError> {
+        let pending = run.pending_with(fingerprint)?;
+        let decision = Decision::deny(reason);
+        run.decide_pending(&self.agent.registry, &pending, decision, String::new())?;
+        Ok(())
+    }
+
     /// Records how the run ended, for logs and [observers](tool_core::RegistryBuilder::observe_with). Without it, another
     /// process goes on.
     pub fn end(self, outcome: &RunOutcome) {
         self.invocation.end(&Ok(outcome.clone()));
+    }
+}
+
+impl PreparedCall {
+    /// Returns the call with what is attached to it, to run it by other means than [`Steps::call`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the error with which the call ends if a closure of the application panicked.
+    pub fn into_call(self) -> Result<ToolCall, ToolError> {
+        self.prepared
     }
 }
 

@@ -91,7 +91,7 @@ impl Model for Recorder {
                 Response::Stream(stream) => stream,
             };
             let recordings = Arc::clone(&self.recordings);
-            let mut events = Some(Vec::new());
+            let mut events: Option<Vec<Value>> = Some(Vec::new());
             Ok(Response::stream(futures_util::stream::poll_fn(
                 move |context| {
                     let polled = stream.poll_next_unpin(context);
@@ -99,7 +99,7 @@ impl Model for Recorder {
                         std::task::Poll::Ready(Some(Ok(event))) => {
                             events
                                 .iter_mut()
-                                .for_each(|events| events.push(event.clone()));
+                                .for_each(|events| events.push(event.value().into_owned()));
                         }
                         std::task::Poll::Ready(Some(Err(_))) => events = None,
                         std::task::Poll::Ready(None) => {

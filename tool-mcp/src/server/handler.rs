@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::fmt;
 #[cfg(feature = "server-http")]
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use rmcp::model::{
