@@ -9,7 +9,7 @@ use tool_core::RegistryBuilder;
 use tool_mcp::Server;
 use tool_mcp::server::http::HttpConfig;
 
-use crate::cli::{Cli, Failure, runtime};
+use crate::cli::{Cli, Failure, inspected, runtime};
 use crate::terminal::Terminal;
 
 pub(crate) fn command() -> Command {
@@ -21,6 +21,21 @@ pub(crate) fn command() -> Command {
                 .value_name("ADDRESS")
                 .value_parser(value_parser!(SocketAddr))
                 .help("Serve over HTTP at this loopback address, such as 127.0.0.1:8080"),
+        )
+        .arg(
+            Arg::new("manifest")
+                .long("manifest")
+                .value_name("NAME")
+                .requires("about")
+                .conflicts_with("http")
+                .help("Write the server.json of a registry instead; NAME is such as io.github.ada/desk"),
+        )
+        .arg(
+            Arg::new("about")
+                .long("about")
+                .value_name("TEXT")
+                .requires("manifest")
+                .help("The description in server.json"),
         )
 }
 
@@ -35,6 +50,15 @@ pub(crate) fn run(cli: Cli, builder: RegistryBuilder, matches: &ArgMatches) -> R
     }
     let name = cli.program();
     let version = cli.version.clone().unwrap_or("0".into());
+    let text = |name: &str| matches.get_one::<String>(name).cloned();
+    if let (Some(published), Some(about)) = (text("manifest"), text("about")) {
+        // Nothing is called, so that the context values may be missing.
+        let server = Server::new(inspected(builder)?).name(name, version);
+        let manifest = server.manifest(published, about).argument("mcp");
+        let json = manifest.server_json().map_err(Failure::wrong)?;
+        writeln!(std::io::stdout(), "{json:#}")?;
+        return Ok(());
+    }
     let server = Server::new(cli.registry(builder)?).name(name, version);
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let runtime = runtime(threads)?;

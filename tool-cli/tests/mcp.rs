@@ -35,6 +35,28 @@ fn the_tools_are_served_on_lines() {
 }
 
 #[test]
+fn a_manifest_is_written_without_serving() {
+    let about = "Notes of a desk.";
+    let ran = desk(
+        &["mcp", "--manifest", "io.github.ada/desk", "--about", about],
+        "",
+    );
+    let json: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(
+        (&json["name"], &json["version"]),
+        (&json!("io.github.ada/desk"), &json!("1.0.0"))
+    );
+    assert_eq!(json["description"], about);
+    let ran = desk(&["mcp", "--manifest", "desk", "--about", about], "");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.log.contains("io.github.ada/desk"), "{ran:?}");
+    assert_eq!(
+        desk(&["mcp", "--manifest", "io.github.ada/desk"], "").code,
+        Some(2)
+    );
+}
+
+#[test]
 fn an_entry_is_added_to_those_of_others() {
     let folder = std::env::temp_dir().join(format!("tool-cli-{}-install", std::process::id()));
     std::fs::create_dir_all(folder.join(".vscode")).unwrap();
