@@ -59,7 +59,9 @@ impl List {
         };
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         if !apps.is_empty() {
-            tools.iter_mut().for_each(|tool| apps::link(tool, apps));
+            for tool in &mut tools {
+                apps::link(tool, apps);
+            }
         }
         let is_hidden = |tool: &Tool| {
             let has_ui = tool
