@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tool_core::{Registry, ToolCall, ToolResult};
 use tool_mcp::import::oauth::{FileStore, MemoryStore, OAuth, TokenStore};
 use tool_mcp::{Import, ImportError, ImportErrorKind, Protocol};
@@ -189,6 +190,31 @@ async fn a_token_is_renewed_without_the_user() {
     }
     assert_eq!(site.seen("authorize").len(), 1);
     assert_eq!(site.seen("register").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_cancelled_does_not_lose_the_new_tokens() {
+    let site = Site::start(Behaviour::default()).await;
+    let registry = Registry::new();
+    let oauth = agreeing(&site, MemoryStore::default());
+    let _import = connect(&site, oauth, &registry).await.unwrap();
+    let gate = Arc::new(Semaphore::new(0));
+    site.change(|behaviour| behaviour.gate = Some(gate.clone()));
+    site.expire();
+    let calling = registry.clone();
+    let call = tokio::spawn(async move { add(&calling).await });
+    in_time(async {
+        // The refresh token is used.
+        while site.seen("token").len() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    call.abort();
+    let _ = call.await;
+    gate.add_permits(100);
+    assert_eq!(add(&registry).await.content(), "5");
+    assert_eq!(site.seen("authorize").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -253,8 +253,8 @@ impl Client {
         checked.boxed()
     }
 
-    /// Sends a request, and again if the server rejects its token and there is another one. With `waits`, a user may
-    /// have to sign in for it.
+    /// Sends a request, and again if the server rejects its token and there is another one. With `waits`, it may wait
+    /// until a user has signed in.
     async fn authorized<T, S>(
         &self,
         waits: bool,
@@ -285,15 +285,22 @@ impl Client {
             if attempts.all > MAX_ATTEMPTS {
                 return Err(self.without_secrets(error));
             }
-            if !waits && authority.defers(&challenge, token.as_deref()) {
-                let required = AuthRequiredError::new(String::new());
-                return Err(StreamableHttpError::AuthRequired(required));
-            }
             let _stopped = self.in_flight.sign_in();
-            let other = authority.answer(&challenge, token.as_deref(), &mut attempts);
-            match other.await? {
+            let sent = token.as_deref();
+            let other = if waits {
+                authority.answer(&challenge, sent, &mut attempts).await?
+            } else {
+                let answer = authority.answer_silently(&challenge, sent, &mut attempts);
+                answer.await?
+            };
+            match other {
                 Some(other) => token = Some(other),
-                None => return Err(self.without_secrets(error)),
+                None if waits => return Err(self.without_secrets(error)),
+                // A user may have to sign in, whatever the status was.
+                None => {
+                    let required = AuthRequiredError::new(String::new());
+                    return Err(StreamableHttpError::AuthRequired(required));
+                }
             }
         }
     }

@@ -63,6 +63,13 @@ pub use self::store::KeyringStore;
 pub use self::store::{FileStore, MemoryStore, TokenStore};
 
 /// The error of a closure or a store of the application. It must contain no secrets.
+///
+/// ```
+/// use tool_mcp::import::oauth::OAuthError;
+///
+/// let error = OAuthError::from("there is no display");
+/// # let _ = error;
+/// ```
 pub type OAuthError = Box<dyn Error + Send + Sync>;
 
 type Open = Arc<dyn Fn(String) -> BoxFuture<Result<(), OAuthError>> + Send + Sync>;
@@ -120,6 +127,14 @@ enum Grant {
 }
 
 /// The algorithm of a client's signature; see [`OAuth::private_key`].
+///
+/// ```
+/// use tool_mcp::import::oauth::{JwtAlgorithm, MemoryStore, OAuth};
+///
+/// # let pem = "";
+/// let oauth = OAuth::new(MemoryStore::default()).private_key("notes", pem, JwtAlgorithm::Es256);
+/// # let _ = oauth;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JwtAlgorithm {

@@ -14,6 +14,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tool_core::{Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::http::HttpConfig;
@@ -41,6 +42,8 @@ pub(crate) struct Behaviour {
     pub(crate) scope: Option<fn(u32) -> String>,
     /// The token endpoint rejects refresh tokens.
     pub(crate) forgets: bool,
+    /// The token endpoint answers once there is a permit.
+    pub(crate) gate: Option<Arc<Semaphore>>,
     /// The server sends calls elsewhere.
     pub(crate) moved_to: Option<String>,
 }
@@ -371,9 +374,15 @@ async fn token(State(site): Shared, body: String) -> Response {
     });
     let response = patched(response, &site.behaviour.lock().unwrap().token);
     let scopes = response["scope"].as_str().unwrap_or_default().to_owned();
-    let mut issued = site.issued.lock().unwrap();
-    issued.access.insert(access, scopes);
-    issued.refresh.insert(refresh, grant);
+    {
+        let mut issued = site.issued.lock().unwrap();
+        issued.access.insert(access, scopes);
+        issued.refresh.insert(refresh, grant);
+    }
+    let gate = site.behaviour.lock().unwrap().gate.clone();
+    if let Some(gate) = gate {
+        gate.acquire().await.unwrap().forget();
+    }
     Json(response).into_response()
 }
 

@@ -84,7 +84,7 @@ impl From<NoToken> for Error {
 #[derive(Clone, Debug)]
 pub(in crate::import) enum Challenge {
     /// The token is missing, or not valid any more. The header may be empty.
-    Token(String),
+    Token(#[cfg_attr(not(feature = "oauth"), allow(dead_code))] String),
     /// The token lacks scopes.
     #[cfg(feature = "oauth")]
     Scope(String),
@@ -218,18 +218,17 @@ impl Authority {
         }
     }
 
-    /// Keeps a challenge for [`Session::sign_in`]. Returns `false` if it can be answered at once.
-    pub(super) fn defers(&self, challenge: &Challenge, sent: Option<&str>) -> bool {
+    /// Returns another token for a request that was rejected, without a user.
+    pub(super) async fn answer_silently(
+        &self,
+        challenge: &Challenge,
+        sent: Option<&str>,
+        attempts: &mut Attempts,
+    ) -> Result<Option<String>, NoToken> {
         match self {
-            Authority::Source { .. } => {
-                let _ = (challenge, sent);
-                false
-            }
+            Authority::Source { .. } => self.answer(challenge, sent, attempts).await,
             #[cfg(feature = "oauth")]
-            Authority::OAuth(session) => {
-                session.defer(challenge.clone(), sent.map(str::to_owned));
-                true
-            }
+            Authority::OAuth(session) => session.answer_silently(challenge, sent, attempts).await,
         }
     }
 }

@@ -15,9 +15,9 @@ use rmcp::transport::auth::enterprise::{
 };
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationMetadata, AuthorizationRequest,
-    AuthorizationSession, ClientCredentialsConfig, CredentialStore, JwtSigningAlgorithm,
-    OAuthClientConfig, OAuthTokenResponse, StoredCredentials, WWWAuthenticateParams,
-    default_oauth_http_client,
+    AuthorizationSession, ClientCredentialsConfig, CredentialRefreshGuard, CredentialStore,
+    JwtSigningAlgorithm, OAuthClientConfig, OAuthTokenResponse, StoredCredentials,
+    WWWAuthenticateParams, default_oauth_http_client,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -54,14 +54,21 @@ pub(in crate::import) struct Session {
     state: tokio::sync::Mutex<State>,
     /// How many times [`Session::answer`] has ended.
     ended: AtomicU64,
-    /// A challenge of a handshake, and the token that was sent.
-    deferred: Mutex<Option<(Challenge, Option<String>)>>,
+    deferred: Mutex<Option<Deferred>>,
+}
+
+/// A challenge that is answered later.
+struct Deferred {
+    challenge: Challenge,
+    sent: Option<String>,
+    /// Set if a refresh did not help.
+    refreshed: bool,
 }
 
 #[derive(Default)]
 struct State {
     /// Knows the authorization server and the client, after the first use.
-    known: Option<Known>,
+    known: Option<Arc<Known>>,
     current: Option<Current>,
     /// The scopes that were asked for, and the issuer that was asked.
     asked: (String, BTreeSet<String>),
@@ -138,6 +145,8 @@ struct Shelf {
     store: Arc<dyn TokenStore>,
     key: String,
     secrets: Secrets,
+    /// Locked while tokens are refreshed, also when the call that needs them has ended.
+    refreshing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Shelf {
@@ -196,6 +205,11 @@ impl CredentialStore for Shelf {
         let cleared = self.change(|entry| entry.credentials = None);
         cleared.await.map_err(store_error)
     }
+
+    async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
+        let guard = self.refreshing.clone().lock_owned().await;
+        Ok(Some(CredentialRefreshGuard::new(guard)))
+    }
 }
 
 fn store_error(error: OAuthError) -> AuthError {
@@ -236,6 +250,7 @@ impl Session {
             store: oauth.store.clone(),
             key: key.join(" "),
             secrets: secrets.clone(),
+            refreshing: Arc::default(),
         };
         Session {
             oauth,
@@ -257,8 +272,7 @@ impl Session {
     }
 
     fn server(&self) -> Result<&Url, NoToken> {
-        let server = self.server.as_ref();
-        server.map_err(|problem| self.error("it can't be reached", problem))
+        self.server.as_ref().map_err(|problem| self.failed(problem))
     }
 
     fn error(&self, what: &str, why: impl AsRef<str>) -> NoToken {
@@ -287,14 +301,37 @@ impl Session {
 
     async fn credentials(&self) -> Result<Option<StoredCredentials>, NoToken> {
         let entry = self.shelf.load().await;
-        let entry = entry
-            .map_err(|error| self.error("the tokens are not safe or missing", error.to_string()))?;
+        let entry = entry.map_err(|error| {
+            self.error("can't read the tokens of the server", error.to_string())
+        })?;
         Ok(entry.credentials)
     }
 
-    /// Keeps a challenge of a handshake for [`sign_in`](Session::sign_in).
-    pub(in crate::import) fn defer(&self, challenge: Challenge, sent: Option<String>) {
-        *lock(&self.deferred) = Some((challenge, sent));
+    /// Returns another token for a request that was rejected, without a user. `None` if there is none: then the challenge
+    /// is kept for [`sign_in`](Session::sign_in).
+    pub(in crate::import) async fn answer_silently(
+        &self,
+        challenge: &Challenge,
+        sent: Option<&str>,
+        attempts: &mut Attempts,
+    ) -> Result<Option<String>, NoToken> {
+        let mut state = self.state.lock().await;
+        if let Some(current) = &state.current
+            && Some(current.token.as_str()) != sent
+        {
+            return Ok(Some(current.token.clone()));
+        }
+        if matches!(challenge, Challenge::Token(_))
+            && let Some(token) = self.refresh_once(&mut state, sent, attempts).await?
+        {
+            return Ok(Some(token));
+        }
+        *lock(&self.deferred) = Some(Deferred {
+            challenge: challenge.clone(),
+            sent: sent.map(str::to_owned),
+            refreshed: attempts.refreshed,
+        });
+        Ok(None)
     }
 
     /// Answers the challenge of a handshake. Returns `false` if there was none.
@@ -302,14 +339,13 @@ impl Session {
         &self,
         attempts: &mut Attempts,
     ) -> Result<bool, NoToken> {
-        let deferred = lock(&self.deferred).take();
-        match deferred {
-            Some((challenge, sent)) => {
-                self.answer(&challenge, sent.as_deref(), attempts).await?;
-                Ok(true)
-            }
-            None => Ok(false),
-        }
+        let Some(deferred) = lock(&self.deferred).take() else {
+            return Ok(false);
+        };
+        attempts.refreshed |= deferred.refreshed;
+        let sent = deferred.sent.as_deref();
+        self.answer(&deferred.challenge, sent, attempts).await?;
+        Ok(true)
     }
 
     /// Returns another token for a request that was rejected.
@@ -349,11 +385,7 @@ impl Session {
         sent: Option<&str>,
         attempts: &mut Attempts,
     ) -> Result<String, NoToken> {
-        if sent.is_some()
-            && !std::mem::replace(&mut attempts.refreshed, true)
-            && let Some(token) = self.refresh(state).await?
-            && Some(token.as_str()) != sent
-        {
+        if let Some(token) = self.refresh_once(state, sent, attempts).await? {
             return Ok(token);
         }
         if std::mem::replace(&mut attempts.signed_in, true) {
@@ -444,6 +476,20 @@ impl Session {
         })
     }
 
+    /// Gets another token than the one that was sent, at most once for a request.
+    async fn refresh_once(
+        &self,
+        state: &mut State,
+        sent: Option<&str>,
+        attempts: &mut Attempts,
+    ) -> Result<Option<String>, NoToken> {
+        if sent.is_none() || std::mem::replace(&mut attempts.refreshed, true) {
+            return Ok(None);
+        }
+        let token = self.refresh(state).await?;
+        Ok(token.filter(|token| Some(token.as_str()) != sent))
+    }
+
     /// Gets a token for the refresh token. `None` if there is none that is accepted.
     async fn refresh(&self, state: &mut State) -> Result<Option<String>, NoToken> {
         let entry = self.shelf.load().await;
@@ -474,13 +520,19 @@ impl Session {
             }
             let configured = known.manager.configure_client(client);
             configured.map_err(|error| self.failed(describe(&error)))?;
-            state.known = Some(known);
+            state.known = Some(Arc::new(known));
         }
-        let Some(known) = &state.known else {
+        let Some(known) = state.known.clone() else {
             return Ok(None);
         };
-        state.current = match silent(known.manager.refresh_token()).await {
-            Ok(_) => self.credentials().await?.as_ref().and_then(Current::of),
+        // In a task, because a call that is cancelled meanwhile would lose the new refresh token, which may be the only one.
+        let refreshing =
+            tokio::spawn(async move { silent(known.manager.refresh_token()).await.map(drop) });
+        let refreshed = refreshing
+            .await
+            .map_err(|error| self.failed(error.to_string()))?;
+        state.current = match refreshed {
+            Ok(()) => self.credentials().await?.as_ref().and_then(Current::of),
             Err(AuthError::AuthorizationRequired) => None,
             Err(error) if is_rejected(&error) => {
                 // Another program may have used the refresh token, and saved what it got.
@@ -543,7 +595,7 @@ impl Session {
             }
             Grant::Enterprise(provider) => self.ask_provider(&mut known, provider, wanted).await?,
         }
-        state.known = Some(known);
+        state.known = Some(Arc::new(known));
         let credentials = self.credentials().await?;
         let response = credentials
             .as_ref()
