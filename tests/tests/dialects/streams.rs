@@ -666,7 +666,7 @@ fn the_values_of_all_events_are_limited() {
         assert!(error.contains("more than 1000000 JSON values"), "{error}");
         let json = event["data: ".len()..].trim_end();
         let mut limit = ValueLimit::default();
-        let parsed = std::iter::repeat_with(|| EventJson::parse(json, &mut limit));
+        let parsed = (0..most + 100).map(|_| EventJson::parse(json, &mut limit));
         let accepted = parsed.take_while(Result::is_ok).count();
         assert!(accepted.abs_diff(most) < 10, "{accepted}");
     }
