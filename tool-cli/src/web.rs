@@ -3,6 +3,9 @@
 //! The page is for the person who started the program. Its address has a token, and requests from other sites, for other hosts
 //! and without the token are refused: any page in the same browser can send requests to this machine.
 
+// Handlers of axum are async, and an answer is returned once.
+#![allow(clippy::unused_async, clippy::result_large_err)]
+
 use std::collections::HashMap;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -320,17 +323,18 @@ async fn decide(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Re
             return Err(refused(StatusCode::BAD_REQUEST, &reason));
         }
     };
-    let held = match web.calls().remove(id) {
-        Some(Open::Held(held)) => *held,
-        Some(running) => {
-            web.calls().insert(id.to_owned(), running);
-            return Err(refused(StatusCode::CONFLICT, "the call runs already"));
-        }
-        None => {
-            return Err(refused(
-                StatusCode::NOT_FOUND,
-                "no call with this id waits for a decision",
-            ));
+    let held = {
+        let mut calls = web.calls();
+        match calls.remove(id) {
+            Some(Open::Held(held)) => *held,
+            Some(running) => {
+                calls.insert(id.to_owned(), running);
+                return Err(refused(StatusCode::CONFLICT, "the call runs already"));
+            }
+            None => {
+                let reason = "no call with this id waits for a decision";
+                return Err(refused(StatusCode::NOT_FOUND, reason));
+            }
         }
     };
     let (call, hold) = held;

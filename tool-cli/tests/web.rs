@@ -289,6 +289,8 @@ fn a_running_call_is_cancelled_on_request_and_with_its_page() {
     };
     let mut reader = start("a");
     assert_eq!(status(&page.raw(&page.posting("call"), &slow("a"))), 409);
+    let decision = json!({"id": "a", "decision": "allow"});
+    assert_eq!(status(&page.post("decide", &decision)), 409);
     assert_eq!(status(&page.post("cancel", &json!({"id": "a"}))), 204);
     let mut rest = String::new();
     reader.read_to_string(&mut rest).unwrap();
