@@ -385,8 +385,9 @@ fn case_at(text: &str, at: usize) -> Option<String> {
     let (table, _) = DeTable::parse_recoverable(text);
     let mut last: Option<(usize, Option<String>)> = None;
     for (key, value) in table.get_ref() {
-        let items = match value.get_ref() {
+        let items: Vec<_> = match value.get_ref() {
             DeValue::Array(items) => items.iter().collect(),
+            DeValue::Table(items) => items.iter().map(|(_, item)| item).collect(),
             _ => vec![value],
         };
         for item in items {
