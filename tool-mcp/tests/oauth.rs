@@ -689,8 +689,8 @@ async fn an_authorization_server_without_encryption_is_rejected() {
 
 #[tokio::test]
 async fn a_token_is_not_sent_without_encryption() {
-    // No request is made: nothing is at this address (RFC 5737).
-    let url = "http://192.0.2.1/mcp";
+    // No request is made. It would reach this machine, where nothing listens.
+    let url = "http://0.0.0.0:1/mcp";
     let oauth = OAuth::new(MemoryStore::default()).open(async |_| Ok(()));
     for import in [
         Import::http(url).bearer("of ada"),

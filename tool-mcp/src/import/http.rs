@@ -259,14 +259,14 @@ impl Client {
         &self,
         waits: bool,
         fixed: Option<String>,
-        send: impl Fn(Option<String>) -> S + Send + Sync,
+        request: impl Fn(Option<String>) -> S + Send + Sync,
     ) -> Result<T, Error>
     where
         S: Future<Output = Result<T, Error>> + Send,
         T: Send,
     {
         let Some(authority) = &self.authority else {
-            let sent = send(fixed).await;
+            let sent = request(fixed).await;
             return sent.map_err(|error| self.without_secrets(error));
         };
         let stopped = self.in_flight.sign_in();
@@ -274,7 +274,7 @@ impl Client {
         drop(stopped);
         let mut attempts = Attempts::default();
         loop {
-            let error = match send(token.clone()).await {
+            let error = match request(token.clone()).await {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };

@@ -1,5 +1,6 @@
 //! Receives the browser of a user who has signed in.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
@@ -67,7 +68,7 @@ impl Callback {
         Ok(Callback {
             code: code.into_owned(),
             state: state.to_owned(),
-            issuer: values.remove("iss").map(|issuer| issuer.into_owned()),
+            issuer: values.remove("iss").map(Cow::into_owned),
         })
     }
 }

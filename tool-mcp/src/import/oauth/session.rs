@@ -241,7 +241,7 @@ impl Session {
             .to_owned();
         let client = oauth.client_id.as_ref().or(oauth.client_metadata.as_ref());
         let parts = [
-            server.as_ref().ok().map(|url| url.as_str()),
+            server.as_ref().ok().map(Url::as_str),
             query.as_deref(),
             client.map(String::as_str),
         ];
@@ -393,7 +393,8 @@ impl Session {
                         about the URL of the server";
             return Err(self.failed(text));
         }
-        self.obtain(state, header, BTreeSet::new()).await
+        // Boxed, because it is large.
+        Box::pin(self.obtain(state, header, BTreeSet::new())).await
     }
 
     /// Answers status 403 of a token that lacks scopes.
@@ -433,7 +434,7 @@ impl Session {
         }
         attempts.step_ups += 1;
         had.extend(wanted);
-        self.obtain(state, header, had).await
+        Box::pin(self.obtain(state, header, had)).await
     }
 
     /// Finds the authorization server.
@@ -588,7 +589,7 @@ impl Session {
         match &self.oauth.grant {
             Grant::Stored => {}
             Grant::Loopback { .. } | Grant::Redirect { .. } => {
-                known = self.ask_user(known, wanted).await?;
+                known = Box::pin(self.ask_user(known, wanted)).await?;
             }
             Grant::ClientCredentials | Grant::PrivateKey { .. } => {
                 known = self.ask_as_client(known, wanted).await?;
