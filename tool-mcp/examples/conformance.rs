@@ -119,6 +119,12 @@ fn test_trigger_tool_change(#[param(context)] registry: &Arc<OnceLock<Registry>>
     "removed".into()
 }
 
+/// Says that the list of prompts has changed.
+#[tool]
+fn test_trigger_prompt_change(#[param(context)] changes: &Changes) {
+    changes.prompts_changed();
+}
+
 /// Is there some of the time.
 #[tool]
 fn sometimes() -> &'static str {
@@ -537,10 +543,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .with_writer(std::io::stderr)
         .init();
     let shared = Arc::new(OnceLock::new());
+    let changes = Changes::new();
     let registry = Registry::builder()
         .linked()
         .tools(foreign()?)
         .context(shared.clone())
+        .context(changes.clone())
         .build()?;
     let _ = shared.set(registry.clone());
     let server = Server::new(registry)
@@ -550,7 +558,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .resource("test://static-binary", tools![static_binary])
         .resource("test://template/{id}/data", tools![template_data])
         .resource("test://watched-resource", tools![watched_resource])
-        .changes(&Changes::new())
+        .changes(&changes)
         .prompt(tools![
             test_simple_prompt,
             test_prompt_with_arguments,

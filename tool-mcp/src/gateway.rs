@@ -4,15 +4,16 @@
 pub(crate) const GATEWAYS: &str = "tool-core/gateways";
 
 /// More gateways behind a list are taken for a loop, and so are longer ids.
-#[cfg(feature = "client")]
 pub(crate) const MAX_GATEWAYS: usize = 64;
 
 /// The key of the number of gateways that a request has passed, in its metadata.
 pub(crate) const HOPS: &str = "tool-core/hops";
 
 /// A request that has passed more gateways is rejected. Few are nested in practice.
+#[cfg(feature = "server")]
 pub(crate) const MAX_HOPS: u64 = 8;
 
 /// The number of gateways that a call has passed, as a context value of the call.
 #[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "server"), expect(dead_code))] // a server counts them
 pub(crate) struct Hops(pub(crate) u64);

@@ -695,6 +695,8 @@ impl ImportBuilder {
         } = &mut self.source
         {
             environment.inherit_all(command.get_mut().as_std_mut());
+            // Not the number of this program.
+            process::count(command.get_mut());
             self.secrets.add_inherited();
         }
         self

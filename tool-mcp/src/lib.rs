@@ -4,7 +4,7 @@
 
 #[cfg(any(feature = "client", feature = "server"))]
 mod apps;
-#[cfg(any(feature = "client", feature = "server"))]
+#[cfg(feature = "client")]
 mod gateway;
 #[cfg(any(doc, doctest))]
 pub mod guide;

@@ -691,6 +691,7 @@ async fn a_program_gets_its_own_variables_and_few_others() {
 
     let inherited = variables(child_process("plain").env("MORE", "x").inherit_env()).await;
     assert_eq!(inherited[OTHER], own);
+    assert_eq!(inherited["TOOL_MCP_DEPTH"], "1");
     assert_eq!(
         (&inherited["API_TOKEN"], &inherited["MORE"]),
         (&json!(SECRET), &json!("x"))

@@ -460,7 +460,7 @@ async fn connect<T: Transport<RoleClient> + 'static>(
             Some((text(&server.name), text(&server.version)))
         }),
         is_modern: info.is_some_and(|info| !info.protocol_version.has_initialize()),
-        notifies: notifies(&capabilities),
+        notifies: notifies(&capabilities, settings.gateway.is_some()),
         capabilities,
     };
     let cancellation = service.cancellation_token();
@@ -491,18 +491,18 @@ async fn connect<T: Transport<RoleClient> + 'static>(
     })
 }
 
-/// Returns `true` if a server says when something changes.
-fn notifies(capabilities: &ServerCapabilities) -> bool {
+/// Returns `true` if a server says when something changes that the import follows.
+fn notifies(capabilities: &ServerCapabilities, is_gateway: bool) -> bool {
     let tools = capabilities.tools.as_ref();
+    let follows_tools = tools.is_some_and(|tools| tools.list_changed == Some(true));
     let resources = capabilities.resources.as_ref();
     let prompts = capabilities.prompts.as_ref();
-    let lists = [
-        tools.and_then(|tools| tools.list_changed),
+    let others = [
         resources.and_then(|resources| resources.list_changed),
         resources.and_then(|resources| resources.subscribe),
         prompts.and_then(|prompts| prompts.list_changed),
     ];
-    lists.contains(&Some(true))
+    follows_tools || is_gateway && others.contains(&Some(true))
 }
 
 /// Words the error of a handshake.

@@ -188,7 +188,6 @@ fn list_prompts(params: Option<PaginatedRequestParams>) -> ClientRequest {
 
 /// The resources and prompts of a server, as last listed for the clients of a gateway.
 #[derive(Default)]
-#[cfg_attr(not(feature = "server"), expect(dead_code))]
 pub(crate) struct Offered {
     pub(crate) resources: Vec<Resource>,
     pub(crate) templates: Vec<ResourceTemplate>,

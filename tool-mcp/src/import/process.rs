@@ -39,7 +39,7 @@ fn depth() -> u32 {
 
 /// Tells a server how many programs there are above it.
 pub(super) fn count(command: &mut Command) {
-    command.env(DEPTH, (depth() + 1).to_string());
+    command.env(DEPTH, depth().saturating_add(1).to_string());
 }
 
 /// Checks that this program may start a server. The error says that too many are nested.

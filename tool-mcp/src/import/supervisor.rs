@@ -119,6 +119,7 @@ impl Supervisor {
     }
 
     /// Connects, as often as it takes, and keeps the import connected until it is closed.
+    #[cfg(feature = "server")]
     pub(super) async fn start(mut self) {
         let shared = self.shared.clone();
         let shutdown = shared.shutdown.cancelled();
