@@ -172,6 +172,16 @@ fn calls_are_judged_by_the_rules_of_the_leaderboard() {
         let error = one(arguments).unwrap_err();
         assert!(error.starts_with(problem), "{error}");
     }
+    // What is required may be no part of the answer.
+    let (entry, answer) = sample();
+    let answer = answer
+        .replace(r#""title":["Blue, in Green"],"#, "")
+        .replace(r#","title":["Blue, in Green"]"#, "");
+    let untitled = bfcl::entries(&entry, &answer).unwrap();
+    let error = untitled[0]
+        .check(&[call(json!({"length": 5}))])
+        .unwrap_err();
+    assert_eq!(error, "title is missing");
     let other = ("song.list".to_owned(), Map::new());
     assert!(
         entries[1]

@@ -297,6 +297,21 @@ fn a_rejected_call_that_is_corrected_is_counted_and_no_mistake() {
         ("set_light", json!({"area": "hall", "brightness": 50})),
     ];
     assert_eq!(tried(case(), &both).models[0].corrected, 0);
+    // A call corrects one other.
+    let wrong = ("set_light", json!({"area": 1}));
+    let right = ("set_light", json!({"area": "hall", "brightness": 50}));
+    let model = agent([
+        calls(&[wrong.clone(), wrong]),
+        calls(&[right]),
+        says("Done."),
+    ]);
+    let report = Eval::new([case()])
+        .run_blocking([Candidate::new("model", model)])
+        .unwrap();
+    assert_eq!(
+        (report.models[0].corrected, report.models[0].rejected),
+        (1, 1)
+    );
     // An unknown tool is corrected by any.
     let model = agent([
         calls(&[("light", json!({}))]),
@@ -851,6 +866,11 @@ fn wrong_files_are_rejected_with_the_line_and_the_case() {
     }
     let error = EvalFile::read(path("no.toml")).unwrap_err().to_string();
     assert!(error.contains("no.toml: can't be read"), "{error}");
+    #[cfg(unix)]
+    {
+        let error = EvalFile::read("/dev/null").unwrap_err().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+    }
     let error = EvalFile::read(std::env::temp_dir())
         .unwrap_err()
         .to_string();
@@ -952,6 +972,9 @@ fn recordings_of_a_model_fit_its_settings() {
         eval.run_blocking([replayed]).unwrap().models[0].passes,
         Passes::new(3, 3)
     );
+    std::fs::write(&file, r#"{"version":2,"attempts":[]}"#).unwrap();
+    let error = Recordings::read(&file).unwrap_err().to_string();
+    assert!(error.contains("the recordings have version 2"), "{error}");
     std::fs::write(&file, "[1]").unwrap();
     let error = parsed.models[0]
         .replayed(registry())
