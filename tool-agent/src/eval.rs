@@ -451,9 +451,11 @@ impl Eval {
             });
         }
 
-        let mut settings = RunSettings::default();
-        settings.max_rounds = case.max_rounds.or(self.max_rounds).unwrap_or(8).max(1);
-        settings.max_calls = MOST_CALLS;
+        let settings = RunSettings {
+            max_rounds: case.max_rounds.or(self.max_rounds).unwrap_or(8).max(1),
+            max_calls: MOST_CALLS,
+            ..RunSettings::default()
+        };
         let id = format!("eval {} {repeat}", case.name);
         let mut run = Run::builder(id).settings(settings).build();
         let started = Instant::now();
@@ -479,21 +481,21 @@ impl Eval {
             }
         }
         if is_checked && case.calls.is_none() {
-            scored.score = 0.0;
+            scored.share = 0.0;
         }
         let error = outcome
             .err()
             .map(|error| format!("the request failed: {error}"));
         if let Some(error) = &error {
             scored.problems.insert(0, error.clone());
-            scored.score = 0.0;
+            scored.share = 0.0;
         }
         let rounds = run.rounds().iter();
         let has_usage = run.rounds().iter().any(|round| round.usage().is_some());
         let report = AttemptReport {
             problems: scored.problems,
             error,
-            score: scored.score,
+            score: scored.share,
             calls: made.iter().map(MadeCall::report).collect(),
             parameters: scored.parameters,
             usage: has_usage.then(|| run.usage()),
@@ -564,9 +566,9 @@ fn mean(scores: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 fn case_report(case: &Case, attempts: Vec<AttemptReport>) -> CaseReport {
     let mut passes = Passes::default();
-    attempts
-        .iter()
-        .for_each(|attempt| passes.count(attempt.is_passed()));
+    for attempt in &attempts {
+        passes.count(attempt.is_passed());
+    }
     CaseReport {
         name: case.name.clone(),
         says: case.says.clone(),

@@ -214,7 +214,7 @@ fn entries_are_cases_with_their_own_tools() {
     let says = |calls: &[Value]| json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": calls}}]});
     let right = call(r#"{"title":"Blue in Green","length":5.5}"#);
     let model = ScriptedModel::new([
-        says(&[right.clone()]),
+        says(std::slice::from_ref(&right)),
         says(&[call(r#"{"title":"Blue in Green"}"#)]),
         says(&[call(r#"{"title":"so what","length":9}"#), right]),
         json!({"choices": [{"message": {"role": "assistant", "content": "I can't."}}]}),

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use tool_agent::eval::{
-    Baseline, CallOutcome, Candidate, Case, ChangeKind, Eval, EvalError, EvalFile, ExpectedCall,
-    Order, Passes, Recordings, Report,
+    AttemptReport, Baseline, CallOutcome, Candidate, Case, ChangeKind, Eval, EvalError, EvalFile,
+    ExpectedCall, Order, Passes, Recordings, Report,
 };
 use tool_agent::model::{ModelError, ModelErrorKind};
 use tool_agent::testing::ScriptedModel;
@@ -266,7 +266,11 @@ fn a_rejected_call_that_is_corrected_is_counted_and_no_mistake() {
     let case = || lights().call("set_light", json!({"area": "hall", "brightness": 50}));
     let wrong = ("set_light", json!({"area": "hall", "brightness": 5000}));
     let right = ("set_light", json!({"area": "hall", "brightness": 50}));
-    let model = agent([calls(&[wrong.clone()]), calls(&[right]), says("Done.")]);
+    let model = agent([
+        calls(std::slice::from_ref(&wrong)),
+        calls(&[right]),
+        says("Done."),
+    ]);
     let report = Eval::new([case()])
         .run_blocking([Candidate::new("model", model)])
         .unwrap();
@@ -601,7 +605,7 @@ fn recorded_attempts_are_replayed_as_long_as_the_model_would_see_the_same() {
     let passed: Vec<_> = again.models[0].cases[0]
         .attempts
         .iter()
-        .map(|attempt| attempt.is_passed())
+        .map(AttemptReport::is_passed)
         .collect();
     assert_eq!(passed, [true, false]);
     assert_eq!(again.models[0].corrected, 1);

@@ -27,6 +27,7 @@ use tool_core::{CallContext, Registry, ToolEntry};
 
 use super::score::is_equal;
 use super::{Attempt, Case, EvalError, read_text};
+use crate::run::Round;
 
 /// An entry of the leaderboard: a question, its functions and the possible answers.
 #[derive(Clone, Debug)]
@@ -229,7 +230,7 @@ fn judge(
     attempt: &Attempt<'_>,
 ) -> Result<(), String> {
     let rounds = attempt.run().rounds().iter();
-    let calls = rounds.flat_map(|round| round.calls()).map(|(call, _)| {
+    let calls = rounds.flat_map(Round::calls).map(|(call, _)| {
         let name = names.get(&call.name).unwrap_or(&call.name).clone();
         let arguments = call.arguments.to_object();
         arguments

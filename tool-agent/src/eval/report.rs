@@ -460,7 +460,7 @@ fn escaped(text: &str) -> String {
         match c {
             '\n' | '\r' => escaped.push(' '),
             '\\' | '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '#' | '&' | '~' => {
-                escaped.extend(['\\', c])
+                escaped.extend(['\\', c]);
             }
             c if c.is_control() => escaped.push('\u{fffd}'),
             c => escaped.push(c),

@@ -107,7 +107,7 @@ pub(super) struct Score {
     /// What is wrong; empty if nothing is.
     pub(super) problems: Vec<String>,
     /// From 0 to 1.
-    pub(super) score: f64,
+    pub(super) share: f64,
     /// Each compared parameter, as `tool.parameter`, and whether it is right.
     pub(super) parameters: Vec<(String, bool)>,
 }
@@ -294,7 +294,7 @@ fn mark_corrected(made: &mut [MadeCall], registry: &Registry) {
 pub(super) fn score(case: &Case, wanted: &[Wanted<'_>], made: &[MadeCall]) -> Score {
     let mut score = Score {
         problems: Vec::new(),
-        score: 1.0,
+        share: 1.0,
         parameters: Vec::new(),
     };
     if case.calls.is_some() {
@@ -304,7 +304,7 @@ pub(super) fn score(case: &Case, wanted: &[Wanted<'_>], made: &[MadeCall]) -> Sc
     for call in made {
         if case.forbidden.contains(&call.tool) {
             score.problems.push(format!("{} is forbidden", call.tool));
-            score.score = 0.0;
+            score.share = 0.0;
         }
     }
     score
@@ -358,7 +358,7 @@ fn compare_calls(case: &Case, wanted: &[Wanted<'_>], made: &[&MadeCall], score: 
     // There are fewer calls than a float has digits.
     #[allow(clippy::cast_precision_loss)]
     if calls > 0 {
-        score.score = sum / calls as f64;
+        score.share = sum / calls as f64;
     }
 }
 

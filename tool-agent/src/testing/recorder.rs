@@ -97,9 +97,9 @@ impl Model for Recorder {
                     let polled = stream.poll_next_unpin(context);
                     match &polled {
                         std::task::Poll::Ready(Some(Ok(event))) => {
-                            events
-                                .iter_mut()
-                                .for_each(|events| events.push(event.value().into_owned()));
+                            if let Some(events) = &mut events {
+                                events.push(event.value().into_owned());
+                            }
                         }
                         std::task::Poll::Ready(Some(Err(_))) => events = None,
                         std::task::Poll::Ready(None) => {
