@@ -141,7 +141,7 @@ pub const fn text(both: &'static str, plain: usize) -> Text {
 }
 
 // The compiler evaluates these functions for every parameter, where a call takes microseconds. So
-// they repeat code instead of calling helpers.
+// they make few.
 
 /// All of a property that its type determines, which the compiler evaluates once for each type.
 struct OfType<T: ?Sized>(PhantomData<T>);
@@ -162,16 +162,6 @@ impl<T: ToolType + ?Sized> OfType<T> {
     };
 }
 
-/// Returns texts of which the description follows the name of `name` bytes, both the same in JSON.
-const fn plain(texts: &'static str, name: usize) -> PropertyTexts {
-    PropertyTexts {
-        texts,
-        plain_name: name,
-        name,
-        plain_description: size_of_val(texts) - name,
-    }
-}
-
 /// Returns the texts of a property.
 pub const fn texts(
     texts: &'static str,
@@ -188,7 +178,7 @@ pub const fn texts(
 /// Returns the property of a parameter or a field whose name and description are the same in JSON. The
 /// description follows the name of `name` bytes.
 pub const fn property<T: ToolType + ?Sized>(texts: &'static str, name: usize) -> Property {
-    OfType::<T>::PROPERTY.with_texts(plain(texts, name))
+    OfType::<T>::PROPERTY.with_plain_texts(texts, name)
 }
 
 /// Returns the property of a parameter or a field.
@@ -209,7 +199,7 @@ pub const fn parameter<T: ToolType + ?Sized>(
     texts: &'static str,
     name: usize,
 ) -> Property {
-    let property = OfType::<T>::PARAMETER.with_texts(plain(texts, name));
+    let property = OfType::<T>::PARAMETER.with_plain_texts(texts, name);
     if TypeCheck::<T>::IS_FINE {
         return property;
     }

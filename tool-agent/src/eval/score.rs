@@ -120,9 +120,9 @@ pub(super) fn wanted<'c>(
     let calls = case.calls.iter().flatten();
     let wanted = calls.map(|call| {
         let fail = |message: String| EvalError::of_case(case, call.line, message);
-        let decode = |arguments: &Map<String, Value>| {
+        let as_decoded = |arguments: &Map<String, Value>| {
             let made = ToolCall::new("expected", &*call.tool, arguments.clone());
-            let decoded = decode(registry, &made);
+            let decoded = as_decoded(registry, &made);
             decoded.map_err(|error| {
                 fail(format!(
                     "the tool rejects the expected call; correct it: {error}"
@@ -133,11 +133,11 @@ pub(super) fn wanted<'c>(
         for (parameter, value) in &call.accept {
             arguments.entry(parameter).or_insert_with(|| value.clone());
         }
-        let decoded = decode(&arguments)?;
+        let decoded = as_decoded(&arguments)?;
         let mut accepted = Vec::new();
         for (parameter, value) in &call.accept {
             arguments.insert(parameter.clone(), value.clone());
-            let filled = decode(&arguments)?.filled.remove(parameter);
+            let filled = as_decoded(&arguments)?.filled.remove(parameter);
             accepted.push((parameter.clone(), filled.unwrap_or_default()));
         }
         for ignored in &call.ignore {
@@ -165,7 +165,7 @@ fn has(tool: &ToolEntry, parameter: &str) -> bool {
 }
 
 /// Decodes the arguments of a call, or returns what is wrong with it.
-fn decode(registry: &Registry, call: &ToolCall) -> Result<Decoded, String> {
+fn as_decoded(registry: &Registry, call: &ToolCall) -> Result<Decoded, String> {
     let mut resolved = call.clone();
     let tool = registry.resolve(&mut resolved);
     let text = registry
@@ -235,7 +235,7 @@ pub(super) fn made(run: &Run, registry: &Registry) -> Vec<MadeCall> {
             if call.server().is_some() || is_search {
                 continue;
             }
-            let (decoded, rejected) = match decode(registry, &call) {
+            let (decoded, rejected) = match as_decoded(registry, &call) {
                 Ok(decoded) => (decoded, None),
                 Err(error) => (undecoded(tool.as_ref(), &call), Some(error)),
             };

@@ -46,9 +46,9 @@ impl Sent {
         let mut out = JsonWriter::new();
         out.object(|out| {
             out.key("providers").array(|out| {
-                providers.iter().for_each(|all| {
+                for all in &providers {
                     out.string(all.name);
-                });
+                }
             });
             out.key("tools").object(|out| {
                 for section in page.sections() {
@@ -206,7 +206,7 @@ fn compare(place: &str, own: &Json, sent: &Json, notes: &mut Vec<String>) {
                 for (name, value) in value.members() {
                     match other.get(name) {
                         Some(other) => {
-                            compare(&super::rows::join(place, name), value, other, notes)
+                            compare(&super::rows::join(place, name), value, other, notes);
                         }
                         None => notes.push(at(format!("without `{name}`"))),
                     }

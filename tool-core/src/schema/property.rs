@@ -147,6 +147,19 @@ impl Property {
         self
     }
 
+    /// Sets texts of which the description follows the name of `name` bytes, both the same in JSON.
+    #[allow(clippy::cast_possible_truncation)]
+    pub(crate) const fn with_plain_texts(mut self, texts: &'static str, name: usize) -> Property {
+        assert!(
+            name <= u16::MAX as usize,
+            "the name of a property can have 65535 bytes; use a shorter one"
+        );
+        self.texts = texts;
+        self.plain_name = name as u16;
+        self.plain_description = (texts.len() - name) as u32;
+        self
+    }
+
     /// Sets the name and the description.
     ///
     /// # Panics
