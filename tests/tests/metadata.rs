@@ -244,7 +244,7 @@ fn tools_for_apps_stay_hidden_when_a_registry_changes() {
             .expect("a valid tool")
     });
     let registry = many
-        .fold(Registry::builder(), |builder, tool| builder.tool(tool))
+        .fold(Registry::builder(), tool_core::RegistryBuilder::tool)
         .build()
         .expect("unique");
     let is_hidden = || {

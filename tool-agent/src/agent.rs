@@ -1216,12 +1216,14 @@ impl Agent {
         events: &EventSink,
     ) -> Result<(), AgentError> {
         let dialect = self.dialect();
-        if let Some(old) = self.old_messages(run)
-            && let Some(summary) = self.summarise(invocation, run, old.clone()).await?
-        {
-            let micros = self.micros(run, summary.usage);
-            run.compact(old, summary.message, summary.usage, micros);
-            return Ok(());
+        if let Some(old) = self.old_messages(run) {
+            // Boxed, because it is large and rare.
+            let summarising = Box::pin(self.summarise(invocation, run, old.clone()));
+            if let Some(summary) = summarising.await? {
+                let micros = self.micros(run, summary.usage);
+                run.compact(old, summary.message, summary.usage, micros);
+                return Ok(());
+            }
         }
         let Step::Request(messages) = run.next() else {
             return Err(RunError::NotRequested.into());

@@ -813,7 +813,8 @@ impl ImportBuilder {
     pub async fn connect(self, registry: &Registry) -> Result<Import, ImportError> {
         let (mut import, mut supervisor) = self.prepare(registry, "connect")?;
         let shared = import.shared.clone();
-        let connected = supervisor.connect().await;
+        // Boxed, because it is large, and so would be each future that connects.
+        let connected = Box::pin(supervisor.connect()).await;
         let connection = connected.map_err(|error| error.of(&shared.place))?;
         if shared.settings.offers {
             let added = shared.add_offers();

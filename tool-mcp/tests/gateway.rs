@@ -546,8 +546,8 @@ async fn who_may_not_see_a_server_sees_nothing_of_it() {
     }
 }
 
-/// A gateway over HTTP that imports what the closure adds.
-async fn http_gateway(listener: TcpListener, server: Server) -> Imports {
+/// Serves a gateway over HTTP. Needs a runtime.
+fn http_gateway(listener: TcpListener, server: Server) -> Imports {
     let imports = server.imports();
     tokio::spawn(server.serve(listener, HttpConfig::default()));
     imports
@@ -575,7 +575,7 @@ async fn servers_that_import_each_other_end_with_an_error() {
     let (listener, url) = listen().await;
     let own = Registry::builder().tools(tools![more]).build().unwrap();
     let server = Server::new(own.clone()).import("own_", import(&url));
-    let imports = http_gateway(listener, server).await;
+    let imports = http_gateway(listener, server);
     until("the loop is found", async || looped(&imports)).await;
     assert_eq!(own.len(), 1);
 
@@ -591,7 +591,7 @@ async fn servers_that_import_each_other_end_with_an_error() {
         let registry = Registry::builder().tools(tools![more]).build().unwrap();
         let server = Server::new(registry.clone()).import("next_", import(&urls[(at + 1) % 3]));
         registries.push(registry);
-        all.push(http_gateway(listener, server).await);
+        all.push(http_gateway(listener, server));
     }
     until("the loop is found", async || all.iter().any(looped)).await;
     // No server has a tool twice, so none has more than the three of the circle.

@@ -920,7 +920,7 @@ async fn no_secret_is_in_a_log_an_error_a_pin_or_a_debug_text() {
     site.expire();
     assert_eq!(add(&registry).await.content(), "5");
     site.change(|behaviour| {
-        behaviour.server = json!({"token_endpoint": format!("{}/register", site.issuer)})
+        behaviour.server = json!({"token_endpoint": format!("{}/register", site.issuer)});
     });
     site.expire();
     let result = add(&registry).await;

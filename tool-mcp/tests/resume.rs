@@ -111,7 +111,7 @@ async fn a_stream_of_notices_is_resumed_after_the_event_that_its_client_names() 
     drop(stream);
     registry.remove("wave").unwrap();
     // Until the server knows that the connection is gone, another stream gets nothing.
-    let rest = in_time(async {
+    let rest = in_time(Box::pin(async {
         loop {
             let mut stream = open(address, &get(&session, "0")).await;
             let reading = read_until(&mut stream, "list_changed");
@@ -119,7 +119,7 @@ async fn a_stream_of_notices_is_resumed_after_the_event_that_its_client_names() 
                 return rest;
             }
         }
-    })
+    }))
     .await;
     assert!(rest.lines().any(|line| line == "id: 1"), "{rest}");
     assert!(!rest.lines().any(|line| line == "id: 0"), "{rest}");

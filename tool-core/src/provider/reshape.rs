@@ -309,7 +309,7 @@ impl Reshaper<'_> {
                 }
             });
         }
-        if self.subset.requires_all || known.iter().any(|property| property.is_required()) {
+        if self.subset.requires_all || known.iter().any(Property::is_required) {
             out.word("required").array(|out| {
                 for property in known.iter().filter(is_required) {
                     out.string(property.name());

@@ -513,7 +513,7 @@ impl<'a> ConstJsonWriter<'a> {
             let property = &properties[at];
             match property.schema.form(self.direction).kind {
                 Kind::Object(inner) if property.is_flat() => {
-                    has_any = self.required(inner, has_any)
+                    has_any = self.required(inner, has_any);
                 }
                 _ if property.is_required() && !(property.is_skipped_in_results() && is_result) => {
                     if has_any {

@@ -168,7 +168,7 @@ impl fmt::Debug for Capabilities {
             .field("samples", &self.samples())
             .field("roots", &self.roots)
             .field("log", &self.log_level())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -94,7 +94,7 @@ fn attempt(schema: &Schema, text: &str, budget: &mut usize, depth: usize) -> Res
                 let value = cursor.value();
                 cursor.eat(b',');
                 let property = known.iter().find(|property| property.has_name(&key));
-                let is_required = property.is_some_and(|property| property.is_required());
+                let is_required = property.is_some_and(crate::schema::Property::is_required);
                 required = required.saturating_sub(usize::from(is_required));
                 let inner = match property {
                     Some(_) if value == "null" => {
