@@ -89,6 +89,16 @@ const MOST_CALLS: u32 = 256;
 const LONGEST: u64 = 256 << 20;
 
 /// Cases, and how often they are tried. See the [module](self) for an example.
+///
+/// ```
+/// use tool_agent::eval::{Case, Eval};
+///
+/// let eval = Eval::new([
+///     Case::new("greeting", "Hello!").no_call(),
+///     Case::new("half", "Half the volume").call("set_volume", serde_json::json!({"percent": 50})),
+/// ]);
+/// assert_eq!(eval.repeats(5).cases().len(), 2);
+/// ```
 #[derive(Clone, Default)]
 #[must_use = "call `run`"]
 pub struct Eval {
@@ -104,6 +114,8 @@ pub struct Eval {
 /// A model that is evaluated: an agent with its registry, its dialect and its model.
 ///
 /// ```no_run
+/// # #[cfg(feature = "http")]
+/// # fn main() -> Result<(), tool_agent::eval::EvalError> {
 /// use tool_agent::Agent;
 /// use tool_agent::eval::{Candidate, Case, Eval};
 /// use tool_agent::model::HttpModel;
@@ -117,7 +129,10 @@ pub struct Eval {
 /// });
 /// let eval = Eval::new([Case::new("greeting", "Hello!").no_call()]).repeats(5);
 /// println!("{}", eval.run_blocking(models)?);
-/// # Ok::<(), tool_agent::eval::EvalError>(())
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "http"))]
+/// # fn main() {}
 /// ```
 #[derive(Clone)]
 pub struct Candidate {
@@ -176,6 +191,18 @@ impl fmt::Debug for Candidate {
 }
 
 /// What a model did in an attempt, for checks by code.
+///
+/// ```
+/// use tool_agent::eval::Attempt;
+///
+/// fn calls_little(attempt: &Attempt<'_>) -> Result<(), String> {
+///     match attempt.calls().len() {
+///         ..=3 => Ok(()),
+///         calls => Err(format!("{calls} calls, where 3 are enough")),
+///     }
+/// }
+/// # let _ = calls_little;
+/// ```
 #[derive(Debug)]
 pub struct Attempt<'a> {
     run: &'a Run,

@@ -75,6 +75,17 @@ pub struct Steps<'a> {
 }
 
 /// A call with what the application attaches to it; see [`Steps::prepare`].
+///
+/// ```
+/// use tool_agent::run::RunInfo;
+/// use tool_agent::{AgentError, PreparedCall, Steps};
+/// use tool_core::ToolCall;
+///
+/// async fn prepare(steps: &Steps<'_>, run: &RunInfo, call: ToolCall) -> Result<PreparedCall, AgentError> {
+///     steps.prepare(run, call).await
+/// }
+/// # let _ = prepare;
+/// ```
 pub struct PreparedCall {
     call: ToolCall,
     /// What ends the call if the application failed to prepare it.

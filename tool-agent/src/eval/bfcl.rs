@@ -30,6 +30,25 @@ use super::{Attempt, Case, EvalError, read_text};
 use crate::run::Round;
 
 /// An entry of the leaderboard: a question, its functions and the possible answers.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::eval::bfcl;
+///
+/// let entry = json!({
+///     "id": "simple_0",
+///     "question": [[{"role": "user", "content": "What is 2 + 3?"}]],
+///     "function": [{"name": "add", "description": "Adds.", "parameters": {"type": "dict",
+///         "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}}],
+/// });
+/// let answer = json!({"id": "simple_0", "ground_truth": [{"add": {"a": [2], "b": [3]}}]});
+/// let entries = bfcl::entries(&entry.to_string(), &answer.to_string())?;
+///
+/// let call = |arguments: serde_json::Value| ("add".to_owned(), arguments.as_object().cloned().unwrap());
+/// assert!(entries[0].check(&[call(json!({"a": 2, "b": 3}))]).is_ok());
+/// assert!(entries[0].check(&[call(json!({"a": 2, "b": 4}))]).is_err());
+/// # Ok::<(), tool_agent::eval::EvalError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Entry {
     id: String,
@@ -63,6 +82,14 @@ struct RawAnswer {
 /// # Errors
 ///
 /// Returns an error with the line if a file can't be read, or has an entry that is not of a category that is read.
+///
+/// ```no_run
+/// use tool_agent::eval::{Eval, EvalError, bfcl};
+///
+/// fn eval() -> Result<Eval, EvalError> {
+///     Ok(Eval::new(bfcl::read("BFCL_v4_simple_python.json", None)?))
+/// }
+/// ```
 pub fn read(entries: impl AsRef<Path>, answers: Option<&Path>) -> Result<Vec<Case>, EvalError> {
     let entries = entries.as_ref();
     let beside = entries.with_file_name("possible_answer");
@@ -82,6 +109,13 @@ pub fn read(entries: impl AsRef<Path>, answers: Option<&Path>) -> Result<Vec<Cas
 /// # Errors
 ///
 /// Returns the errors of [`read`].
+///
+/// ```
+/// use tool_agent::eval::bfcl;
+///
+/// assert!(bfcl::cases("", "")?.is_empty());
+/// # Ok::<(), tool_agent::eval::EvalError>(())
+/// ```
 pub fn cases(entries: &str, answers: &str) -> Result<Vec<Case>, EvalError> {
     let entries = parse(entries, answers)?.into_iter();
     entries
@@ -100,6 +134,13 @@ pub fn cases(entries: &str, answers: &str) -> Result<Vec<Case>, EvalError> {
 /// # Errors
 ///
 /// Returns the errors of [`read`].
+///
+/// ```
+/// use tool_agent::eval::bfcl;
+///
+/// assert!(bfcl::entries("", "")?.is_empty());
+/// # Ok::<(), tool_agent::eval::EvalError>(())
+/// ```
 pub fn entries(entries: &str, answers: &str) -> Result<Vec<Entry>, EvalError> {
     let parsed = parse(entries, answers)?.into_iter();
     Ok(parsed.map(|(_, _, entry)| entry).collect())

@@ -14,6 +14,17 @@ const VERSION: u32 = 1;
 /// ones when it is [replayed](super::Candidate::replay).
 ///
 /// They repeat what users say and the arguments of calls, which may be secret.
+///
+/// ```no_run
+/// use tool_agent::Agent;
+/// use tool_agent::eval::{Candidate, EvalError, Recordings};
+///
+/// /// In CI, where there is no key.
+/// fn recorded(agent: Agent) -> Result<Candidate, EvalError> {
+///     let recordings = Recordings::read("qwen3.recording.json")?;
+///     Ok(Candidate::new("qwen3", agent).replay(recordings))
+/// }
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recordings {

@@ -11,6 +11,17 @@ use super::Recordings;
 /// What an evaluation found. serde writes it as JSON, and `Display` as text for a terminal.
 ///
 /// Secret arguments are not in it. What the user says and the other arguments are.
+///
+/// ```
+/// use tool_agent::eval::Report;
+///
+/// /// What a comment on a pull request says.
+/// fn comment(report: &Report) -> String {
+///     let verdict = if report.is_passed() { "All as before." } else { "Something got worse." };
+///     format!("{verdict}\n\n{}", report.to_markdown())
+/// }
+/// # let _ = comment;
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -21,6 +32,16 @@ pub struct Report {
 }
 
 /// What a model did.
+///
+/// ```
+/// use tool_agent::eval::ModelReport;
+///
+/// fn line(model: &ModelReport) -> String {
+///     let (low, high) = model.passes.interval();
+///     format!("{}: {:.0} to {:.0} %", model.name, 100.0 * low, 100.0 * high)
+/// }
+/// # let _ = line;
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ModelReport {
@@ -53,6 +74,18 @@ pub struct ModelReport {
 }
 
 /// What a model did in a case.
+///
+/// ```
+/// use tool_agent::eval::{CaseReport, ModelReport};
+///
+/// /// The cases that need a better description most.
+/// fn worst(model: &ModelReport) -> Vec<&CaseReport> {
+///     let mut cases: Vec<_> = model.cases.iter().collect();
+///     cases.sort_by(|one, other| one.score.total_cmp(&other.score));
+///     cases.into_iter().take(5).collect()
+/// }
+/// # let _ = worst;
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CaseReport {
@@ -71,6 +104,16 @@ pub struct CaseReport {
 }
 
 /// What a model did in one attempt.
+///
+/// ```
+/// use tool_agent::eval::{AttemptReport, CaseReport};
+///
+/// fn problems(case: &CaseReport) -> impl Iterator<Item = &str> {
+///     let failed = case.attempts.iter().filter(|attempt| !attempt.is_passed());
+///     failed.flat_map(|attempt: &AttemptReport| &attempt.problems).map(|problem| &**problem)
+/// }
+/// # let _ = problems;
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AttemptReport {
@@ -100,6 +143,15 @@ impl AttemptReport {
 }
 
 /// A call of a model.
+///
+/// ```
+/// use tool_agent::eval::CallReport;
+///
+/// fn line(call: &CallReport) -> String {
+///     format!("{}({})", call.tool, call.arguments)
+/// }
+/// # let _ = line;
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CallReport {
@@ -114,6 +166,16 @@ pub struct CallReport {
 }
 
 /// What became of a call.
+///
+/// ```
+/// use tool_agent::eval::{CallOutcome, CallReport};
+///
+/// /// Counts the requests that a better message or description would save.
+/// fn corrected(calls: &[CallReport]) -> usize {
+///     calls.iter().filter(|call| call.outcome == CallOutcome::Corrected).count()
+/// }
+/// # let _ = corrected;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -200,6 +262,15 @@ impl fmt::Display for Passes {
 }
 
 /// A model now and in a baseline.
+///
+/// ```
+/// use tool_agent::eval::Comparison;
+///
+/// fn cause(comparison: &Comparison) -> String {
+///     format!("changed since: {}", comparison.changed_tools.join(", "))
+/// }
+/// # let _ = cause;
+/// ```
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Comparison {
@@ -210,6 +281,15 @@ pub struct Comparison {
 }
 
 /// A case that changed since a baseline.
+///
+/// ```
+/// use tool_agent::eval::{Change, ChangeKind, Comparison};
+///
+/// fn lost(comparison: &Comparison) -> impl Iterator<Item = &Change> {
+///     comparison.changes.iter().filter(|change| change.kind == ChangeKind::Worse)
+/// }
+/// # let _ = lost;
+/// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Change {
@@ -224,6 +304,19 @@ pub struct Change {
 }
 
 /// How a case changed since a baseline.
+///
+/// ```
+/// use tool_agent::eval::ChangeKind;
+///
+/// fn sign(kind: ChangeKind) -> &'static str {
+///     match kind {
+///         ChangeKind::Better => "+",
+///         ChangeKind::Worse => "-",
+///         _ => "*",
+///     }
+/// }
+/// # let _ = sign;
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
