@@ -131,7 +131,7 @@ impl<'de> Reader<'de> {
             let mut next = self.cursor;
             if (*is_first || next.eat(b','))
                 && next.peek() == b'"'
-                && next.eat_key(property.name_json())
+                && next.eat_key(property.json_key())
             {
                 self.cursor = next;
                 *is_first = false;

@@ -258,6 +258,13 @@ impl Property {
         }
     }
 
+    /// Returns the bytes of [`name_json`](Property::name_json).
+    #[inline]
+    pub(crate) fn json_key(&self) -> &'static [u8] {
+        self.plain_key()
+            .unwrap_or_else(|| self.name_json().as_bytes())
+    }
+
     /// Returns the key if it needs no escapes in JSON. As bytes, which may be split anywhere, because each
     /// member of each call is compared with it.
     #[inline]

@@ -624,7 +624,7 @@ impl<'t> Validator<'t> {
             }
             before = b',';
             if let Some(property) = expected
-                && (is_next || self.cursor.eat_key(property.name_json()))
+                && (is_next || self.cursor.eat_key(property.json_key()))
             {
                 let path = path.key(property.name());
                 self.member(property, start, seen.insert(next), &path, depth);
