@@ -1,0 +1,184 @@
+//! [`Client`]: what the application sends to conversations.
+
+use std::error::Error;
+use std::fmt;
+
+use restate_sdk::context::RequestTarget;
+use restate_sdk::ingress::{self, ReqwestClient};
+use restate_sdk::serde::{Deserialize, Json, PayloadMetadata, Serialize};
+use tool_agent::run::{Increment, Run, RunOutcome};
+
+use crate::conversation::{Decide, Message};
+
+/// Sends messages and decisions to the conversations of [`Agents`](crate::Agents), by the ingress of Restate.
+///
+/// ```no_run
+/// use tool_core::hooks::Decision;
+/// use tool_restate::{Client, ClientError, Decide, Message};
+///
+/// # async fn chat() -> Result<(), ClientError> {
+/// let client = Client::new("http://localhost:8080")?;
+/// let outcome = client.send("conversation-1", Message::new("Pay 17.").owner("user-7")).await?;
+/// println!("{outcome:?}");
+///
+/// // In another process, meanwhile.
+/// if let Some(run) = client.state("conversation-1").await? {
+///     for pending in run.pending() {
+///         let (fingerprint, user) = (pending.fingerprint().to_owned(), "lead-3".to_owned());
+///         client.decide("conversation-1", Decide { fingerprint, decision: Decision::Allow, user }).await?;
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    ingress: ReqwestClient,
+    service: String,
+}
+
+/// The error of a [`Client`].
+pub enum ClientError {
+    /// The address of the ingress is malformed.
+    Address(String),
+    /// The conversation refused the request or failed: the status, and the reason.
+    Refused(u16, String),
+    /// The ingress can't be reached, or its answer can't be read.
+    Failed(Box<dyn Error + Send + Sync>),
+}
+
+impl Client {
+    /// Creates a client of the service `conversations` at this ingress, such as `http://localhost:8080`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClientError::Address`] if the address is malformed.
+    pub fn new(ingress: &str) -> Result<Client, ClientError> {
+        let address = |problem: String| ClientError::Address(format!("{ingress:?}: {problem}"));
+        let uri = ingress
+            .parse()
+            .map_err(|error| address(format!("{error}")))?;
+        let ingress = ReqwestClient::connect(uri).map_err(|error| address(error.to_string()))?;
+        Ok(Client {
+            ingress,
+            service: "conversations".to_owned(),
+        })
+    }
+
+    /// Sets the [name](crate::Agents::name) of the service.
+    pub fn service(mut self, name: impl Into<String>) -> Self {
+        self.service = name.into();
+        self
+    }
+
+    /// Sends a message, and waits for the outcome. A second message to the conversation waits for the first.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClientError::Refused`] if the conversation is another user's, or if the model failed for good. A connection
+    /// that breaks does not end the conversation: set a [key](Message::key) and send the message again.
+    pub async fn send(&self, id: &str, message: Message) -> Result<RunOutcome, ClientError> {
+        let key = message.key.clone();
+        let Json(outcome) = self.call(id, "send", key, Json(message)).await?;
+        Ok(outcome)
+    }
+
+    /// Decides on a call that waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClientError::Refused`] with 409 if nothing waits, and with 403 if the user may not decide, or if no such call
+    /// waits.
+    pub async fn decide(&self, id: &str, decide: Decide) -> Result<(), ClientError> {
+        self.call(id, "decide", None, Json(decide)).await
+    }
+
+    /// Cancels what the last message has started. Does nothing if the conversation is at rest.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the ingress can't be reached.
+    pub async fn stop(&self, id: &str) -> Result<(), ClientError> {
+        self.call(id, "stop", None, Json(())).await
+    }
+
+    /// Returns the run of a conversation as it was last saved; `None` if there is no such conversation.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the ingress can't be reached, or if the run was saved by a newer version.
+    pub async fn state(&self, id: &str) -> Result<Option<Run>, ClientError> {
+        let Json(saved) = self.call(id, "state", None, Json(())).await?;
+        let saved: Vec<Increment> = saved;
+        if saved.is_empty() {
+            return Ok(None);
+        }
+        let run = Run::replay(saved).map_err(|error| ClientError::Failed(error.into()))?;
+        Ok(Some(run))
+    }
+
+    async fn call<Req, Res>(
+        &self,
+        id: &str,
+        handler: &str,
+        key: Option<String>,
+        input: Req,
+    ) -> Result<Res, ClientError>
+    where
+        Req: Serialize + PayloadMetadata,
+        Res: Deserialize,
+    {
+        let target = RequestTarget::object(&self.service, id, handler);
+        let mut request = self.ingress.request::<Req, Res>(target, input);
+        if let Some(key) = key {
+            request = request.idempotency_key(key);
+        }
+        request.call().await?.into_body().map_err(ClientError::from)
+    }
+}
+
+impl From<ingress::ClientError> for ClientError {
+    fn from(error: ingress::ClientError) -> ClientError {
+        match error {
+            ingress::ClientError::Status { status, response } => {
+                let body = String::from_utf8_lossy(response.body());
+                let message = serde_json::from_str::<serde_json::Value>(&body).ok();
+                let message = message.and_then(|body| body["message"].as_str().map(str::to_owned));
+                ClientError::Refused(
+                    status.as_u16(),
+                    message.unwrap_or_else(|| body.into_owned()),
+                )
+            }
+            error => ClientError::Failed(error.into()),
+        }
+    }
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClientError::Address(problem) => {
+                write!(f, "the address of the ingress is malformed: {problem}")
+            }
+            ClientError::Refused(status, reason) => {
+                write!(f, "the conversation answered {status}: {reason}")
+            }
+            ClientError::Failed(error) => write!(f, "the conversation can't be reached: {error}"),
+        }
+    }
+}
+
+impl fmt::Debug for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for ClientError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            ClientError::Failed(error) => error.source(),
+            ClientError::Address(_) | ClientError::Refused(..) => None,
+        }
+    }
+}

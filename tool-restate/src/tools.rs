@@ -1,0 +1,215 @@
+//! [`ToolService`]: tools for agents in other processes.
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use restate_sdk::endpoint::{Endpoint, ServiceOptions};
+use restate_sdk::http_server::HttpServer;
+use restate_sdk::prelude::*;
+use tokio::net::TcpListener;
+use tool_agent::run::{PortableCall, RunInfo};
+use tool_core::call::CancellationToken;
+use tool_core::runtime::BoxFuture;
+use tool_core::{Registry, ToolCall, ToolError, ToolResult};
+
+use crate::definition::{handlers, named};
+use crate::once::{Once, Start};
+
+/// The most bytes of a result. Restate tries a step again whose value is more than 32 MiB, without an end.
+const MAX_RESULT: usize = 8 << 20;
+
+/// Attaches what a process adds to a call.
+pub(crate) type Contexts = Arc<
+    dyn Fn(RunInfo, ToolCall) -> BoxFuture<Result<ToolCall, Box<dyn Error + Send + Sync>>>
+        + Send
+        + Sync,
+>;
+
+/// Tools that run in this process, for [`Agents`](crate::Agents) in other processes.
+///
+/// Restate calls them for an agent only: the service is private, so that nobody can send a call with forged decisions to the
+/// ingress. Set the [identity key](ToolService::identity_key) of your Restate as well, so that nobody else can call the port
+/// of this process.
+///
+/// ```no_run
+/// use tokio::net::TcpListener;
+/// use tool_core::{Registry, tool, tools};
+/// use tool_restate::ToolService;
+///
+/// struct Account(String);
+///
+/// /// Pays an invoice.
+/// #[tool(destructive)]
+/// fn pay(invoice: u32, #[param(context)] account: &Account) -> String {
+///     format!("paid {invoice} from {}", account.0)
+/// }
+///
+/// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = Registry::builder().tools(tools![pay]).context_per_call::<Account>().build()?;
+/// ToolService::new("payments", registry)
+///     .contexts(async |run, call| {
+///         let owner = run.owner().ok_or("the run has no owner")?;
+///         Ok(call.with(Account(owner.to_owned())))
+///     })
+///     .serve(TcpListener::bind("127.0.0.1:9081").await?)
+///     .await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use]
+pub struct ToolService {
+    name: String,
+    pub(crate) tools: Tools,
+    identity_keys: Vec<String>,
+}
+
+/// The tools of a service, and the calls that run.
+#[derive(Clone)]
+pub(crate) struct Tools {
+    registry: Registry,
+    contexts: Contexts,
+    once: Once,
+}
+
+impl ToolService {
+    /// Creates a service with this name, by which [`Agents::route`](crate::Agents::route) finds it.
+    pub fn new(name: impl Into<String>, registry: Registry) -> ToolService {
+        ToolService {
+            name: name.into(),
+            tools: Tools::new(registry, Arc::new(|_, call| Box::pin(async { Ok(call) }))),
+            identity_keys: Vec::new(),
+        }
+    }
+
+    /// Attaches the context values of each call, from whose run it is. An error is tried again, before the tool runs.
+    pub fn contexts<F>(
+        mut self,
+        contexts: impl Fn(RunInfo, ToolCall) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<ToolCall, Box<dyn Error + Send + Sync>>> + Send + 'static,
+    {
+        self.tools.contexts = Arc::new(move |run, call| Box::pin(contexts(run, call)));
+        self
+    }
+
+    /// Accepts requests that are signed with this key of your Restate alone, such as `publickeyv1_…`.
+    pub fn identity_key(mut self, key: impl Into<String>) -> Self {
+        self.identity_keys.push(key.into());
+        self
+    }
+
+    /// Serves the tools until Ctrl-C. Restate needs HTTP/2 without TLS, or a proxy that speaks it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an identity key is malformed.
+    ///
+    /// # Panics
+    ///
+    /// If Restate does not accept the name.
+    pub async fn serve(self, listener: TcpListener) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let mut endpoint = Endpoint::builder().bind(self.tools.definition(&self.name));
+        for key in &self.identity_keys {
+            endpoint = endpoint.identity_key(key)?;
+        }
+        HttpServer::new(endpoint.build()).serve(listener).await;
+        Ok(())
+    }
+}
+
+impl Tools {
+    pub(crate) fn new(registry: Registry, contexts: Contexts) -> Tools {
+        Tools {
+            registry,
+            contexts,
+            once: Once::default(),
+        }
+    }
+
+    pub(crate) fn definition(self, name: &str) -> ServiceDefinition {
+        named(name, self, ServiceOptions::new().ingress_private(true))
+    }
+
+    /// Makes the result of a call that may have run.
+    fn interrupted(call: &ToolCall) -> ToolResult {
+        ToolResult::failed(call, ToolError::interrupted(&call.name))
+    }
+}
+
+handlers!(Tools { "call" => call });
+
+#[restate_sdk::service]
+impl Tools {
+    /// Runs a call.
+    #[handler]
+    async fn call(
+        &self,
+        ctx: Context<'_>,
+        call: Json<PortableCall>,
+    ) -> HandlerResult<Json<ToolResult>> {
+        let Json(call) = call;
+        let run = call.run().clone();
+        let call = call.into_call();
+        // Filled by the attempt that saves the start.
+        let attached: Arc<Mutex<Option<ToolCall>>> = Arc::default();
+        let starting = {
+            let (run, call, attached) = (run.clone(), call.clone(), attached.clone());
+            ctx.run(move || async move {
+                let tool = self.registry.resolve(&mut call.clone());
+                let is_repeatable = tool.is_none_or(|tool| tool.is_repeatable());
+                let prepared = (self.contexts)(run, call).await?;
+                *attached.lock().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
+                Ok(Json(Start::new(is_repeatable)?))
+            })
+        };
+        let Json(start) = starting.name("start").await?;
+        let first = attached
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let calling = ctx.run(move || async move {
+            let stop = CancellationToken::new();
+            let result = if start.is_repeatable {
+                let prepared = match first {
+                    Some(prepared) => prepared,
+                    None => (self.contexts)(run, call.clone()).await?,
+                };
+                // Dropped, and so cancelled, with the attempt.
+                self.registry.call(prepared.cancel_with(&stop)).await
+            } else {
+                if let Some(prepared) = first {
+                    let registry = self.registry.clone();
+                    let prepared = prepared.cancel_with(&stop);
+                    let running = async move { registry.call(prepared).await };
+                    self.once.start(start, stop, running);
+                }
+                let result = self.once.result(start).await;
+                result.unwrap_or_else(|| Tools::interrupted(&call))
+            };
+            Ok(Json(limited(&call, result)))
+        });
+        match calling.name("call").await {
+            Ok(result) => {
+                self.once.forget(start);
+                Ok(result)
+            }
+            Err(error) => {
+                // The only error that comes back is that of a cancelled invocation.
+                self.once.cancel(start);
+                Err(error.into())
+            }
+        }
+    }
+}
+
+/// Replaces a result that Restate can't keep.
+fn limited(call: &ToolCall, result: ToolResult) -> ToolResult {
+    let size = serde_json::to_vec(&result).map_or(usize::MAX, |json| json.len());
+    if size <= MAX_RESULT {
+        return result;
+    }
+    let problem =
+        format!("the result has {size} bytes, and at most {MAX_RESULT} can be kept; ask for less");
+    ToolResult::failed(call, problem)
+}
