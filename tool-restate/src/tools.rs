@@ -44,7 +44,7 @@ pub(crate) type Contexts = Arc<
 ///     format!("paid {invoice} from {}", account.0)
 /// }
 ///
-/// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn serve() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 /// let registry = Registry::builder().tools(tools![pay]).context_per_call::<Account>().build()?;
 /// ToolService::new("payments", registry)
 ///     .contexts(async |run, call| {
