@@ -627,6 +627,7 @@ impl Options {
     }
 
     /// Returns `true` if resources and prompts of other servers are served, too.
+    #[cfg_attr(not(feature = "client"), expect(clippy::unused_self))]
     fn has_imports(&self) -> bool {
         #[cfg(feature = "client")]
         return !self.imports.is_empty();

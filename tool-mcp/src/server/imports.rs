@@ -14,7 +14,7 @@ use tool_core::{Registry, ToolCall, ToolEntry};
 
 use super::call::until_end;
 use super::changes::Change;
-use super::offers::Offers;
+use super::offers::{FoundCall, Offers};
 use super::state::random;
 use super::{Core, Server};
 use crate::gateway::{GATEWAYS, HOPS, Hops, MAX_HOPS};
@@ -253,15 +253,6 @@ impl Imported {
     }
 }
 
-/// A call that reads an imported resource, or gets an imported prompt.
-pub(super) struct ImportedCall {
-    pub(super) registry: Registry,
-    pub(super) function: ToolEntry,
-    pub(super) arguments: String,
-    /// The description of a prompt.
-    pub(super) description: Option<String>,
-}
-
 impl Core {
     /// Returns the servers, and the functions of resources and prompts that a request can see.
     fn imported(&self, context: &RequestContext<RoleServer>) -> Option<(Vec<Imported>, Registry)> {
@@ -272,23 +263,34 @@ impl Core {
         Some((servers, self.offered(context)?))
     }
 
-    /// Adds the imported resources that a request can see, except for those whose URIs are taken.
+    /// Adds what the imported servers have to a list, except for what has a key that is taken.
+    fn add_imported<T>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        all: &mut Vec<T>,
+        of: impl Fn(&Imported, &Registry) -> Vec<T>,
+        key: impl Fn(&T) -> &str,
+    ) {
+        let Some((servers, offered)) = self.imported(context) else {
+            return;
+        };
+        all.extend(servers.iter().flat_map(|server| of(server, &offered)));
+        // Stable, so that the first one stays.
+        all.sort_by(|one, other| key(one).cmp(key(other)));
+        all.dedup_by(|other, first| key(other) == key(first));
+    }
+
+    /// Adds the imported resources that a request can see.
     pub(super) fn add_resources(
         &self,
         context: &RequestContext<RoleServer>,
         resources: &mut Vec<Resource>,
     ) {
-        let Some((servers, offered)) = self.imported(context) else {
-            return;
+        let of = |server: &Imported, offered: &Registry| match server.reader(offered) {
+            Some(_) => server.import.offered().resources.clone(),
+            None => Vec::new(),
         };
-        for server in servers {
-            if server.reader(&offered).is_some() {
-                resources.extend(server.import.offered().resources.iter().cloned());
-            }
-        }
-        // Stable, so that the first one stays.
-        resources.sort_by(|one, other| one.uri.cmp(&other.uri));
-        resources.dedup_by(|other, first| other.uri == first.uri);
+        self.add_imported(context, resources, of, |resource| &resource.uri);
     }
 
     /// Adds the imported templates that a request can see.
@@ -297,39 +299,30 @@ impl Core {
         context: &RequestContext<RoleServer>,
         templates: &mut Vec<ResourceTemplate>,
     ) {
-        let Some((servers, offered)) = self.imported(context) else {
-            return;
+        let of = |server: &Imported, offered: &Registry| match server.reader(offered) {
+            Some(_) => server.import.offered().templates.clone(),
+            None => Vec::new(),
         };
-        for server in servers {
-            if server.reader(&offered).is_some() {
-                templates.extend(server.import.offered().templates.iter().cloned());
-            }
-        }
-        templates.sort_by(|one, other| one.uri_template.cmp(&other.uri_template));
-        templates.dedup_by(|other, first| other.uri_template == first.uri_template);
+        self.add_imported(context, templates, of, |template| &template.uri_template);
     }
 
-    /// Adds the imported prompts that a request can see, except for those whose names are taken.
+    /// Adds the imported prompts that a request can see.
     pub(super) fn add_prompts(
         &self,
         context: &RequestContext<RoleServer>,
         prompts: &mut Vec<Prompt>,
     ) {
-        let Some((servers, offered)) = self.imported(context) else {
-            return;
-        };
-        for server in servers {
-            if server.prompter(&offered).is_some() {
-                let renamed = |prompt: &Prompt| {
-                    let mut prompt = prompt.clone();
-                    prompt.name = format!("{}{}", server.prefix, prompt.name);
-                    prompt
-                };
-                prompts.extend(server.import.offered().prompts.iter().map(renamed));
+        let of = |server: &Imported, offered: &Registry| match server.prompter(offered) {
+            Some(_) => {
+                let mut prompts = server.import.offered().prompts.clone();
+                for prompt in &mut prompts {
+                    prompt.name.insert_str(0, &server.prefix);
+                }
+                prompts
             }
-        }
-        prompts.sort_by(|one, other| one.name.cmp(&other.name));
-        prompts.dedup_by(|other, first| other.name == first.name);
+            None => Vec::new(),
+        };
+        self.add_imported(context, prompts, of, |prompt| &prompt.name);
     }
 
     /// Returns the server that has a resource, if the request can see it: the first that lists the URI, or else the one
@@ -368,13 +361,14 @@ impl Core {
         &self,
         uri: &str,
         context: &RequestContext<RoleServer>,
-    ) -> Option<ImportedCall> {
+    ) -> Option<FoundCall> {
         let (_, registry, function) = self.server_of(uri, context)?;
-        Some(ImportedCall {
+        Some(FoundCall {
             registry,
             function,
             arguments: json!({ "uri": uri }).to_string(),
             description: None,
+            is_imported: true,
         })
     }
 
@@ -384,7 +378,7 @@ impl Core {
         name: &str,
         arguments: &serde_json::Map<String, serde_json::Value>,
         context: &RequestContext<RoleServer>,
-    ) -> Option<ImportedCall> {
+    ) -> Option<FoundCall> {
         let (servers, registry) = self.imported(context)?;
         let found = servers.iter().find_map(|server| {
             let function = server.prompter(&registry)?;
@@ -392,11 +386,12 @@ impl Core {
         });
         let (prompt, function) = found?;
         let arguments = json!({ "name": prompt.name, "arguments": arguments }).to_string();
-        Some(ImportedCall {
+        Some(FoundCall {
             registry,
             function,
             arguments,
             description: prompt.description,
+            is_imported: true,
         })
     }
 

@@ -33,6 +33,18 @@ pub(super) struct Resource {
     pub(super) annotations: Option<Annotations>,
 }
 
+/// The call that reads a resource or gets a prompt.
+pub(super) struct FoundCall {
+    pub(super) registry: Registry,
+    pub(super) function: ToolEntry,
+    /// JSON text.
+    pub(super) arguments: String,
+    /// The description of a prompt.
+    pub(super) description: Option<String>,
+    /// `true` if the result is one of the protocol, from another server.
+    pub(super) is_imported: bool,
+}
+
 impl Offers {
     pub(super) fn add_resource(
         &mut self,

@@ -9,12 +9,12 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
-use tool_core::{Registry, ToolEntry};
+use tool_core::ToolEntry;
 
 use super::Core;
 use super::call::Purpose;
 use super::lines::RawArguments;
-use super::offers::{for_clients, parameters, refused};
+use super::offers::{FoundCall, for_clients, parameters, refused};
 use super::resources::of_other;
 
 impl Core {
@@ -77,7 +77,7 @@ impl Core {
         &self,
         params: &GetPromptRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Option<Found> {
+    ) -> Option<FoundCall> {
         // Strings, by the protocol. Some clients send JSON.
         let values = params.arguments.iter().flatten();
         let values = values.map(|(name, value)| match value {
@@ -90,21 +90,14 @@ impl Core {
                 let values = values
                     .map(|(name, text)| (name.clone(), text.into()))
                     .collect();
-                let call = self.imported_prompt(&params.name, &values, context)?;
-                return Some(Found {
-                    registry: call.registry,
-                    function: call.function,
-                    arguments: call.arguments,
-                    description: call.description,
-                    is_imported: true,
-                });
+                return self.imported_prompt(&params.name, &values, context);
             }
             #[cfg(not(feature = "client"))]
             return None;
         }
         let registry = self.offered(context)?;
         let function = registry.get(&params.name)?;
-        Some(Found {
+        Some(FoundCall {
             arguments: function.arguments_from_text(values),
             description: Some(function.description.to_string()),
             registry,
@@ -112,17 +105,6 @@ impl Core {
             is_imported: false,
         })
     }
-}
-
-/// The call that gets a prompt.
-struct Found {
-    registry: Registry,
-    function: ToolEntry,
-    /// JSON text.
-    arguments: String,
-    description: Option<String>,
-    /// `true` if the result is one of the protocol, from another server.
-    is_imported: bool,
 }
 
 fn listed(function: &ToolEntry) -> Prompt {

@@ -11,26 +11,16 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tool_core::{Registry, ToolEntry};
+use tool_core::ToolEntry;
 
 use super::Core;
 use super::call::Purpose;
 use super::lines::RawArguments;
-use super::offers::{self, for_clients, refused};
+use super::offers::{self, FoundCall, for_clients, refused};
 use super::request::is_modern;
 
 /// The longest URI that is looked up.
 const LONGEST: usize = 64 << 10;
-
-/// The call that reads a resource.
-struct Found {
-    registry: Registry,
-    function: ToolEntry,
-    /// JSON text.
-    arguments: String,
-    /// `true` if the result is one of the protocol, from another server.
-    is_imported: bool,
-}
 
 impl Core {
     /// Returns the resources without variables that a request can see; `None` if the server has no resources of its own.
@@ -165,7 +155,7 @@ impl Core {
     }
 
     /// Returns the call that reads a resource, if the request can see it.
-    fn find(&self, uri: &str, context: &RequestContext<RoleServer>) -> Option<Found> {
+    fn find(&self, uri: &str, context: &RequestContext<RoleServer>) -> Option<FoundCall> {
         let resources = self.options.offers.resources.iter();
         let mut found = resources.filter_map(|resource| {
             let values = resource.template.matches(uri)?;
@@ -174,21 +164,17 @@ impl Core {
         // Templates do not overlap.
         let Some((name, values)) = found.next() else {
             #[cfg(feature = "client")]
-            return self.imported_resource(uri, context).map(|call| Found {
-                registry: call.registry,
-                function: call.function,
-                arguments: call.arguments,
-                is_imported: true,
-            });
+            return self.imported_resource(uri, context);
             #[cfg(not(feature = "client"))]
             return None;
         };
         let registry = self.offered(context)?;
         let function = registry.get(name)?;
-        Some(Found {
+        Some(FoundCall {
             arguments: function.arguments_from_text(values),
             registry,
             function,
+            description: None,
             is_imported: false,
         })
     }
