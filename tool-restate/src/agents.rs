@@ -4,15 +4,14 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use restate_sdk::endpoint::{Builder, Endpoint, HandlerOptions, ServiceOptions};
-use restate_sdk::http_server::HttpServer;
+use restate_sdk::endpoint::{HandlerOptions, ServiceOptions};
 use tokio::net::TcpListener;
 use tool_agent::Agent;
 use tool_agent::run::{Run, RunInfo, RunSettings};
 use tool_core::ToolCall;
 
 use crate::conversation::{Conversation, Route};
-use crate::definition::named;
+use crate::definition::{named, serve};
 use crate::tools::Tools;
 
 /// An agent whose conversations Restate drives, in any number of processes that serve the same.
@@ -96,21 +95,7 @@ impl Agents {
     /// # Panics
     ///
     /// If Restate does not accept the name.
-    pub async fn serve(
-        mut self,
-        listener: TcpListener,
-    ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let keys = std::mem::take(&mut self.identity_keys);
-        let mut endpoint = self.bind(Endpoint::builder());
-        for key in &keys {
-            endpoint = endpoint.identity_key(key)?;
-        }
-        HttpServer::new(endpoint.build()).serve(listener).await;
-        Ok(())
-    }
-
-    /// Adds the services of the agent.
-    fn bind(self, endpoint: Builder) -> Builder {
+    pub async fn serve(self, listener: TcpListener) -> Result<(), Box<dyn Error + Send + Sync>> {
         let tools = format!("{}-tools", self.name);
         let agent = self.agent.clone();
         let contexts = move |run: RunInfo, call: ToolCall| attached(agent.clone(), run, call);
@@ -126,9 +111,8 @@ impl Agents {
         };
         let private = HandlerOptions::new().ingress_private(true);
         let options = ServiceOptions::new().handler("respond", private);
-        endpoint
-            .bind(named(&self.name, conversation, options))
-            .bind(own)
+        let services = [named(&self.name, conversation, options), own];
+        serve(services, &self.identity_keys, listener).await
     }
 }
 

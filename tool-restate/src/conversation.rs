@@ -204,6 +204,20 @@ fn new_in(run: &Run) -> Json<Vec<Increment>> {
     Json(run.unsaved().to_vec())
 }
 
+/// Changes a copy of the run in a step of this name, and repeats on the run what the step saved. A macro, for the reason of
+/// `increments`.
+macro_rules! step {
+    ($ctx:expr, $state:expr, $name:literal, |$run:ident| $change:block) => {{
+        let mut $run = $state.run.clone();
+        let changing = $ctx.run(move || async move {
+            $change
+            Ok(new_in(&$run))
+        });
+        let Json(increments) = changing.name($name).await?;
+        $state.apply(increments)?;
+    }};
+}
+
 handlers!(Conversation {
     "send" => send,
     "respond" => respond,
@@ -354,24 +368,16 @@ impl Conversation {
         text: String,
     ) -> Result<RunOutcome, Stop> {
         if matches!(state.run.next(), Step::Running) {
-            let mut run = state.run.clone();
-            let resuming = ctx.run(move || async move {
+            step!(ctx, state, "resume", |run| {
                 run.resume(self.agent.dialect(), self.agent.registry())
                     .map_err(terminal)?;
-                Ok(new_in(&run))
             });
-            let Json(increments) = resuming.name("resume").await?;
-            state.apply(increments)?;
         }
         self.drive(ctx, state, true).await?;
-        let mut run = state.run.clone();
-        let pushing = ctx.run(move || async move {
+        step!(ctx, state, "push", |run| {
             let message = self.agent.dialect().user_message(&text);
             run.push(message).map_err(terminal)?;
-            Ok(new_in(&run))
         });
-        let Json(increments) = pushing.name("push").await?;
-        state.apply(increments)?;
         loop {
             if let Some(outcome) = self.drive(ctx, state, false).await? {
                 return Ok(outcome);
@@ -432,8 +438,7 @@ impl Conversation {
                             Err(Stop::Failed(_)) => results.push((index, None)),
                         }
                     }
-                    let mut run = state.run.clone();
-                    let finishing = ctx.run(move || async move {
+                    step!(ctx, state, "finish", |run| {
                         let steps = self.agent.steps(&run).map_err(handler_error)?;
                         for (index, result) in results {
                             let call = &calls[index];
@@ -443,10 +448,7 @@ impl Conversation {
                             });
                             steps.finish(&mut run, result).map_err(handler_error)?;
                         }
-                        Ok(new_in(&run))
                     });
-                    let Json(increments) = finishing.name("finish").await?;
-                    state.apply(increments)?;
                 }
                 Step::Wait(pending) => {
                     state.save(ctx);
@@ -456,8 +458,7 @@ impl Conversation {
                         .collect();
                     let decided = self.wait(ctx, &fingerprints).await?;
                     let first = fingerprints[0].to_owned();
-                    let mut run = state.run.clone();
-                    let deciding = ctx.run(move || async move {
+                    step!(ctx, state, "decide", |run| {
                         let steps = self.agent.steps(&run).map_err(handler_error)?;
                         match decided {
                             Some(Decide {
@@ -475,10 +476,7 @@ impl Conversation {
                                 .expire(&mut run, &first, "nobody decided in time")
                                 .map_err(handler_error)?,
                         }
-                        Ok(new_in(&run))
                     });
-                    let Json(increments) = deciding.name("decide").await?;
-                    state.apply(increments)?;
                 }
                 Step::Done(outcome) => return Ok(Some(outcome)),
                 Step::Running => {
@@ -514,14 +512,11 @@ impl Conversation {
 
     /// Ends what still runs or waits. A step, because results of cancelled calls have random references.
     async fn cancel(&self, ctx: &ObjectContext<'_>, state: &mut State) -> Result<(), Stop> {
-        let mut run = state.run.clone();
-        let cancelling = ctx.run(move || async move {
+        step!(ctx, state, "cancel", |run| {
             let (dialect, registry) = (self.agent.dialect(), self.agent.registry());
             run.resume(dialect, registry).map_err(terminal)?;
             run.cancel(dialect).map_err(terminal)?;
-            Ok(new_in(&run))
         });
-        let Json(increments) = cancelling.name("cancel").await?;
-        state.apply(increments)
+        Ok(())
     }
 }

@@ -3,12 +3,15 @@
 //! The macros of the SDK take the name from the code. What they expand to is public, though not documented, so the version
 //! of the SDK is pinned.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use restate_sdk::discovery::ServiceName;
-use restate_sdk::endpoint::{ContextInternal, ServiceOptions};
+use restate_sdk::endpoint::{ContextInternal, Endpoint, ServiceOptions};
+use restate_sdk::http_server::HttpServer;
 use restate_sdk::service::macro_support::{ServiceBoxFuture, service_definition};
 use restate_sdk::service::{Discoverable, Service, ServiceDefinition};
+use tokio::net::TcpListener;
 
 /// The handlers of a service, which a macro of the SDK describes.
 pub(crate) trait Handlers: Discoverable + Send + Sync + 'static {
@@ -39,6 +42,23 @@ pub(crate) fn named<H: Handlers>(
     discovery.name = ServiceName::try_from(name.to_owned())
         .unwrap_or_else(|error| panic!("{name:?} can't be the name of a service: {error}"));
     service_definition(Dispatcher(Arc::new(handlers)), discovery).options(options)
+}
+
+/// Serves services until Ctrl-C, for requests that are signed with these keys if there are some.
+pub(crate) async fn serve(
+    services: impl IntoIterator<Item = ServiceDefinition>,
+    identity_keys: &[String],
+    listener: TcpListener,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let mut endpoint = Endpoint::builder();
+    for service in services {
+        endpoint = endpoint.bind(service);
+    }
+    for key in identity_keys {
+        endpoint = endpoint.identity_key(key)?;
+    }
+    HttpServer::new(endpoint.build()).serve(listener).await;
+    Ok(())
 }
 
 /// Implements [`Handlers`] by methods with an input.

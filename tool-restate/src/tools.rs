@@ -3,8 +3,7 @@
 use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use restate_sdk::endpoint::{Endpoint, ServiceOptions};
-use restate_sdk::http_server::HttpServer;
+use restate_sdk::endpoint::ServiceOptions;
 use restate_sdk::prelude::*;
 use tokio::net::TcpListener;
 use tool_agent::run::{PortableCall, RunInfo};
@@ -12,7 +11,7 @@ use tool_core::call::CancellationToken;
 use tool_core::runtime::BoxFuture;
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
-use crate::definition::{handlers, named};
+use crate::definition::{handlers, named, serve};
 use crate::once::{Once, Start};
 
 /// The most bytes of a result. Restate tries a step again whose value is more than 32 MiB, without an end.
@@ -109,12 +108,8 @@ impl ToolService {
     ///
     /// If Restate does not accept the name.
     pub async fn serve(self, listener: TcpListener) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let mut endpoint = Endpoint::builder().bind(self.tools.definition(&self.name));
-        for key in &self.identity_keys {
-            endpoint = endpoint.identity_key(key)?;
-        }
-        HttpServer::new(endpoint.build()).serve(listener).await;
-        Ok(())
+        let tools = self.tools.definition(&self.name);
+        serve([tools], &self.identity_keys, listener).await
     }
 }
 
