@@ -167,9 +167,9 @@ fn paths(data: &Data, out: &mut String) {
 struct Path<'n> {
     ours: Option<f64>,
     peer: Option<(&'n str, f64)>,
-    /// What is written by hand.
+    /// The case written by hand.
     floor: Option<f64>,
-    /// What no program can do without.
+    /// The physical limit: the work that any program needs.
     limit: Option<f64>,
 }
 

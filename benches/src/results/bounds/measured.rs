@@ -246,7 +246,7 @@ pub fn add(data: &Data) -> Vec<Figure> {
     vec![or_missing("add", figures())]
 }
 
-/// The peers' builds of 1,000 tools for release or after an edit take an hour, so those of 200 are compared.
+/// Compares builds of 200 tools, because release builds of 1,000 take an hour for the peers.
 pub fn build_cost(data: &Data, mode: &str) -> Vec<Figure> {
     let at = |count| {
         let ours = data.milliseconds(OURS, mode, count)?;
@@ -288,7 +288,7 @@ pub fn bfcl_check(data: &Data) -> Vec<Figure> {
     vec![or_missing("check", milliseconds())]
 }
 
-/// A check after an edit, beside that of the derives of serde and schemars.
+/// Compares a check after an edit with the same check of serde's and schemars' derives.
 pub fn edit(data: &Data) -> Vec<Figure> {
     let ratio = || {
         let of = |who| get(&data.edit, who, "check 400");
@@ -330,7 +330,7 @@ pub fn journals(data: &Data) -> Vec<Figure> {
         .collect()
 }
 
-/// The same by instructions, without those of the system.
+/// Compares the instructions, without those of the operating system.
 pub fn journal(data: &Data, journal: &str) -> Vec<Figure> {
     let more = || {
         let of = |case: &str| get(&data.journals, OURS, case);

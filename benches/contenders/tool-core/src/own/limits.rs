@@ -1,4 +1,4 @@
-//! What no program can do without, for the paths of other cases.
+//! The physical limits of the other cases: the copies, hashes and allocations that any program needs.
 
 use std::hint::black_box;
 

@@ -127,7 +127,7 @@ pub fn in_an_agent() -> Work {
     })
 }
 
-/// Answers with a stream, whose events it parses from their texts.
+/// Answers with a stream. Parses each event from its JSON text.
 struct Streaming {
     texts: Arc<Vec<String>>,
     /// Set if each becomes a value.
