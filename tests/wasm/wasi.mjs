@@ -10,7 +10,6 @@ const wasi = new WASI({
   args: [path, ...args],
   env: process.env,
   preopens: { "/": "/", ".": process.cwd() },
-  // Node 20 may crash if it ends while the program is on the stack.
   returnOnExit: true,
 });
 const module = await WebAssembly.compile(await readFile(path));

@@ -167,6 +167,7 @@ async fn cancellable(registry: &Registry, call: ToolCall) -> ToolResult {
     })
 }
 
+#[cfg(not(target_family = "wasm"))]
 async fn cancel_when_interrupted(token: CancellationToken) {
     while tokio::signal::ctrl_c().await.is_ok() {
         if token.is_cancelled() {
@@ -175,6 +176,10 @@ async fn cancel_when_interrupted(token: CancellationToken) {
         token.cancel();
     }
 }
+
+/// There are no signals.
+#[cfg(target_family = "wasm")]
+async fn cancel_when_interrupted(_: CancellationToken) {}
 
 /// Makes the calls on standard input, one after the other, and writes a line for each.
 fn lines(registry: &Registry, saved: &output::Saved) -> Result<(), Failure> {

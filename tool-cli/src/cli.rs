@@ -343,9 +343,12 @@ pub(crate) fn find(registry: &Registry, name: &str) -> Result<ToolEntry, Failure
     })
 }
 
-/// Creates a runtime with this number of threads.
+/// Creates a runtime with this number of threads, or with this thread alone where there are no others.
 pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
+    #[cfg(not(target_family = "wasm"))]
     let mut builder = tokio::runtime::Builder::new_multi_thread();
+    #[cfg(target_family = "wasm")]
+    let mut builder = tokio::runtime::Builder::new_current_thread();
     let built = builder.worker_threads(threads).enable_all().build();
     built.map_err(|error| Failure::failed(format!("can't start the runtime: {error}")))
 }
