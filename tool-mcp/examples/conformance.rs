@@ -531,7 +531,8 @@ fn policy(tool: &ToolEntry) -> TaskPolicy {
         "slow_compute" | "protocol_error_job" | "confirm_delete" | "multi_input" => {
             TaskPolicy::Optional
         }
-        "failing_job" | "test_tool_with_task" => TaskPolicy::Required,
+        "failing_job" => TaskPolicy::Required,
+        "test_tool_with_task" => TaskPolicy::AfterQuestions,
         _ => TaskPolicy::Never,
     }
 }

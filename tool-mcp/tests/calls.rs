@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 
 use rmcp::model::{
     CallToolResponse, CancelTaskParams, ClientCapabilities, GetTaskParams, InitializeResult,
-    ListResourcesResult, PaginatedRequestParams, ServerCapabilities, TaskPayload, TaskStatus,
-    UpdateTaskParams,
+    InputRequiredResult, ListResourcesResult, PaginatedRequestParams, ServerCapabilities,
+    TaskPayload, TaskStatus, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use rmcp::{ClientServiceExt, ServerHandler};
+use rmcp::{ClientServiceExt, ServerHandler, ServiceError};
 use serde_json::json;
 use support::{BOTH, Lifecycle, Running, TestClient, call, connect, in_time, params, text};
 use tokio::sync::Notify;
@@ -265,6 +265,70 @@ async fn calls_are_tasks_as_the_policy_says() {
             wait(&client, &id, TaskStatus::Working).await,
             TaskPayload::Cancelled
         );
+    }
+}
+
+/// A server whose calls ask before they are tasks.
+fn asks_first() -> Server {
+    Server::new(registry().0).tasks(|_| TaskPolicy::AfterQuestions)
+}
+
+/// Calls a tool once, again if `asked` is what the server asked for.
+async fn call_once(
+    client: &Running,
+    tool: &'static str,
+    arguments: serde_json::Value,
+    asked: Option<&InputRequiredResult>,
+) -> Result<CallToolResponse, ServiceError> {
+    let mut request = params(tool, arguments);
+    if let Some(asked) = asked {
+        let answers = json!({"go": {"action": "decline"}});
+        request.input_responses = serde_json::from_value(answers).unwrap();
+        request.request_state.clone_from(&asked.request_state);
+    }
+    in_time(client.call_tool_once(request)).await
+}
+
+#[tokio::test]
+async fn a_call_that_asks_first_is_a_task_once_it_is_answered() {
+    let client = connect(asks_first(), Lifecycle::Modern, with_tasks()).await;
+    let asked = match call_once(&client, "paint", json!({}), None).await {
+        Ok(CallToolResponse::InputRequired(asked)) => asked,
+        other => panic!("{other:?}"),
+    };
+    let task = match call_once(&client, "paint", json!({}), Some(&asked)).await {
+        Ok(CallToolResponse::Task(created)) => created.task,
+        other => panic!("{other:?}"),
+    };
+    // The answer is used: the task does not ask again.
+    let payload = wait(&client, &task.task_id, TaskStatus::Working).await;
+    let TaskPayload::Completed { result } = payload else {
+        panic!("{payload:?}")
+    };
+    assert_eq!(result["content"][0]["text"], "Declined");
+    // A state starts one task, for the call that it was made for.
+    let again = call_once(&client, "paint", json!({}), Some(&asked)).await;
+    assert!(again.is_err(), "{again:?}");
+    let asked = match call_once(&client, "paint", json!({}), None).await {
+        Ok(CallToolResponse::InputRequired(asked)) => asked,
+        other => panic!("{other:?}"),
+    };
+    let other = call_once(&client, "count", json!({"to": 1}), Some(&asked)).await;
+    assert!(other.is_err(), "{other:?}");
+    // Without a question there is no task.
+    assert_eq!(text(&client, "count", json!({"to": 1})).await, "1");
+}
+
+#[tokio::test]
+async fn a_call_that_asks_first_ends_within_its_request_for_clients_without_tasks() {
+    for (lifecycle, mut handler) in [
+        (Lifecycle::Legacy, with_tasks()),
+        (Lifecycle::Legacy, TestClient::default()),
+        (Lifecycle::Modern, TestClient::default()),
+    ] {
+        handler.answers = TestClient::answering([support::Answer::Decline]).answers;
+        let client = connect(asks_first(), lifecycle, handler).await;
+        assert_eq!(text(&client, "paint", json!({})).await, "Declined");
     }
 }
 

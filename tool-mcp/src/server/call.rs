@@ -196,9 +196,20 @@ impl Core {
             }
             _ => None,
         };
-        if purpose == Purpose::Tool && self.is_task(&tool, &context)? {
+        let binding = || binding(user.as_ref());
+        let is_answered = is_modern && request.request_state.is_some();
+        if purpose == Purpose::Tool && self.is_task(&tool, &context, is_answered)? {
+            let answered = match request.request_state.filter(|_| is_answered) {
+                Some(state) => Some((
+                    self.states.open(&state, &binding())?,
+                    request.input_responses,
+                )),
+                None => None,
+            };
             let capabilities = context.client_capabilities();
-            return self.tasks.start(registry, call, user, capabilities, held);
+            return self
+                .tasks
+                .start(registry, call, user, capabilities, held, answered);
         }
         let progress = context.meta.get_progress_token().map(|token| {
             let reports = Arc::new(Reports::default());
@@ -220,7 +231,6 @@ impl Core {
             return Ok(CallToolResponse::Complete(*result));
         }
         let asker = Arc::new(Asker::new(&context, is_modern));
-        let binding = || binding(user.as_ref());
         if is_modern && let Some(state) = &request.request_state {
             let state = self.states.open(state, &binding())?;
             asker.resume(state, request.input_responses.take());
@@ -291,16 +301,18 @@ impl Core {
         Ok(call.get::<UserId>().cloned())
     }
 
+    /// Returns `true` if a call is a task from now on. `is_answered` is `true` if it is made again with answers.
     fn is_task(
         &self,
         tool: &ToolEntry,
         context: &RequestContext<RoleServer>,
+        is_answered: bool,
     ) -> Result<bool, ErrorData> {
         let policy = match &self.options.policies {
             Some(policies) => policies(tool),
             None => TaskPolicy::Never,
         };
-        if policy == TaskPolicy::Never {
+        if policy == TaskPolicy::Never || policy == TaskPolicy::AfterQuestions && !is_answered {
             return Ok(false);
         }
         let is_supported = context

@@ -22,7 +22,7 @@ use super::approvals::HeldCall;
 use super::ask::Asker;
 use super::call::{Purpose, run_call};
 use super::request::UserId;
-use super::state::random;
+use super::state::{State as SignedState, random};
 use crate::{hex, lock};
 
 /// How often a client is asked to look for the result, in milliseconds.
@@ -53,6 +53,12 @@ pub enum TaskPolicy {
     Optional,
     /// Each call is a task. It is a protocol error if the client does not support tasks.
     Required,
+    /// A call runs within its request until it asks its user. Once that is answered, the call is a task if the client
+    /// supports tasks, and asks what else it needs as a task does. Nothing is kept for a question that nobody answers.
+    ///
+    /// A call that asks nothing ends within its request. So does each call of a client before version 2026-07-28, which is
+    /// asked within the call.
+    AfterQuestions,
 }
 
 /// The limits of the tasks of a server, which keeps them in memory.
@@ -106,6 +112,9 @@ impl Default for TaskLimits {
         }
     }
 }
+
+/// What a client sends with a call that is made again.
+type Answered = (SignedState, Option<InputResponses>);
 
 /// The tasks of a server.
 pub(super) struct TaskStore {
@@ -206,7 +215,8 @@ impl TaskStore {
         }
     }
 
-    /// Starts a call as a task. Must run before anything of the call, and returns at once.
+    /// Starts a call as a task, with the answers that its user gave before. Must run before anything of the call, and returns
+    /// at once.
     pub(super) fn start(
         &self,
         registry: Registry,
@@ -214,11 +224,16 @@ impl TaskStore {
         user: Option<UserId>,
         capabilities: Option<ClientCapabilities>,
         held: Option<Arc<HeldCall>>,
+        answered: Option<Answered>,
     ) -> Result<CallToolResponse, ErrorData> {
         let (task, context) = self.add(user)?;
         tokio::spawn(async move {
             let ending = EndOnDrop(context.clone());
-            let outcome = run_task(&registry, call, &context, capabilities, held).await;
+            let asker = Arc::new(Asker::of_task(context.clone(), capabilities));
+            if let Some((state, responses)) = answered {
+                asker.resume(state, responses);
+            }
+            let outcome = run_task(&registry, call, &context, &asker, held).await;
             context.finish(outcome);
             drop(ending);
         });
@@ -486,10 +501,9 @@ async fn run_task(
     registry: &Registry,
     call: ToolCall,
     task: &TaskContext,
-    capabilities: Option<ClientCapabilities>,
+    asker: &Arc<Asker>,
     held: Option<Arc<HeldCall>>,
 ) -> Outcome {
-    let asker = Arc::new(Asker::of_task(task.clone(), capabilities));
     let status = task.clone();
     let call = call.on_progress(move |progress| {
         if let Some(message) = &progress.message {
@@ -498,7 +512,7 @@ async fn run_task(
     });
     let running = tokio::time::timeout(
         task.limit,
-        run_call(Purpose::Tool, registry, call, &asker, held.as_ref()),
+        run_call(Purpose::Tool, registry, call, asker, held.as_ref()),
     );
     let finished: Result<Box<CallToolResult>, ErrorData> = tokio::select! {
         finished = running => finished.unwrap_or_else(|_| {
