@@ -17,3 +17,8 @@ pub(crate) const MAX_HOPS: u64 = 8;
 #[derive(Clone, Copy)]
 #[cfg_attr(not(feature = "server"), expect(dead_code))] // a server counts them
 pub(crate) struct Hops(pub(crate) u64);
+
+/// A context value of a call that ends with a question to its user, and is made again with the answer.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "server"), expect(dead_code))] // a server makes such calls
+pub(crate) struct MadeAgain;

@@ -21,6 +21,7 @@ mod report;
 mod request;
 mod secrets;
 mod supervisor;
+mod tasks;
 mod tools;
 mod transport;
 
@@ -165,6 +166,7 @@ struct Settings {
     connect_timeout: Duration,
     list_timeout: Duration,
     call_timeout: Duration,
+    task_timeout: Duration,
     grace: Duration,
     max_tools: usize,
     max_message: usize,
@@ -209,6 +211,7 @@ impl Settings {
             connect_timeout: Duration::from_secs(60),
             list_timeout: Duration::from_secs(30),
             call_timeout: Duration::from_secs(120),
+            task_timeout: Duration::from_secs(3600),
             grace: Duration::from_secs(2),
             max_tools: 1000,
             max_message: 16 << 20,
@@ -637,6 +640,24 @@ impl ImportBuilder {
     /// call has taken ten times as long. It does not run while the user is asked.
     pub fn call_timeout(mut self, limit: Duration) -> Self {
         self.settings.call_timeout = limit;
+        self
+    }
+
+    /// Sets how long the server may continue a call as a task, in place of [`call_timeout`](ImportBuilder::call_timeout). An hour
+    /// by default. It does not run while the user is asked. The task is cancelled when it ends, and when the call is cancelled.
+    ///
+    /// The call waits for the result, which it asks for as often as the server wants, but at most ten times in a second, and
+    /// once in a minute. A lost connection does not end the task if the server still knows it after a
+    /// [restart](ImportBuilder::restart).
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    ///
+    /// let import = tool_mcp::Import::http("https://render.example.com/mcp").task_timeout(Duration::from_secs(24 * 3600));
+    /// # let _ = import;
+    /// ```
+    pub fn task_timeout(mut self, limit: Duration) -> Self {
+        self.settings.task_timeout = limit;
         self
     }
 

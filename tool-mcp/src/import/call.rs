@@ -20,6 +20,7 @@ use super::connection::{Live, Waiting, chain};
 use super::elicit::{self, Elicitation};
 use super::request::{RequestError, send};
 use super::secrets::{Secrets, shorten};
+use super::tasks::{self, Task};
 use super::transport::Request;
 use super::{Link, Shared};
 use crate::gateway::{HOPS, Hops};
@@ -27,7 +28,7 @@ use crate::gateway::{HOPS, Hops};
 type CallError = Box<dyn Error + Send + Sync>;
 
 /// A server that asks more often than this in one call does not get an answer.
-const MAX_ROUNDS: u32 = 10;
+pub(super) const MAX_ROUNDS: u32 = 10;
 
 /// The key of the least serious message that a server of version 2026-07-28 logs for a request, in its metadata.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
@@ -124,6 +125,7 @@ async fn complete(
     let ended = until_result(shared, live, &context, trace, request).await;
     let (result, carried) = ended.map_err(|unfinished| match unfinished {
         Unfinished::Failed(error) => failure(target, &error),
+        Unfinished::Task(problem) => unknown_effect(target, &of_task(&problem)),
         Unfinished::Other(error) => error,
     })?;
     match result {
@@ -148,6 +150,8 @@ pub(super) struct Answers {
 /// Why a request of a call has no result.
 pub(super) enum Unfinished {
     Failed(RequestError),
+    /// What became of its task, as a predicate. Any effect may have happened.
+    Task(String),
     Other(CallError),
 }
 
@@ -159,7 +163,7 @@ impl<E: Into<CallError>> From<E> for Unfinished {
 
 /// Makes a request of a call until there is a result, answering what the server asks.
 pub(super) async fn until_result(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     live: &Live,
     context: &CallContext,
     trace: Option<TraceContext>,
@@ -171,7 +175,13 @@ pub(super) async fn until_result(
     let mut kept: Option<Required> = passes_on.then(|| context.kept(REQUIRED)).flatten();
     for round in kept.as_ref().map_or(0, |required| required.round)..MAX_ROUNDS {
         // The server does not run the call again for a question that this one was made again for.
-        if let Some(required) = kept.take() {
+        if let Some(mut required) = kept.take() {
+            if let Some(task) = required.task.take() {
+                let Required {
+                    round, requests, ..
+                } = required;
+                return tasks::until_ended(shared, context, task, round, requests).await;
+            }
             answers = answer(shared, context, required).await?;
             continue;
         }
@@ -197,25 +207,31 @@ pub(super) async fn until_result(
         {
             shared.wait_until_lost(live).await;
         }
-        let required = match result.map_err(Unfinished::Failed)? {
-            ServerResult::InputRequiredResult(required) => Required {
-                round: round + 1,
-                requests: required
-                    .input_requests
-                    .into_iter()
-                    .flatten()
-                    .map(|(key, request)| (key, json!(request)))
-                    .collect(),
-                state: required.request_state,
-            },
-            ServerResult::CustomResult(result) => match Required::read(round + 1, result.0) {
-                Ok(required) => required,
-                Err(result) => {
-                    let result = ServerResult::CustomResult(CustomResult::new(result));
-                    return Ok((result, carried));
-                }
-            },
+        let mut result = match result.map_err(Unfinished::Failed)? {
+            // Or a result that `rmcp` can't read.
+            ServerResult::CustomResult(result) => result.0,
+            result @ (ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_)) => {
+                json!(result)
+            }
             result => return Ok((result, carried)),
+        };
+        if result["resultType"] == "task"
+            && let Some(task) = Task::read(&result)
+        {
+            return tasks::until_ended(shared, context, task, round, Map::new()).await;
+        }
+        if result["resultType"] != "input_required" {
+            let result = ServerResult::CustomResult(CustomResult::new(result));
+            return Ok((result, carried));
+        }
+        let required = Required {
+            round: round + 1,
+            requests: match result["inputRequests"].take() {
+                Value::Object(requests) => requests,
+                _ => Map::new(),
+            },
+            state: result["requestState"].as_str().map(str::to_owned),
+            task: None,
         };
         if required.requests.is_empty() {
             // The server asks to come again.
@@ -233,36 +249,21 @@ pub(super) async fn until_result(
 }
 
 /// The key of what a server requires, for the next run of the call.
-const REQUIRED: &str = "import/required";
+pub(super) const REQUIRED: &str = "import/required";
 
 /// What a server needs before it completes a call.
 #[derive(Deserialize, Serialize)]
-struct Required {
+pub(super) struct Required {
     /// The number of the next request.
-    round: u32,
-    requests: Map<String, Value>,
-    state: Option<String>,
-}
-
-impl Required {
-    /// Reads a result that `rmcp` can't read. Returns it if it does not require input.
-    fn read(round: u32, result: Value) -> Result<Required, Value> {
-        if result["resultType"] != "input_required" {
-            return Err(result);
-        }
-        Ok(Required {
-            round,
-            requests: result["inputRequests"]
-                .as_object()
-                .cloned()
-                .unwrap_or_default(),
-            state: result["requestState"].as_str().map(str::to_owned),
-        })
-    }
+    pub(super) round: u32,
+    pub(super) requests: Map<String, Value>,
+    pub(super) state: Option<String>,
+    /// The task that needs it.
+    pub(super) task: Option<Task>,
 }
 
 /// Answers the requests of a server, one after the other.
-async fn answer(
+pub(super) async fn answer(
     shared: &Shared,
     context: &CallContext,
     required: Required,
@@ -344,7 +345,7 @@ fn note(result: &mut Value, note: &str) {
 }
 
 /// Redacts and truncates a message of a server.
-fn text(secrets: &Secrets, error: &str) -> String {
+pub(super) fn text(secrets: &Secrets, error: &str) -> String {
     shorten(&secrets.redact(error), MAX_ERROR).into_owned()
 }
 
@@ -365,19 +366,27 @@ fn failure(target: &Target, error: &RequestError) -> CallError {
         }
         Effect::NotSent => Transient::new(format!("the call was not sent: {text}")).into(),
         Effect::Answered => text.into(),
-        Effect::Unknown if target.is_repeatable => {
-            let reason = "the call may be repeated: the server says that this does no harm";
-            Transient::new(format!("{text}{restarting}; {reason}")).into()
-        }
-        Effect::Unknown => {
-            let reason = "the call may have had an effect, so check before you repeat it";
-            format!("{text}{restarting}; {reason}").into()
-        }
+        Effect::Unknown => unknown_effect(target, &format!("{text}{restarting}")),
     }
 }
 
+/// Words why a call that the server may have got has no result.
+fn unknown_effect(target: &Target, text: &str) -> CallError {
+    if target.is_repeatable {
+        let reason = "the call may be repeated: the server says that this does no harm";
+        return Transient::new(format!("{text}; {reason}")).into();
+    }
+    let reason = "the call may have had an effect, so check before you repeat it";
+    format!("{text}; {reason}").into()
+}
+
+/// Words what became of a task.
+pub(super) fn of_task(problem: &str) -> String {
+    format!("the server continued the call as a task, which {problem}")
+}
+
 /// What is known about the effect of a call without a result.
-enum Effect {
+pub(super) enum Effect {
     /// The server did not get the call.
     NotSent,
     /// The server answered with an error, and gets the same answer if it is called again.
@@ -386,7 +395,7 @@ enum Effect {
     Unknown,
 }
 
-fn effect(error: &RequestError) -> Effect {
+pub(super) fn effect(error: &RequestError) -> Effect {
     match error {
         RequestError::NotSent => Effect::NotSent,
         RequestError::Service(ServiceError::McpError(_)) => Effect::Answered,

@@ -14,10 +14,10 @@ use std::time::Duration;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ClientRequest, CreateMessageRequestMethod,
     CreateMessageRequestParams, CreateMessageResult, CustomRequest, CustomResult,
-    ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode, FormElicitationCapability,
-    Implementation, ListRootsRequestMethod, ListRootsResult, ProtocolVersion, RootsCapabilities,
-    SamplingCapability, ServerCapabilities, SetLevelRequest, SetLevelRequestParams,
-    UrlElicitationCapability,
+    ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorCode, ExtensionCapabilities,
+    FormElicitationCapability, Implementation, JsonObject, ListRootsRequestMethod, ListRootsResult,
+    ProtocolVersion, RootsCapabilities, SamplingCapability, ServerCapabilities, SetLevelRequest,
+    SetLevelRequestParams, TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, InboundStreamOrigin, Peer, RequestContext,
@@ -736,7 +736,12 @@ impl ClientHandler for Handler {
                 .with_form(FormElicitationCapability::new())
                 .with_url(UrlElicitationCapability::new()),
         );
-        capabilities.extensions = self.has_apps.then(apps::capability);
+        let mut extensions = ExtensionCapabilities::new();
+        extensions.insert(TASKS_EXTENSION_ID.into(), JsonObject::new());
+        if self.has_apps {
+            extensions.extend(apps::capability());
+        }
+        capabilities.extensions = Some(extensions);
         capabilities.sampling = self
             .capabilities
             .samples()

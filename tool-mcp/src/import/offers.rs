@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use tool_core::dynamic::{DynamicTool, DynamicToolError};
 use tool_core::{AnyOutput, CallContext, ToolEntry};
 
-use super::call::{AbortOnDrop, Answers, Unfinished, describe, until_result};
+use super::call::{AbortOnDrop, Answers, Unfinished, describe, of_task, until_result};
 use super::connection::Live;
 use super::listing::{MAX_PAGES, digest};
 use super::request::{RequestError, send};
@@ -641,6 +641,7 @@ async fn of_call(
     match ended.map_err(|_| stopped())? {
         Ok((result, _)) => Ok(items(result, key)?.items),
         Err(Unfinished::Failed(error)) => Err(failed(shared, error)),
+        Err(Unfinished::Task(problem)) => Err(rejected(&of_task(&problem))),
         Err(Unfinished::Other(error)) => Err(rejected(&shared.secrets.redact(error.to_string()))),
     }
 }

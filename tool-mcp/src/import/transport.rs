@@ -399,7 +399,8 @@ fn extension(request: &ClientRequest) -> Option<&Arc<Request>> {
         ClientRequest::CallToolRequest(_)
         | ClientRequest::ListToolsRequest(_)
         | ClientRequest::ReadResourceRequest(_)
-        | ClientRequest::GetPromptRequest(_) => request.extensions().get(),
+        | ClientRequest::GetPromptRequest(_)
+        | ClientRequest::GetTaskRequest(_) => request.extensions().get(),
         _ => None,
     }
 }

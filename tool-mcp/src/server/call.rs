@@ -30,6 +30,8 @@ use super::request::{Request, Token, UserId, is_modern};
 use super::state::Binding;
 use super::tasks::TaskPolicy;
 use super::{Core, LOCAL};
+#[cfg(feature = "client")]
+use crate::gateway::MadeAgain;
 use crate::lock;
 
 /// An error that a tool returns to end its call with an error of the protocol, in place of a result that the
@@ -231,6 +233,12 @@ impl Core {
             return Ok(CallToolResponse::Complete(*result));
         }
         let asker = Arc::new(Asker::new(&context, is_modern));
+        #[cfg(feature = "client")]
+        let call = if is_modern {
+            call.with(MadeAgain)
+        } else {
+            call
+        };
         if is_modern && let Some(state) = &request.request_state {
             let state = self.states.open(state, &binding())?;
             asker.resume(state, request.input_responses.take());
