@@ -4,7 +4,6 @@
 #![expect(deprecated)]
 
 use std::collections::{BTreeSet, HashSet};
-#[cfg(feature = "server")]
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -360,20 +359,61 @@ impl Shared {
     }
 }
 
+/// What the functions that read resources and get prompts return.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    /// What a model reads.
+    Content,
+    /// The result of the protocol, for the client of a gateway.
+    #[cfg(feature = "server")]
+    Protocol,
+}
+
+impl Form {
+    /// Converts a list of the server, which `blocks` makes the parts of a result of. For a client, an error keeps its code.
+    fn output(
+        self,
+        shared: &Shared,
+        key: &str,
+        items: Result<Vec<Value>, ImportError>,
+        blocks: impl Fn(Vec<Value>) -> Vec<Value>,
+    ) -> Result<AnyOutput, Box<dyn Error + Send + Sync>> {
+        let result = match (self, items) {
+            (Form::Content, items) => json!({ "content": blocks(items?) }),
+            #[cfg(feature = "server")]
+            (Form::Protocol, Ok(items)) => json!({ "structuredContent": { key: items } }),
+            #[cfg(feature = "server")]
+            (Form::Protocol, Err(error)) => {
+                let error = error.of(&shared.place);
+                return Err(match error.code {
+                    Some(code) => ProtocolError::new(code, error.to_string()).into(),
+                    None => error.into(),
+                });
+            }
+        };
+        #[cfg(not(feature = "server"))]
+        let _ = key;
+        let output = AnyOutput::from_mcp(result, false);
+        output.map_err(|error| rejected(&shared.secrets.redact(error)).into())
+    }
+}
+
 impl Shared {
     /// Adds the tools that read resources and get prompts.
     pub(super) fn add_offers(self: &Arc<Self>) -> Result<(), ImportError> {
         let problem = |error: &dyn std::fmt::Display| {
             ImportError::new(ImportErrorKind::Registry, error.to_string())
         };
-        let tools = self.offer_tools().map_err(|error| problem(&error))?;
+        let tools = self.functions(Form::Content);
+        let tools = tools.map_err(|error| problem(&error))?;
         let added = self.registry.add(tools.clone());
         added.map_err(|error| problem(&error))?;
         *lock(&self.offers) = tools.into();
         Ok(())
     }
 
-    fn offer_tools(self: &Arc<Self>) -> Result<[ToolEntry; 2], DynamicToolError> {
+    /// Returns the functions that read a resource and get a prompt.
+    fn functions(self: &Arc<Self>, form: Form) -> Result<[ToolEntry; 2], DynamicToolError> {
         let settings = &self.settings;
         let (name, prefix) = (&settings.name, &settings.prefix);
         let shared = self.clone();
@@ -390,14 +430,8 @@ impl Shared {
                 let shared = shared.clone();
                 async move {
                     let uri = arguments["uri"].as_str().unwrap_or_default();
-                    let contents = read(&shared, uri, Some(call)).await?;
-                    let blocks = contents.into_iter().map(|mut resource| {
-                        if resource["text"].is_string() {
-                            return json!({"type": "text", "text": resource["text"].take()});
-                        }
-                        json!({"type": "resource", "resource": resource})
-                    });
-                    output(&shared, blocks.collect())
+                    let contents = read(&shared, uri, Some(call)).await;
+                    form.output(&shared, "contents", contents, of_contents)
                 }
             })?;
         let shared = self.clone();
@@ -420,27 +454,35 @@ impl Shared {
                 async move {
                     let name = arguments["name"].as_str().unwrap_or_default();
                     let given = arguments["arguments"].as_object().cloned();
-                    let messages =
-                        prompt(&shared, name, given.unwrap_or_default(), Some(call)).await?;
-                    let blocks = messages.into_iter().flat_map(|mut message| {
-                        // A message of the user is the usual one.
-                        let role = message["role"].as_str().filter(|role| *role != "user");
-                        let role =
-                            role.map(|role| json!({"type": "text", "text": format!("{role}:")}));
-                        role.into_iter().chain([message["content"].take()])
-                    });
-                    output(&shared, blocks.collect())
+                    let given = given.unwrap_or_default();
+                    let messages = prompt(&shared, name, given, Some(call)).await;
+                    form.output(&shared, "messages", messages, of_messages)
                 }
             })?;
         Ok([read_resource.into(), get_prompt.into()])
     }
 }
 
-fn output(shared: &Shared, blocks: Vec<Value>) -> Result<AnyOutput, ImportError> {
-    let output = AnyOutput::from_mcp(json!({ "content": blocks }), false);
-    let rejected =
-        |error: String| ImportError::new(ImportErrorKind::Rejected, shared.secrets.redact(error));
-    output.map_err(|error| rejected(error.clone()))
+/// Returns the parts that contents of a resource are for a model.
+fn of_contents(contents: Vec<Value>) -> Vec<Value> {
+    let blocks = contents.into_iter().map(|mut resource| {
+        if resource["text"].is_string() {
+            return json!({"type": "text", "text": resource["text"].take()});
+        }
+        json!({"type": "resource", "resource": resource})
+    });
+    blocks.collect()
+}
+
+/// Returns the parts that the messages of a prompt are for a model.
+fn of_messages(messages: Vec<Value>) -> Vec<Value> {
+    let blocks = messages.into_iter().flat_map(|mut message| {
+        // A message of the user is the usual one.
+        let role = message["role"].as_str().filter(|role| *role != "user");
+        let role = role.map(|role| json!({"type": "text", "text": format!("{role}:")}));
+        role.into_iter().chain([message["content"].take()])
+    });
+    blocks.collect()
 }
 
 /// For a gateway.
@@ -449,53 +491,7 @@ impl Import {
     /// Returns the functions that read the resources and get the prompts for the clients of a gateway. Their results are
     /// those of the protocol.
     pub(crate) fn functions(&self) -> Result<[ToolEntry; 2], DynamicToolError> {
-        let settings = &self.shared.settings;
-        let (name, prefix) = (&settings.name, &settings.prefix);
-        let shared = self.shared.clone();
-        let read_resource = DynamicTool::builder(format!("{prefix}read_resource"))
-            .description(format!("Reads a resource of the server {name}."))
-            .tags(settings.tags.clone())
-            .parameters(json!({
-                "type": "object",
-                "properties": {"uri": {"type": "string"}},
-                "required": ["uri"],
-            }))
-            .build(move |arguments, call| {
-                let shared = shared.clone();
-                async move {
-                    let uri = arguments["uri"].as_str().unwrap_or_default();
-                    let contents = read(&shared, uri, Some(call)).await;
-                    passed_on(
-                        &shared,
-                        contents.map(|contents| json!({ "contents": contents })),
-                    )
-                }
-            })?;
-        let shared = self.shared.clone();
-        let get_prompt = DynamicTool::builder(format!("{prefix}get_prompt"))
-            .description(format!(
-                "Returns the messages of a prompt of the server {name}."
-            ))
-            .tags(settings.tags.clone())
-            .parameters(json!({
-                "type": "object",
-                "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
-                "required": ["name"],
-            }))
-            .build(move |arguments, call| {
-                let shared = shared.clone();
-                async move {
-                    let name = arguments["name"].as_str().unwrap_or_default();
-                    let given = arguments["arguments"].as_object().cloned();
-                    let messages =
-                        prompt(&shared, name, given.unwrap_or_default(), Some(call)).await;
-                    passed_on(
-                        &shared,
-                        messages.map(|messages| json!({ "messages": messages })),
-                    )
-                }
-            })?;
-        Ok([read_resource.into(), get_prompt.into()])
+        self.shared.functions(Form::Protocol)
     }
 
     /// Returns the resources and prompts, as last listed.
@@ -556,23 +552,6 @@ impl Import {
 /// The most resources of a server that the clients of a gateway have subscribed to.
 #[cfg(feature = "server")]
 const MAX_WATCHED: usize = 1000;
-
-/// Converts a result of the protocol for the client of a gateway. An error of the server keeps its code.
-#[cfg(feature = "server")]
-fn passed_on(
-    shared: &Shared,
-    result: Result<Value, ImportError>,
-) -> Result<AnyOutput, Box<dyn Error + Send + Sync>> {
-    let result = result.map_err(|error| error.of(&shared.place));
-    let result = result.map_err(|error| match error.code {
-        Some(code) => ProtocolError::new(code, error.to_string()).into(),
-        None => Box::<dyn Error + Send + Sync>::from(error),
-    })?;
-    Ok(AnyOutput::from_mcp(
-        json!({ "structuredContent": result }),
-        false,
-    )?)
-}
 
 /// Reads a resource. A call passes on what the server asks.
 async fn read(
