@@ -644,7 +644,7 @@ impl ImportBuilder {
     }
 
     /// Sets how long the server may continue a call as a task, in place of [`call_timeout`](ImportBuilder::call_timeout). An hour
-    /// by default. It does not run while the user is asked. The task is cancelled when it ends, and when the call is cancelled.
+    /// by default. It does not run while the user is asked. Then the task is cancelled, and so it is when the call is cancelled.
     ///
     /// The call waits for the result, which it asks for as often as the server wants, but at most ten times in a second, and
     /// once in a minute. A lost connection does not end the task if the server still knows it after a
@@ -853,6 +853,7 @@ impl ImportBuilder {
         gateway: &str,
     ) -> Result<Import, ImportError> {
         self.settings.gateway = Some(gateway.to_owned());
+        self.settings.apps = true;
         self.settings.backoff.get_or_insert_default();
         let (mut import, supervisor) = self.prepare(registry, "import")?;
         if import.shared.settings.offers {
@@ -893,6 +894,7 @@ impl ImportBuilder {
             link: watch::Sender::new(away),
             report: Mutex::default(),
             owned: Mutex::new(Some(HashMap::new())),
+            added: Mutex::default(),
             offers: Mutex::default(),
             offered: Mutex::default(),
             gateways: Mutex::default(),
@@ -937,6 +939,8 @@ struct Shared {
     report: Mutex<Arc<Report>>,
     /// The tools in the registry, by the name at the server. `None` once the import is closed.
     owned: Mutex<Option<HashMap<String, ToolEntry>>>,
+    /// The tools that the registry gets, while it does.
+    added: Mutex<HashMap<String, ToolEntry>>,
     /// The tools that read resources and get prompts.
     offers: Mutex<Vec<ToolEntry>>,
     /// The resources and prompts for the clients of a gateway.

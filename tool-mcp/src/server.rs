@@ -36,6 +36,8 @@ mod handler;
 #[cfg(feature = "server-http")]
 pub mod http;
 #[cfg(feature = "client")]
+mod imported_apps;
+#[cfg(feature = "client")]
 mod imports;
 mod lines;
 mod list;
@@ -658,7 +660,7 @@ impl Options {
         };
         info.capabilities.tools = own.tools;
         let capabilities = &mut info.capabilities;
-        if !self.offers.apps.is_empty() {
+        if !self.offers.apps.is_empty() || self.has_imports() {
             let all = capabilities.extensions.get_or_insert_default();
             all.extend(crate::apps::capability());
         }

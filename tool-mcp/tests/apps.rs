@@ -4,7 +4,7 @@ mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use rmcp::model::{CacheScope, ExtensionCapabilities, ReadResourceRequestParams};
+use rmcp::model::{CacheScope, ReadResourceRequestParams};
 use serde_json::{Value, json};
 use support::{BOTH, Lifecycle, Running, TestClient, call, connect, in_time, text};
 use tokio::io::DuplexStream;
@@ -83,13 +83,7 @@ fn server() -> Server {
 }
 
 fn host() -> TestClient {
-    let mut client = TestClient::default();
-    let settings = json!({"mimeTypes": ["text/html;profile=mcp-app"]});
-    let mut extensions = ExtensionCapabilities::new();
-    let settings = settings.as_object().unwrap().clone();
-    extensions.insert("io.modelcontextprotocol/ui".into(), settings);
-    client.capabilities.extensions = Some(extensions);
-    client
+    TestClient::with_apps()
 }
 
 async fn listed(client: &Running) -> Vec<Value> {

@@ -6,8 +6,8 @@ use super::{Import, ImportBuilder};
 use crate::lock;
 
 impl ImportBuilder {
-    /// Tells the server that this program shows apps (extension `io.modelcontextprotocol/ui`), or passes them on as a gateway.
-    /// Without this, many servers list no tools for apps.
+    /// Tells the server that this program shows apps (extension `io.modelcontextprotocol/ui`). Without this, many servers list no
+    /// tools for apps. [`Server::import`](crate::Server::import) always does.
     ///
     /// The metadata of each tool is in [`ToolSpec::meta_json`](tool_core::ToolSpec::meta_json): `ui.resourceUri` is the URI of
     /// its app, for [`Import::read_resource`]. The page is a stranger's: show it in a frame with the attribute `sandbox`, from

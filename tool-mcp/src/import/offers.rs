@@ -494,6 +494,16 @@ impl Import {
         self.shared.functions(Form::Protocol)
     }
 
+    /// Returns the tools with the names that the server knows, also those that the registry is just getting.
+    pub(crate) fn tools(&self) -> Vec<(String, ToolEntry)> {
+        let owned = lock(&self.shared.owned);
+        let added = lock(&self.shared.added);
+        let tools = owned.iter().flatten().chain(&*added);
+        tools
+            .map(|(name, tool)| (name.clone(), tool.clone()))
+            .collect()
+    }
+
     /// Returns the resources and prompts, as last listed.
     pub(crate) fn offered(&self) -> Arc<Offered> {
         lock(&self.shared.offered).clone()
@@ -607,16 +617,13 @@ async fn of_call(
     };
     // Here, inside the span of the call.
     let trace = shared.settings.tracer.current(&call);
-    let token = call.cancellation().clone();
     let task = {
         let shared = shared.clone();
         async move { until_result(&shared, &live, &call, trace, request).await }
     };
+    // The registry drops a call that is cancelled.
     let mut task = AbortOnDrop(shared.runtime.spawn(task));
-    let ended = tokio::select! {
-        ended = &mut task.0 => ended,
-        () = token.cancelled() => return Err(rejected("the call was cancelled")),
-    };
+    let ended = (&mut task.0).await;
     match ended.map_err(|_| stopped())? {
         Ok((result, _)) => Ok(items(result, key)?.items),
         Err(Unfinished::Failed(error)) => Err(failed(shared, error)),

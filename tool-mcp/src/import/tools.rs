@@ -240,12 +240,21 @@ impl Shared {
         let added = new
             .iter()
             .filter(|(name, entry)| !is_kept(entry, &old, name));
-        let added: Vec<_> = added.map(|(_, entry)| entry.clone()).collect();
+        let added: HashMap<_, _> = added
+            .map(|(name, entry)| (name.clone(), entry.clone()))
+            .collect();
         if !removed.is_empty() || !added.is_empty() {
+            let entries: Vec<_> = added.values().cloned().collect();
+            *lock(&self.added) = added;
             // Not under the lock: the listeners of the registry may close the import.
-            registry.exchange(&removed, added.iter().cloned())?;
+            let exchanged = registry.exchange(&removed, entries);
+            if exchanged.is_err() {
+                lock(&self.added).clear();
+            }
+            exchanged?;
         }
         let mut owned = lock(&self.owned);
+        lock(&self.added).clear();
         match &mut *owned {
             Some(owned) => owned.clone_from(new),
             None => {
@@ -360,5 +369,49 @@ fn held(listed: &Listed, pins: &Pins) -> HeldTool {
         changes: old.map_or_else(Vec::new, |old| old.changes(&listed.pin)),
         listed: Value::Object(listed.tool.clone()),
         pin: listed.pin.clone(),
+    }
+}
+
+#[cfg(all(test, feature = "server"))]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::{Import, Server};
+
+    #[tokio::test]
+    async fn a_tool_in_the_registry_is_known_to_be_imported_at_once() {
+        let draw = DynamicTool::builder("draw").description("Draws.");
+        let draw = draw.build(async |_, _| Ok::<_, String>(())).unwrap();
+        let theirs = Registry::builder().tool(draw).build().unwrap();
+        let registry = Registry::new();
+        let import = Import::stream(move || {
+            let server = Server::new(theirs.clone());
+            async move {
+                let (near, far) = tokio::io::duplex(64 * 1024);
+                let (input, output) = tokio::io::split(far);
+                tokio::spawn(server.serve_stream(input, output));
+                Ok::<_, std::io::Error>(near)
+            }
+        });
+        let import = Arc::new(import.start(&registry, "gateway").unwrap());
+        let known = Arc::new(Mutex::new(Vec::new()));
+        let (noted, imported, own) = (known.clone(), import.clone(), registry.clone());
+        let listener = registry.on_change(move |_, _| {
+            let is_same = |tool: &ToolEntry| {
+                let listed = own.get("draw");
+                listed.is_some_and(|listed| std::ptr::eq(listed.spec(), tool.spec()))
+            };
+            let tools = imported.tools();
+            lock(&noted).push(
+                tools
+                    .iter()
+                    .any(|(name, tool)| name == "draw" && is_same(tool)),
+            );
+        });
+        import.connected().await.unwrap();
+        assert_eq!(*lock(&known), [true]);
+        // It holds the import.
+        drop(listener);
     }
 }

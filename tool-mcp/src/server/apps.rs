@@ -214,7 +214,7 @@ impl<H: ServerHandler> Server<H> {
             ));
         }
         // As clients see it: another server may have named it.
-        if !List::new(&self.registry, &[]).has(tool) {
+        if !List::new(&self.registry, &self.options).has(tool) {
             return Err(format!(
                 "the app `{uri}` is for the tool {tool}, which the registry does not have; add the tool first"
             ));

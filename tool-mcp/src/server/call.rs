@@ -123,7 +123,15 @@ impl Core {
     ) -> Result<CallToolResponse, ErrorData> {
         // Without apps, a client may be sending what a model wrote.
         let is_known = |tool: &ToolEntry| tool.is_for_models() || has_apps(&context);
-        let Some(tool) = registry.get(&request.name).filter(is_known) else {
+        let mut is_of_app = false;
+        #[cfg_attr(not(feature = "client"), expect(unused_mut))]
+        let mut tool = registry.get(&request.name).filter(is_known);
+        #[cfg(feature = "client")]
+        if tool.is_none() && purpose == Purpose::Tool {
+            tool = self.tool_of_app(&request.name, &registry, &context)?;
+            is_of_app = tool.is_some();
+        }
+        let Some(tool) = tool else {
             return Err(unknown_tool(&registry, &request.name));
         };
         let asks = tool.has_context() || registry.has_before_hooks();
@@ -143,7 +151,7 @@ impl Core {
         // A call that may end with a question is made again with equal arguments.
         let may_wait = asks && (is_modern || self.options.approvals.is_some());
         let bound = may_wait.then(|| arguments.clone());
-        let call = ToolCall::new(context.id.to_string(), request.name.as_ref(), arguments);
+        let call = ToolCall::new(context.id.to_string(), &*tool.name, arguments);
         // Before the application, which may remove or replace it.
         let call = match trace_context(&context.meta) {
             Some(trace) => call.with(trace),
@@ -153,11 +161,8 @@ impl Core {
         let call = self.count_hops(call, &context)?;
         let seen = Request::new(&context);
         let call = self.identify(&seen, call)?;
-        let call = if tool.is_for_models() {
-            call
-        } else {
-            call.from_app()
-        };
+        is_of_app |= !tool.is_for_models();
+        let call = if is_of_app { call.from_app() } else { call };
         let user = call.get::<UserId>().cloned();
         let who = named(&call).map(UserId::as_str);
         let admission = Admission::new(self, who, call.get::<Token>());

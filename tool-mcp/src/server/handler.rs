@@ -234,7 +234,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         core.user(&context)?;
         let selection = core.selection(&context);
         let list = match &selection {
-            Some(selection) => Arc::new(List::new(selection, &core.options.offers.apps)),
+            Some(selection) => Arc::new(List::new(selection, &core.options)),
             None => core.list.get(core),
         };
         let cursor = params.as_ref().and_then(|params| params.cursor.as_deref());

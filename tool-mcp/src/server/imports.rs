@@ -14,6 +14,7 @@ use tool_core::{Registry, ToolCall, ToolEntry};
 
 use super::call::until_end;
 use super::changes::Change;
+use super::imported_apps::keep_owner;
 use super::offers::{FoundCall, Offers};
 use super::state::random;
 use super::{Core, Server};
@@ -41,6 +42,18 @@ impl<H: ServerHandler> Server<H> {
     /// `read_resource`, and a prompt is got by `get_prompt`, both with the prefix and the
     /// [tags](ImportBuilder::tags) of the import. Whoever can't see that function sees none of the resources or prompts of
     /// the server. They are not [pinned](ImportBuilder::pin).
+    ///
+    /// # Apps
+    ///
+    /// Clients with the extension `io.modelcontextprotocol/ui` get the tools for apps, and read the pages that tools link to. A
+    /// request reads the page of a tool that it can see. The URI of a page has no prefix. Where several servers have the same one,
+    /// it is read from the first, as with other resources, and the tools of the others lose their link to it: no page is shown
+    /// for the results of another server.
+    ///
+    /// A page knows the names of the tools of its server, which have no prefix. So a client with apps may call a tool
+    /// [for apps](tool_core::ToolSpec::is_for_apps) by that name, too. A tool that has exactly this name comes first. If several
+    /// imported servers have one, the call is an error that names them. This server is not told which page makes a call: a page
+    /// can call all tools for apps, also those of the other servers.
     ///
     /// # What is passed on
     ///
@@ -115,9 +128,9 @@ struct Inner {
 }
 
 #[derive(Clone)]
-struct Imported {
+pub(super) struct Imported {
     prefix: String,
-    import: Arc<Import>,
+    pub(super) import: Arc<Import>,
 }
 
 impl Default for Imports {
@@ -170,7 +183,7 @@ impl Imports {
         servers.into_iter().map(|server| server.import).collect()
     }
 
-    fn servers(&self) -> Vec<Imported> {
+    pub(super) fn servers(&self) -> Vec<Imported> {
         lock(&self.0.servers).clone()
     }
 
@@ -290,6 +303,17 @@ impl Core {
             Some(_) => server.import.offered().resources.clone(),
             None => Vec::new(),
         };
+        let (servers, tools) = (self.options.imports.servers(), self.registry_of(context));
+        let of = |server: &Imported, offered: &Registry| {
+            let mut resources = of(server, offered);
+            resources.retain(|resource| {
+                let mut servers = servers.clone();
+                keep_owner(&mut servers, &tools, &resource.uri);
+                let mut servers = servers.iter();
+                servers.any(|other| Arc::ptr_eq(&other.import, &server.import))
+            });
+            resources
+        };
         self.add_imported(context, resources, of, |resource| &resource.uri);
     }
 
@@ -325,21 +349,22 @@ impl Core {
         self.add_imported(context, prompts, of, |prompt| &prompt.name);
     }
 
-    /// Returns the server that has a resource, if the request can see it: the first that lists the URI, or else the one
-    /// with the template that fits best.
+    /// Returns the server that has a resource, if the request can see it: the one whose page it is, the first that lists the
+    /// URI, or else the one with the template that fits best.
     fn server_of(
         &self,
         uri: &str,
         context: &RequestContext<RoleServer>,
     ) -> Option<(Imported, Registry, ToolEntry)> {
-        let (servers, offered) = self.imported(context)?;
+        let (mut servers, offered) = self.imported(context)?;
+        let is_page = keep_owner(&mut servers, &self.registry_of(context), uri);
         let mut best: Option<(usize, Imported, ToolEntry)> = None;
         for server in servers {
             let Some(function) = server.reader(&offered) else {
                 continue;
             };
             let listed = server.import.offered();
-            if listed.resources.iter().any(|resource| resource.uri == uri) {
+            if is_page || listed.resources.iter().any(|resource| resource.uri == uri) {
                 return Some((server, offered, function));
             }
             let fits = listed.templates.iter();

@@ -9,8 +9,10 @@ use rmcp::model::{CacheScope, ListToolsResult, Tool};
 use tool_core::Registry;
 use tool_core::dialect::Mcp;
 
-use super::Core;
-use super::apps::{self, ServedApp};
+use super::apps;
+#[cfg(feature = "client")]
+use super::imported_apps::unlink;
+use super::{Core, Options};
 
 /// Before the key of the last item of a page.
 const CURSOR: &str = "after:";
@@ -41,14 +43,14 @@ impl ListCache {
         drop(cached);
         // Without the lock. If the registry changes meanwhile, the list has the number of the change before,
         // and is replaced soon.
-        let list = Arc::new(List::new(&core.registry, &core.options.offers.apps));
+        let list = Arc::new(List::new(&core.registry, &core.options));
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some((changes, list.clone()));
         list
     }
 }
 
 impl List {
-    pub(super) fn new(registry: &Registry, apps: &[ServedApp]) -> List {
+    pub(super) fn new(registry: &Registry, options: &Options) -> List {
         let rendered = registry.render(&Mcp::v2026_07_28());
         let mut tools: Vec<Tool> = match serde_json::from_str(rendered.as_str()) {
             Ok(tools) => tools,
@@ -58,11 +60,14 @@ impl List {
             }
         };
         tools.sort_by(|a, b| a.name.cmp(&b.name));
+        let apps = &options.offers.apps;
         if !apps.is_empty() {
             for tool in &mut tools {
                 apps::link(tool, apps);
             }
         }
+        #[cfg(feature = "client")]
+        unlink(&mut tools, registry, options);
         let is_hidden = |tool: &Tool| {
             let has_ui = tool
                 .meta

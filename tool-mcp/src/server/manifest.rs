@@ -167,7 +167,7 @@ impl<H: ServerHandler> Server<H> {
             variables: Vec::new(),
             packages: Vec::new(),
             remotes: Vec::new(),
-            tools: List::new(&self.registry, &[]).described(),
+            tools: List::new(&self.registry, &self.options).described(),
         }
     }
 }

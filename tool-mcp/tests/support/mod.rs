@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ContentBlock,
-    ElicitRequestParams, ElicitResult, ElicitationAction, Implementation,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ExtensionCapabilities, Implementation,
     ProgressNotificationParam, ProtocolVersion, ResourceUpdatedNotificationParam,
 };
 use rmcp::service::{NotificationContext, RequestContext, RunningService};
@@ -84,6 +84,17 @@ impl TestClient {
     pub fn answering(answers: impl IntoIterator<Item = Answer>) -> TestClient {
         let client = TestClient::default();
         client.answers.lock().unwrap().extend(answers);
+        client
+    }
+
+    /// A client that shows apps.
+    pub fn with_apps() -> TestClient {
+        let mut client = TestClient::default();
+        let settings = json!({"mimeTypes": ["text/html;profile=mcp-app"]});
+        let settings = settings.as_object().unwrap().clone();
+        let mut extensions = ExtensionCapabilities::new();
+        extensions.insert("io.modelcontextprotocol/ui".into(), settings);
+        client.capabilities.extensions = Some(extensions);
         client
     }
 

@@ -1,0 +1,139 @@
+//! Apps of imported servers: whose page a URI is, and which tool an app calls.
+//!
+//! A page is shown for the results of tools of its own server alone. Where several servers have the same URI, the first one
+//! whose tools a request can see has it, and the tools of the others lose their link.
+
+use std::collections::HashMap;
+
+use rmcp::ErrorData;
+use rmcp::model::Tool;
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Map, Value};
+use tool_core::{Registry, ToolEntry};
+
+use super::apps::has_apps;
+use super::imports::Imported;
+use super::{Core, Options};
+
+/// The start of the URI of a page.
+const SCHEME: &str = "ui://";
+
+/// The key of the URI of a page in metadata that is older than the extension.
+const OLD_KEY: &str = "ui/resourceUri";
+
+/// Returns the URI of the page that metadata links to.
+fn page(meta: &Map<String, Value>) -> Option<&str> {
+    let uri = meta.get("ui").and_then(|ui| ui.get("resourceUri"));
+    uri.or_else(|| meta.get(OLD_KEY))?.as_str()
+}
+
+/// Returns `true` if a tool links to a page.
+fn links(tool: &ToolEntry, uri: &str) -> bool {
+    let meta = tool.meta_json().map(serde_json::from_str);
+    matches!(meta, Some(Ok(meta)) if page(&meta) == Some(uri))
+}
+
+/// Returns `true` if a registry has a tool, and not another one of its name.
+fn has(registry: &Registry, tool: &ToolEntry) -> bool {
+    let other = registry.get(&tool.name);
+    other.is_some_and(|other| std::ptr::eq(other.spec(), tool.spec()))
+}
+
+/// Removes from tools of a registry the links to pages that are not those of their server.
+pub(super) fn unlink(tools: &mut [Tool], registry: &Registry, options: &Options) {
+    let servers = options.imports.servers();
+    // The number of the server of each imported tool.
+    let mut imported = HashMap::new();
+    for (server, number) in servers.iter().zip(1..) {
+        for (_, tool) in server.import.tools() {
+            if has(registry, &tool) {
+                imported.insert(tool.name.to_string(), number);
+            }
+        }
+    }
+    if imported.is_empty() {
+        return;
+    }
+    let number = |tool: &Tool| imported.get(&*tool.name).copied().unwrap_or(0);
+    let mut owners = HashMap::new();
+    for tool in &*tools {
+        if let Some(uri) = tool.meta.as_ref().and_then(|meta| page(&meta.0)) {
+            let owner = owners.entry(uri.to_owned()).or_insert_with(|| number(tool));
+            *owner = number(tool).min(*owner);
+        }
+    }
+    let is_own = |uri: &str| {
+        let mut resources = options.offers.resources.iter();
+        resources.any(|resource| resource.template.matches(uri).is_some())
+    };
+    for tool in tools {
+        let number = number(tool);
+        let Some(meta) = &mut tool.meta else {
+            continue;
+        };
+        if let Some(uri) = page(&meta.0)
+            && (owners.get(uri).is_some_and(|owner| *owner < number) || number > 0 && is_own(uri))
+        {
+            meta.0.remove(OLD_KEY);
+            if let Some(Value::Object(ui)) = meta.0.get_mut("ui") {
+                ui.remove("resourceUri");
+            }
+        }
+    }
+}
+
+/// Removes the servers that may not show a page to who can see the tools of a registry. Returns `true` if the server that is
+/// left has it, whether it lists it or not.
+pub(super) fn keep_owner(servers: &mut Vec<Imported>, tools: &Registry, uri: &str) -> bool {
+    if !uri.starts_with(SCHEME) {
+        return false;
+    }
+    let linking = |server: &Imported| {
+        let tools = server.import.tools().into_iter().map(|(_, tool)| tool);
+        tools.filter(|tool| links(tool, uri)).collect::<Vec<_>>()
+    };
+    let owner = servers
+        .iter()
+        .position(|server| linking(server).iter().any(|tool| has(tools, tool)));
+    match owner {
+        Some(owner) => {
+            servers.drain(..owner);
+            servers.truncate(1);
+        }
+        // Who can't see the tool can't see its page.
+        None => servers.retain(|server| linking(server).is_empty()),
+    }
+    owner.is_some()
+}
+
+impl Core {
+    /// Returns the tool that an app of an imported server means: its page knows the name without the prefix. The error says
+    /// that several servers have one of that name.
+    pub(super) fn tool_of_app(
+        &self,
+        name: &str,
+        tools: &Registry,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<ToolEntry>, ErrorData> {
+        if !has_apps(context) {
+            return Ok(None);
+        }
+        let servers = self.options.imports.servers();
+        let all = servers.iter().flat_map(|server| server.import.tools());
+        let found = all.filter(|(source, tool)| {
+            // A tool whose headers are checked is called by its own name, which `rmcp` looks up.
+            let has_headers = || self.list.get(self).with_headers(&tool.name).is_some();
+            source == name && tool.is_for_apps() && has(tools, tool) && !has_headers()
+        });
+        let mut found: Vec<_> = found.map(|(_, tool)| tool).collect();
+        if found.len() > 1 {
+            let names: Vec<_> = found.iter().map(|tool| &*tool.name).collect();
+            let problem = format!(
+                "several imported servers have the tool {name}; call one of {}",
+                names.join(", ")
+            );
+            return Err(ErrorData::invalid_params(problem, None));
+        }
+        Ok(found.pop())
+    }
+}
