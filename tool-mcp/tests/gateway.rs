@@ -196,6 +196,8 @@ struct Library {
     is_down: Arc<AtomicBool>,
     /// Ends the connections.
     ends: Arc<Notify>,
+    /// `true` if it has more resources.
+    has_secrets: bool,
 }
 
 /// A note.
@@ -222,6 +224,18 @@ async fn note(
 #[tool(unlinked)]
 fn limits(#[param(context)] name: &&'static str) -> String {
     format!("limits of {name}")
+}
+
+/// The plans.
+#[tool(unlinked)]
+fn plans() -> &'static str {
+    "secret"
+}
+
+/// A plan.
+#[tool(unlinked)]
+fn plan(id: String) -> String {
+    id
 }
 
 #[derive(Debug, ToolType)]
@@ -258,10 +272,21 @@ impl Library {
             changes: Changes::new(),
             is_down: Arc::default(),
             ends: Arc::default(),
+            has_secrets: false,
         }
     }
 
     fn server(&self) -> Server {
+        let server = self.open_server();
+        if !self.has_secrets {
+            return server;
+        }
+        server
+            .resource("secret:plans", tools![plans])
+            .resource("secret://{id}", tools![plan])
+    }
+
+    fn open_server(&self) -> Server {
         Server::new(self.registry.clone())
             .name(self.name, "1.0.0")
             .resource("notes://{id}", tools![note])
@@ -378,6 +403,9 @@ async fn resources_and_prompts_of_imported_servers_are_served_too() {
             assert!(message.contains("there is no such note"), "{message}");
             let unknown = read(&client, "nowhere://7").await;
             assert_eq!(unknown["error"]["message"], "unknown resource");
+            let long = format!("notes://{}", "7".repeat(1 << 16));
+            let message = &read(&client, &long).await["error"]["message"];
+            assert_eq!(message, "the URI has more than 65536 bytes");
 
             let prompts = client.list_all_prompts().await.unwrap();
             let names: Vec<_> = prompts.iter().map(|prompt| &*prompt.name).collect();
@@ -523,13 +551,12 @@ async fn changes_of_an_imported_server_reach_the_clients() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_may_not_see_a_server_sees_nothing_of_it() {
     for lifecycle in BOTH {
+        let secrets = Library {
+            has_secrets: true,
+            ..Library::new("one")
+        };
         let server = Server::new(Registry::new())
-            .import(
-                "one_",
-                Library::new("one")
-                    .import(Protocol::Newest)
-                    .tags(["secret"]),
-            )
+            .import("one_", secrets.import(Protocol::Newest).tags(["secret"]))
             .import("two_", Library::new("two").import(Protocol::Newest))
             .visible(|_, tool| !tool.tags().any(|tag| tag == "secret"))
             .identity(|_, call| Ok(call.with(UserId::new("ada"))));
@@ -543,6 +570,22 @@ async fn who_may_not_see_a_server_sees_nothing_of_it() {
         assert_eq!(prompts[0].name, "two_review");
         let hidden = prompt(&client, "one_review").await;
         assert_eq!(hidden, prompt(&client, "nothing").await);
+        // Nor what only the hidden server has.
+        let resources = client.list_all_resources().await.unwrap();
+        let uris: Vec<_> = resources.iter().map(|resource| &*resource.uri).collect();
+        assert_eq!(uris, ["notes:limits"]);
+        let templates = client.list_all_resource_templates().await.unwrap();
+        let uris: Vec<_> = templates
+            .iter()
+            .map(|template| &*template.uri_template)
+            .collect();
+        assert_eq!(uris, ["notes://{id}"]);
+        for uri in ["secret:plans", "secret://7"] {
+            assert_eq!(
+                read(&client, uri).await["error"]["message"],
+                "unknown resource"
+            );
+        }
     }
 }
 

@@ -1,16 +1,26 @@
 //! What imported servers use of the application besides tools: its model, its roots, its log; and their resources and
 //! prompts, if they are broken or hostile. The servers are scripts that answer line by line.
 
+// Clients before version 2026-07-28 subscribe by requests that are deprecated.
+#![allow(deprecated)]
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rmcp::model::SubscribeRequestParams;
+use rmcp::{ClientLifecycleMode, ClientServiceExt};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tool_core::{Registry, ToolCall};
 use tool_mcp::import::{LogLevel, LogMessage};
 use tool_mcp::{Import, ImportBuilder, ImportErrorKind, Protocol};
+
+#[path = "support/log.rs"]
+mod log;
+
+use log::Log;
 
 /// What the client answers to the requests of a server.
 #[derive(Clone, Default)]
@@ -107,7 +117,7 @@ impl Script {
                             continue;
                         };
                         let capabilities = json!({
-                            "tools": {}, "logging": {}, "prompts": {}, "resources": {}, "completions": {},
+                            "tools": {}, "logging": {}, "prompts": {}, "resources": {"subscribe": true}, "completions": {},
                         });
                         let result = match method {
                             "initialize" => json!({
@@ -552,6 +562,62 @@ async fn a_gateway_leaves_out_what_a_broken_server_lists() {
     ] {
         assert!(report.contains(expected), "{expected}: {report}");
     }
+}
+
+/// On one thread, whose log is complete.
+#[tokio::test]
+async fn subscriptions_at_an_imported_server_are_limited() {
+    const MOST: usize = 1000;
+    let (log, _guard) = Log::start(tracing::Level::WARN);
+    let script = Script::default();
+    let import = script.import(Protocol::V2025_11_25, |method, _| match method {
+        "resources/list" => json!({"resources": []}),
+        "resources/templates/list" => {
+            json!({"resourceTemplates": [{"uriTemplate": "a://{x}", "name": "x"}]})
+        }
+        "prompts/list" => json!({"prompts": []}),
+        _ => json!({}),
+    });
+    let server = tool_mcp::Server::new(Registry::new()).import("x_", import);
+    let imports = server.imports();
+    in_time(imports.all()[0].connected()).await.unwrap();
+    let handler = server.into_handler();
+    let mut clients = Vec::new();
+    // One client alone has no more either.
+    for _ in 0..2 {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let serving = handler.clone();
+        tokio::spawn(async move {
+            rmcp::serve_server(serving, far)
+                .await
+                .unwrap()
+                .waiting()
+                .await
+        });
+        let client = ().serve_with_lifecycle(near, ClientLifecycleMode::Initialize);
+        clients.push(in_time(client).await.unwrap());
+    }
+    let subscribe = async |client: usize, uri: String| {
+        let subscribed = clients[client].subscribe(SubscribeRequestParams::new(uri));
+        in_time(subscribed).await.unwrap();
+    };
+    for id in 0..MOST {
+        subscribe(0, format!("a://{id}")).await;
+    }
+    assert!(!log.text().contains("can be subscribed to"));
+    subscribe(1, "a://more".into()).await;
+    assert!(log.text().contains("no more than 1000 resources"));
+    // One that it has already is no other.
+    subscribe(1, "a://7".into()).await;
+    let uris = || {
+        let requests = script.requests.lock().unwrap();
+        let requests = requests.iter();
+        let subscriptions = requests.filter(|request| request["method"] == "resources/subscribe");
+        let uris = subscriptions.map(|request| request["params"]["uri"].to_string());
+        uris.collect::<std::collections::BTreeSet<_>>()
+    };
+    until("all are passed on", || uris().len() == MOST).await;
+    assert!(!uris().contains("\"a://more\""));
 }
 
 #[tokio::test]

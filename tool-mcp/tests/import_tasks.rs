@@ -16,7 +16,7 @@ use tool_core::{CallContext, Registry, ToolCall, ToolResult, ToolType, tool, too
 use tool_mcp::server::{ProtocolError, TaskLimits, TaskPolicy};
 use tool_mcp::{Backoff, Import, ImportBuilder, Protocol, Server};
 
-use self::support::{Answer, BOTH, TestClient, connect, in_time, params, text};
+use self::support::{Answer, BOTH, Lifecycle, TestClient, connect, in_time, params, text};
 
 #[derive(Clone, Default)]
 struct Notes {
@@ -104,7 +104,7 @@ fn theatre(notes: &Notes, protocol: Protocol) -> ImportBuilder {
 async fn run(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
     let call = ToolCall::new("call_1", name, arguments);
     // Of a clock that is paused: hours.
-    let call = tokio::time::timeout(Duration::from_secs(100_000), registry.call(call));
+    let call = tokio::time::timeout(Duration::from_secs(20_000), registry.call(call));
     call.await.expect("the call ends")
 }
 
@@ -270,7 +270,35 @@ async fn a_client_of_a_gateway_cancels_the_task_behind_it() {
     }
 }
 
-/// A server without a client is asked nothing: its task would wait for nobody.
+/// Before version 2026-07-28, the call goes on while its user is asked.
+#[tokio::test(start_paused = true)]
+async fn a_client_of_a_gateway_cancels_a_task_that_asks() {
+    let cancelled = Arc::new(Notify::new());
+    let noted = cancelled.clone();
+    let import = script(move |method, _| match method {
+        "tools/call" => task_with(json!({})),
+        "tasks/get" => asks(["name"]),
+        "tasks/cancel" => {
+            noted.notify_one();
+            Ok(json!({}))
+        }
+        _ => unknown(),
+    });
+    let server = Server::new(Registry::new()).import("", import);
+    let imports = server.imports();
+    in_time(imports.all()[0].connected()).await.unwrap();
+    let client = TestClient::answering([Answer::Never]);
+    let running = connect(server, Lifecycle::Legacy, client.clone()).await;
+    let request = rmcp::model::CallToolRequest::new(params("work", json!({})));
+    let options = rmcp::service::PeerRequestOptions::no_options();
+    let handle = running
+        .send_cancellable_request(request.into(), options)
+        .await;
+    in_time(client.asked.notified()).await;
+    handle.unwrap().cancel(None).await.unwrap();
+    in_time(cancelled.notified()).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_question_of_a_task_without_a_user_is_declined() {
     let registry = Registry::new();
@@ -501,6 +529,7 @@ async fn a_task_that_ends_without_a_result_is_an_error_that_says_so() {
             "failed without a reason",
         ),
         (state("completed", json!({})), "another result"),
+        (completed(&"x".repeat(20_000)), "is too large"),
         (state("asleep", json!({})), "another result"),
         (Ok(json!({})), "another result"),
         (Ok(json!({"status": 7})), "another result"),
@@ -509,17 +538,24 @@ async fn a_task_that_ends_without_a_result_is_an_error_that_says_so() {
             "only questions to the user are",
         ),
     ] {
+        let gets = Arc::new(AtomicUsize::new(0));
+        let noted = gets.clone();
         let import = script(move |method, _| match method {
             "tools/call" => task_with(json!({})),
-            "tasks/get" => reply.clone(),
+            "tasks/get" => {
+                noted.fetch_add(1, Ordering::Relaxed);
+                reply.clone()
+            }
             _ => unknown(),
         });
         let registry = Registry::new();
-        let import = import.connect(&registry).await;
+        let import = import.max_message_bytes(10_000).connect(&registry).await;
         let result = run(&registry, "work", json!({})).await;
         assert!(result.is_error());
         let text = result.content();
         assert!(text.contains(expected), "{text}: {expected}");
+        // The answer would be the same again.
+        assert_eq!(gets.load(Ordering::Relaxed), 1);
         drop(import);
     }
 }

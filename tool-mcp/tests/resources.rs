@@ -250,7 +250,8 @@ async fn bad_uris_get_an_error() {
             reply => json(reply),
         };
         assert_eq!(reply["error"]["code"], -32602);
-        assert!(reply.to_string().len() < 1000, "the error repeats the URI");
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert_eq!(message, "the URI has more than 65536 bytes");
     }
 }
 
@@ -463,10 +464,12 @@ async fn subscriptions_are_limited_and_need_what_a_read_needs() {
 
     let client = connect(server(), Lifecycle::Modern, TestClient::default()).await;
     let uris = (0..2000).map(|id| format!("notes://{id}"));
-    let filter = SubscriptionFilter::builder().resource_subscriptions(uris.chain([long]));
+    let filter = SubscriptionFilter::builder()
+        .resource_subscriptions([long.clone()].into_iter().chain(uris));
     let subscription = in_time(client.listen(filter.build())).await.unwrap();
     let accepted = subscription.acknowledged().resource_subscriptions.clone();
-    assert_eq!(accepted.unwrap().len(), 1000);
+    let accepted = accepted.unwrap();
+    assert!(accepted.len() == 1000 && !accepted.contains(&long));
     drop(subscription);
     // Those that the client can't read are accepted like all others, which says nothing about them.
     let uris = ["notes:limits", "files://a.raw", "nowhere://1", "notes://7"];

@@ -284,6 +284,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_around_a_value_is_that_of_the_template() {
+        let template = "notes://n-{id}.json";
+        assert_eq!(values(template, "notes://n-7.json").unwrap(), ["7"]);
+        for uri in [
+            "notes://x-7.json",
+            "notes://7.json",
+            "notes://n-7.txt",
+            "notes://n-7",
+        ] {
+            assert_eq!(values(template, uri), None, "{uri}");
+        }
+    }
+
+    #[test]
     fn templates_that_may_match_the_same_uri_overlap() {
         let overlap = |one: &str, other: &str| {
             let [one, other] = [one, other].map(|source| Template::parse(source).unwrap());

@@ -14,7 +14,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Barrier, Semaphore};
 use tool_core::{Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::http::HttpConfig;
@@ -44,6 +44,8 @@ pub(crate) struct Behaviour {
     pub(crate) forgets: bool,
     /// The token endpoint answers once there is a permit.
     pub(crate) gate: Option<Arc<Semaphore>>,
+    /// Calls are rejected once so many of them have come.
+    pub(crate) together: Option<Arc<Barrier>>,
     /// The server sends calls elsewhere.
     pub(crate) moved_to: Option<String>,
 }
@@ -145,6 +147,14 @@ impl Site {
         self.issued.lock().unwrap().access.clear();
     }
 
+    /// Returns another access token that is valid.
+    pub(crate) fn issue(&self) -> String {
+        let token = self.new_secret("access");
+        let mut issued = self.issued.lock().unwrap();
+        issued.access.insert(token.clone(), "basic".into());
+        token
+    }
+
     /// Returns everything that nobody else may read.
     pub(crate) fn secrets(&self) -> Vec<String> {
         self.issued.lock().unwrap().secrets.clone()
@@ -220,6 +230,10 @@ async fn check(State(site): Shared, request: Request, next: Next) -> Response {
         .replace("/mcp", "/.well-known/oauth-protected-resource/mcp");
     let scopes = token.and_then(|token| site.issued.lock().unwrap().access.get(&token).cloned());
     let Some(scopes) = scopes else {
+        let together = site.behaviour.lock().unwrap().together.clone();
+        if let Some(together) = together.filter(|_| message["method"] == "tools/call") {
+            together.wait().await;
+        }
         let header = format!("Bearer resource_metadata=\"{metadata}\", scope=\"basic\"");
         return (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, header)]).into_response();
     };

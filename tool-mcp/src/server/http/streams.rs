@@ -455,7 +455,12 @@ mod tests {
         }
         drop(last);
         let position = Position::of(&format!("0/{number}")).unwrap();
+        // All of them come before the client is back.
+        while lock(&streams.0).ended.is_empty() {
+            tokio::task::yield_now().await;
+        }
         let rest = ids(streams.resume(&session, &position).unwrap()).await;
+        assert_eq!(rest.len(), MAX_EVENTS);
         // With the response, which is the last.
         assert_eq!(
             rest.last().unwrap(),
