@@ -142,19 +142,11 @@ impl Agent {
         dialect: impl Dialect + 'static,
         model: impl Model + 'static,
     ) -> Agent {
-        Agent::of(registry, Arc::new(dialect), Arc::new(model))
-    }
-
-    pub(crate) fn of(
-        registry: Registry,
-        dialect: Arc<dyn Dialect>,
-        model: Arc<dyn Model>,
-    ) -> Agent {
         Agent {
             registry,
-            dialect,
+            dialect: Arc::new(dialect),
             model_name: model.name().map(Arc::from),
-            model,
+            model: Arc::new(model),
             journal: None,
             prepare: None,
             contexts: None,

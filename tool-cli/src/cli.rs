@@ -382,7 +382,7 @@ fn commands() -> Vec<Command> {
             .arg(Arg::new("name").value_name("NAME").required(true)),
         call::command(),
         command("render", "Writes the tools as a provider is sent them")
-            .arg(provider.value_parser(PossibleValuesParser::new(providers::NAMES)))
+            .arg(provider.value_parser(PossibleValuesParser::new(providers::names())))
             .arg(flag("strict", "In the provider's strict mode"))
             .arg(flag("sizes", "Write the size of each tool instead"))
             .arg(out()),

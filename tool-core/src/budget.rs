@@ -20,7 +20,7 @@
 
 use std::{fmt, slice};
 
-use crate::provider::dialect::{DIALECTS, Dialect, JsonWriter, Rendered};
+use crate::provider::dialect::{self, Dialect, JsonWriter, Rendered};
 use crate::registry::Registry;
 use crate::tool::ToolEntry;
 
@@ -88,8 +88,7 @@ impl Registry {
 
 /// Returns the bytes of a request's `tools` field with one tool in each dialect.
 fn by_dialect(render: impl Fn(&'static dyn Dialect) -> Rendered) -> Vec<(&'static str, usize)> {
-    let dialects = DIALECTS.iter().copied().flatten();
-    let bytes = dialects.map(|&(name, dialect)| (name, render(dialect).as_str().len()));
+    let bytes = dialect::all().map(|known| (known.title, render(known.dialect).as_str().len()));
     bytes.collect()
 }
 

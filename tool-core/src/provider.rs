@@ -10,7 +10,7 @@
 //! | `forms` | tells the responses of providers apart by their keys, for errors |
 //! | `value_limit`, `event`, `response`, `usage`, `unanswered`, `turn`, `server_sent`, `stream` | what responses have in common, and what is read in them |
 //! | `trained` | the trait `TrainedTool`, of tools on which a provider trained its models |
-//! | `wire` | the trait `Dialect` |
+//! | `wire`, `named` | the trait `Dialect`; a dialect with its names |
 //! | `chat` | the format of chat completions, which several providers share |
 //! | `<provider>` | its dialects; in its folder, the reader of its streams |
 //! | `rendered`, `tool_request` | the tools and the fields of a request, as a dialect wrote them |
@@ -63,6 +63,7 @@ mod forms;
 pub(crate) mod hosted_tool;
 mod http_api;
 mod media;
+mod named;
 pub(crate) mod portable;
 mod profile;
 mod rendered;

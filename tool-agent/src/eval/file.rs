@@ -9,27 +9,12 @@ use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use tool_core::Registry;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, Mistral, OpenAiChat, OpenAiResponses, XAi,
-};
+use tool_core::dialect::{self, Dialect, NamedDialect};
 
 use super::recordings::Replay;
 use super::{Candidate, Case, Eval, EvalError, ExpectedCall, Order, digest, read_text};
 use crate::model::{Model, ModelError, ModelErrorKind};
 use crate::{Agent, Prices};
-
-/// The names of the providers, with their dialects.
-type NewDialect = fn() -> Box<dyn Dialect>;
-const PROVIDERS: [(&str, NewDialect); 8] = [
-    ("openai-chat", || Box::new(OpenAiChat::default())),
-    ("openai-responses", || Box::new(OpenAiResponses::default())),
-    ("anthropic", || Box::new(Anthropic::default())),
-    ("gemini", || Box::new(Gemini::default())),
-    ("bedrock", || Box::new(Bedrock::default())),
-    ("cohere", || Box::new(Cohere::default())),
-    ("mistral", || Box::new(Mistral::default())),
-    ("xai", || Box::new(XAi::default())),
-];
 
 /// Cases and models from a file, such as `tools.eval.toml`. The [guide](crate::guide::evaluations) lists its keys.
 ///
@@ -113,8 +98,8 @@ pub struct ModelSettings {
 }
 
 impl ModelSettings {
-    /// Creates the settings of a model of a provider: `openai-chat`, `openai-responses`, `anthropic`, `gemini`, `bedrock`,
-    /// `cohere`, `mistral` or `xai`.
+    /// Creates the settings of a model of a provider: the [name](tool_core::dialect::NamedDialect::name) of a dialect with
+    /// an HTTP API, such as `openai-chat`, `anthropic` or `gemini-interactions`.
     ///
     /// # Errors
     ///
@@ -173,7 +158,7 @@ impl ModelSettings {
     /// Returns an error if a setting is not valid, or if the environment lacks the key.
     #[cfg(all(feature = "http", not(target_family = "wasm")))]
     pub fn live(&self, registry: Registry) -> Result<Candidate, EvalError> {
-        let mut model = crate::model::HttpModel::new(&*dialect(&self.provider)?, &self.model);
+        let mut model = crate::model::HttpModel::new(dialect(&self.provider)?, &self.model);
         if let Some(url) = &self.url {
             model = model.base_url(url);
         }
@@ -201,7 +186,7 @@ impl ModelSettings {
         model: impl Model + 'static,
     ) -> Result<Candidate, EvalError> {
         let dialect = dialect(&self.provider)?;
-        let mut agent = Agent::of(registry, dialect.into(), std::sync::Arc::new(model));
+        let mut agent = Agent::new(registry, dialect, model);
         if let Some(prices) = self.prices {
             agent = agent.prices(prices);
         }
@@ -247,10 +232,19 @@ impl Model for Unasked {
     }
 }
 
-fn dialect(provider: &str) -> Result<Box<dyn Dialect>, EvalError> {
-    let found = PROVIDERS.iter().find(|(name, _)| *name == provider);
-    found.map(|(_, new)| new()).ok_or_else(|| {
-        let names = PROVIDERS.map(|(name, _)| format!("`{name}`")).join(", ");
+/// Returns the dialects of the providers that can be asked.
+fn dialects() -> impl Iterator<Item = &'static NamedDialect> {
+    let is_asked = |known: &&NamedDialect| !known.is_strict && known.dialect.http_api().is_some();
+    dialect::all().filter(is_asked)
+}
+
+fn dialect(provider: &str) -> Result<&'static dyn Dialect, EvalError> {
+    let found = dialects().find(|known| known.name == provider);
+    found.map(|known| known.dialect).ok_or_else(|| {
+        let names: Vec<_> = dialects()
+            .map(|known| format!("`{}`", known.name))
+            .collect();
+        let names = names.join(", ");
         EvalError::new(format!(
             "there is no provider `{provider}`; use one of {names}"
         ))

@@ -8,7 +8,7 @@ use super::Docs;
 use super::page::{Page, Section};
 use crate::call::{ToolCall, error::ToolErrorKind};
 use crate::ordered_json::{Json, quote};
-use crate::provider::dialect::{DIALECTS, Dialect, JsonWriter, Rendered};
+use crate::provider::dialect::{self, JsonWriter, Rendered};
 
 /// Stand for the schema and for the quoted description of a tool in the texts of providers. JSON has no such characters.
 const SCHEMA: char = '\u{1}';
@@ -34,10 +34,10 @@ pub(super) struct Provider {
 
 impl Sent {
     pub(super) fn of(docs: &Docs, page: &Page<'_>) -> Sent {
-        let providers = dialects().map(|(name, dialect)| {
-            let all = docs.registry.rendered(dialect);
+        let providers = dialect::all().map(|known| {
+            let all = docs.registry.rendered(known.dialect);
             Provider {
-                name,
+                name: known.title,
                 bytes: all.as_str().len(),
                 tokens: tokens(docs, all.as_str()),
             }
@@ -74,10 +74,6 @@ pub(super) fn inflate(bytes: &[u8]) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-fn dialects() -> impl Iterator<Item = (&'static str, &'static dyn Dialect)> {
-    DIALECTS.iter().copied().flatten().copied()
-}
-
 fn tokens(docs: &Docs, text: &str) -> Option<usize> {
     #[cfg(feature = "tokens")]
     if docs.has_tokens {
@@ -100,8 +96,8 @@ fn write_tool(docs: &Docs, section: &Section<'_>, out: &mut JsonWriter) {
     }
     let own = Json::parse(schema).expect("a tool's schema is valid JSON");
     out.key("sent").array(|out| {
-        for (_, dialect) in dialects() {
-            let rendered = Rendered::new(dialect, slice::from_ref(tool), &[]);
+        for known in dialect::all() {
+            let rendered = Rendered::new(known.dialect, slice::from_ref(tool), &[]);
             let text = rendered.as_str();
             let short = text.replace(schema, SCHEMA.encode_utf8(&mut [0; 4]));
             let short = short.replace(&prompt, PROMPT.encode_utf8(&mut [0; 4]));

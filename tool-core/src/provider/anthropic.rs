@@ -19,6 +19,7 @@ use crate::provider::http_api::{HttpApi, SystemPrompt};
 use crate::provider::media::{
     self, OmittedPart, Unwritable, Written, WrittenResult, wire_id, write_parts,
 };
+use crate::provider::named::NamedDialect;
 use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::response::ResponseError;
 use crate::provider::rules::{BrokenRule, broken};
@@ -31,12 +32,6 @@ use crate::provider::writer::JsonWriter;
 use crate::schema::messages;
 use crate::spec::{Programmatic, ToolSpec, Trained};
 use crate::tool::ToolEntry;
-
-#[cfg(feature = "docs")]
-pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
-    ("Anthropic", &Anthropic::new(false)),
-    ("Anthropic, strict", &Anthropic::new(true)),
-];
 
 /// Anthropic's Messages API (`/v1/messages`).
 ///
@@ -69,6 +64,21 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
+    pub(super) const NAMED: &[NamedDialect] = &[
+        NamedDialect {
+            name: "anthropic",
+            title: "Anthropic",
+            is_strict: false,
+            dialect: &Anthropic::new(false),
+        },
+        NamedDialect {
+            name: "anthropic",
+            title: "Anthropic, strict",
+            is_strict: true,
+            dialect: &Anthropic::new(true),
+        },
+    ];
+
     const fn new(is_strict: bool) -> Anthropic {
         Anthropic {
             is_strict,

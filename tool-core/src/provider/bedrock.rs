@@ -18,6 +18,7 @@ use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 use crate::provider::media::{
     self, Accepts, OmittedPart, Unwritable, Written, WrittenResult, wire_id, write_parts,
 };
+use crate::provider::named::NamedDialect;
 use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::reshape;
 use crate::provider::response::ResponseError;
@@ -29,9 +30,6 @@ use crate::provider::turn::Turn;
 use crate::provider::wire::Dialect;
 use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
-
-#[cfg(feature = "docs")]
-pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Amazon Bedrock", &Bedrock {})];
 
 /// Amazon Bedrock's Converse (`/model/{id}/converse`).
 ///
@@ -60,6 +58,15 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Amazon Bedrock", &Bedro
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Bedrock {}
+
+impl Bedrock {
+    pub(super) const NAMED: &[NamedDialect] = &[NamedDialect {
+        name: "bedrock",
+        title: "Amazon Bedrock",
+        is_strict: false,
+        dialect: &Bedrock {},
+    }];
+}
 
 /// With API keys of Bedrock. Its streams are binary (`application/vnd.amazon.eventstream`).
 const HTTP_API: HttpApi = HttpApi {

@@ -15,6 +15,7 @@ use crate::provider::entry::NameRules;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::http_api::HttpApi;
 use crate::provider::media::{self, OmittedPart, Unwritable};
+use crate::provider::named::NamedDialect;
 use crate::provider::request::{Choice, RequestParts, RequestWriter};
 use crate::provider::response::ResponseError;
 use crate::provider::rules::{BrokenRule, broken};
@@ -24,9 +25,6 @@ use crate::provider::turn::Turn;
 use crate::provider::wire::Dialect;
 use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
-
-#[cfg(feature = "docs")]
-pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Cohere", &Cohere {})];
 
 /// Cohere's chat (`/v2/chat`).
 ///
@@ -51,6 +49,15 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Cohere", &Cohere {})];
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Cohere {}
+
+impl Cohere {
+    pub(super) const NAMED: &[NamedDialect] = &[NamedDialect {
+        name: "cohere",
+        title: "Cohere",
+        is_strict: false,
+        dialect: &Cohere {},
+    }];
+}
 
 const HTTP_API: HttpApi = HttpApi {
     path: &["chat"],

@@ -49,6 +49,7 @@ pub use crate::provider::hosted_tool::{HostedTool, Rejected, RejectedTool};
 pub use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 pub use crate::provider::mcp::Mcp;
 pub use crate::provider::media::OmittedPart;
+pub use crate::provider::named::NamedDialect;
 pub use crate::provider::openai::trained as openai;
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::request::{
@@ -71,11 +72,45 @@ macro_rules! dialects {
     ($($(#[$doc:meta])* $target:ident = $feature:literal in $module:ident: $($dialect:ident),*;)*) => {
         $(pub use crate::provider::$module::{$($dialect),*};)*
 
-        /// The dialects of every provider, each with its name.
-        #[cfg(feature = "docs")]
-        pub(crate) const DIALECTS: &[&[(&str, &dyn Dialect)]] =
-            &[$(crate::provider::$module::DIALECTS,)* crate::provider::mcp::DIALECTS];
+        /// The dialects by their types, so that one without names does not compile.
+        const NAMED: &[&[NamedDialect]] = &[$($($dialect::NAMED,)*)* Mcp::NAMED];
     };
 }
 
 providers!(dialects);
+
+/// Returns every dialect, for lists to choose from: by provider, those without strict mode first.
+///
+/// ```
+/// use tool_core::{Registry, dialect, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// for known in dialect::all() {
+///     let sent = registry.render(known.dialect);
+///     println!("{}: {} bytes", known.title, sent.as_str().len());
+/// }
+/// # Ok::<(), tool_core::RegistryError>(())
+/// ```
+pub fn all() -> impl Iterator<Item = &'static NamedDialect> {
+    NAMED.iter().copied().flatten()
+}
+
+/// Returns the dialect with this [name](NamedDialect::name), such as one that a user has typed. Returns `None` if there is
+/// none, or if it is to be strict and has no such mode.
+///
+/// ```
+/// use tool_core::dialect;
+///
+/// assert_eq!(dialect::find("gemini-interactions", false).unwrap().title, "Gemini Interactions");
+/// assert!(dialect::find("openai-chat", true).unwrap().is_strict);
+/// assert!(dialect::find("openai", false).is_none());
+/// ```
+pub fn find(name: &str, is_strict: bool) -> Option<&'static NamedDialect> {
+    all().find(|known| known.name == name && known.is_strict == is_strict)
+}

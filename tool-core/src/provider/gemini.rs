@@ -20,6 +20,7 @@ use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 use crate::provider::media::{
     self, OmittedPart, Unwritable, Written, WrittenResult, wire_id, write_parts,
 };
+use crate::provider::named::NamedDialect;
 use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::reshape;
 use crate::provider::response::ResponseError;
@@ -31,18 +32,6 @@ use crate::provider::wire::Dialect;
 use crate::provider::writer::JsonWriter;
 use crate::schema::{Kind, Schema};
 use crate::tool::ToolEntry;
-
-#[cfg(feature = "docs")]
-pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
-    (
-        "Gemini",
-        &Gemini {
-            is_open_api: false,
-            is_text_only: false,
-        },
-    ),
-    ("Gemini Interactions", &GeminiInteractions::MODELS),
-];
 
 /// Gemini's `generateContent`, of the Gemini API and of Vertex AI.
 ///
@@ -75,6 +64,16 @@ pub struct Gemini {
 }
 
 impl Gemini {
+    pub(super) const NAMED: &[NamedDialect] = &[NamedDialect {
+        name: "gemini",
+        title: "Gemini",
+        is_strict: false,
+        dialect: &Gemini {
+            is_open_api: false,
+            is_text_only: false,
+        },
+    }];
+
     /// Creates the dialect with schemas under `parameters`, in a subset of OpenAPI.
     ///
     /// A tool with a schema that is not possible there (arbitrary keys, untyped values, recursive

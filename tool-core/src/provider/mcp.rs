@@ -14,6 +14,7 @@ use crate::provider::hosted_tool::HostedTool;
 use crate::provider::media::{
     self, OmittedPart, Unwritable, Written, WrittenResult, wire_id, write_parts,
 };
+use crate::provider::named::NamedDialect;
 use crate::provider::response::ResponseError;
 use crate::provider::stream::{StreamReader, reader};
 use crate::provider::turn::Turn;
@@ -22,14 +23,6 @@ use crate::provider::writer::JsonWriter;
 use crate::schema::{Direction, Kind, Schema};
 use crate::spec::{Annotations, OutputValues};
 use crate::tool::ToolEntry;
-
-#[cfg(feature = "docs")]
-pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[(
-    "MCP",
-    &Mcp {
-        version: Version::V2026_07_28,
-    },
-)];
 
 /// The Model Context Protocol, for a server: writes the tools of a `tools/list` result, reads
 /// `tools/call` requests, and writes JSON-RPC responses.
@@ -71,6 +64,15 @@ enum Version {
 }
 
 impl Mcp {
+    pub(super) const NAMED: &[NamedDialect] = &[NamedDialect {
+        name: "mcp",
+        title: "MCP",
+        is_strict: false,
+        dialect: &Mcp {
+            version: Version::V2026_07_28,
+        },
+    }];
+
     /// Creates the dialect for protocol version 2025-11-25.
     pub fn v2025_11_25() -> Mcp {
         Mcp {

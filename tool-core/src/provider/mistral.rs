@@ -13,6 +13,7 @@ use crate::provider::entry::NameRules;
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::HttpApi;
 use crate::provider::media::{self, OmittedPart, Unwritable};
+use crate::provider::named::NamedDialect;
 use crate::provider::request::{RequestParts, RequestWriter};
 use crate::provider::response::{NoId, ResponseError, ResponseFormat};
 use crate::provider::stream::{StreamReader, reader};
@@ -21,9 +22,6 @@ use crate::provider::unanswered::Answered;
 use crate::provider::wire::Dialect;
 use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
-
-#[cfg(feature = "docs")]
-pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Mistral", &Mistral {})];
 
 /// Mistral's chat completions (`/v1/chat/completions`).
 ///
@@ -45,6 +43,15 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("Mistral", &Mistral {})]
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Mistral {}
+
+impl Mistral {
+    pub(super) const NAMED: &[NamedDialect] = &[NamedDialect {
+        name: "mistral",
+        title: "Mistral",
+        is_strict: false,
+        dialect: &Mistral {},
+    }];
+}
 
 /// Connectors and built-in tools (Mistral's Python SDK, `ChatCompletionRequest.tools`).
 const HOSTED: [&str; 6] = [

@@ -14,17 +14,8 @@ pub use self::responses::OpenAiResponses;
 use crate::provider::request::{RequestParts, RequestWriter};
 use crate::provider::target::Target;
 #[cfg(feature = "docs")]
-use crate::provider::wire::Dialect;
 use crate::provider::writer::JsonWriter;
 use crate::spec::Grammar;
-
-#[cfg(feature = "docs")]
-pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[
-    ("OpenAI Chat", &OpenAiChat::new(false)),
-    ("OpenAI Chat, strict", &OpenAiChat::new(true)),
-    ("OpenAI Responses", &OpenAiResponses::new(false)),
-    ("OpenAI Responses, strict", &OpenAiResponses::new(true)),
-];
 
 /// Returns the schema of the answer, and `true` if it is strict. Whatever strict mode rejects is
 /// described to the model and not enforced by the provider, which is noted.

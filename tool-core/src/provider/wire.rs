@@ -269,67 +269,73 @@ pub enum Deferral {
 }
 
 /// Forwards to a dialect that is chosen at run time.
-impl<D: Dialect + ?Sized> Dialect for Box<D> {
-    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
-        (**self).write_tools(tools, hosted, out);
-    }
+macro_rules! forwards {
+    ($($pointer:ty),*) => {$(
+        impl<D: Dialect + ?Sized> Dialect for $pointer {
+            fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+                (**self).write_tools(tools, hosted, out);
+            }
 
-    fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
-        (**self).write_request(parts, out);
-    }
+            fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+                (**self).write_request(parts, out);
+            }
 
-    fn hosts(&self, tool: &HostedTool) -> bool {
-        (**self).hosts(tool)
-    }
+            fn hosts(&self, tool: &HostedTool) -> bool {
+                (**self).hosts(tool)
+            }
 
-    fn problem(&self, tool: &ToolEntry) -> Option<String> {
-        (**self).problem(tool)
-    }
+            fn problem(&self, tool: &ToolEntry) -> Option<String> {
+                (**self).problem(tool)
+            }
 
-    fn deferral(&self) -> Deferral {
-        (**self).deferral()
-    }
+            fn deferral(&self) -> Deferral {
+                (**self).deferral()
+            }
 
-    fn provider(&self) -> &'static str {
-        (**self).provider()
-    }
+            fn provider(&self) -> &'static str {
+                (**self).provider()
+            }
 
-    fn telemetry_name(&self) -> &'static str {
-        (**self).telemetry_name()
-    }
+            fn telemetry_name(&self) -> &'static str {
+                (**self).telemetry_name()
+            }
 
-    fn http_api(&self) -> Option<&'static HttpApi> {
-        (**self).http_api()
-    }
+            fn http_api(&self) -> Option<&'static HttpApi> {
+                (**self).http_api()
+            }
 
-    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
-        (**self).read(response)
-    }
+            fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+                (**self).read(response)
+            }
 
-    fn stream(&self) -> Box<dyn StreamReader> {
-        (**self).stream()
-    }
+            fn stream(&self) -> Box<dyn StreamReader> {
+                (**self).stream()
+            }
 
-    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
-        (**self).results(results)
-    }
+            fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+                (**self).results(results)
+            }
 
-    fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
-        (**self).omitted(results)
-    }
+            fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
+                (**self).omitted(results)
+            }
 
-    fn user_message(&self, text: &str) -> Value {
-        (**self).user_message(text)
-    }
+            fn user_message(&self, text: &str) -> Value {
+                (**self).user_message(text)
+            }
 
-    fn follow_up(&self, turn: &Turn, results: &[ToolResult]) -> Vec<Value> {
-        (**self).follow_up(turn, results)
-    }
+            fn follow_up(&self, turn: &Turn, results: &[ToolResult]) -> Vec<Value> {
+                (**self).follow_up(turn, results)
+            }
 
-    fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
-        (**self).broken_rules(tools, hosted)
-    }
+            fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
+                (**self).broken_rules(tools, hosted)
+            }
+        }
+    )*};
 }
+
+forwards!(Box<D>, &D);
 
 #[cfg(test)]
 mod tests {

@@ -13,6 +13,7 @@ use crate::provider::entry::NameRules;
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::HttpApi;
 use crate::provider::media::{self, OmittedPart, Unwritable};
+use crate::provider::named::NamedDialect;
 use crate::provider::request::{RequestParts, RequestWriter};
 use crate::provider::reshape;
 use crate::provider::response::{ResponseError, ResponseFormat};
@@ -23,9 +24,6 @@ use crate::provider::turn::Turn;
 use crate::provider::wire::Dialect;
 use crate::provider::writer::JsonWriter;
 use crate::tool::ToolEntry;
-
-#[cfg(feature = "docs")]
-pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("xAI", &XAi {})];
 
 /// xAI's chat completions (`/v1/chat/completions`).
 ///
@@ -56,6 +54,15 @@ pub(crate) const DIALECTS: &[(&str, &dyn Dialect)] = &[("xAI", &XAi {})];
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct XAi {}
+
+impl XAi {
+    pub(super) const NAMED: &[NamedDialect] = &[NamedDialect {
+        name: "xai",
+        title: "xAI",
+        is_strict: false,
+        dialect: &XAi {},
+    }];
+}
 
 const FORMAT: ResponseFormat = ResponseFormat {
     response: "a chat completion of xAI",

@@ -18,6 +18,7 @@ use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 use crate::provider::media::{
     self, OmittedPart, Unwritable, Written, WrittenResult, wire_id, write_parts,
 };
+use crate::provider::named::NamedDialect;
 use crate::provider::request::{Choice, RequestParts, RequestWriter};
 use crate::provider::reshape;
 use crate::provider::response::ResponseError;
@@ -60,8 +61,12 @@ pub struct GeminiInteractions {
 }
 
 impl GeminiInteractions {
-    #[cfg(feature = "docs")]
-    pub(super) const MODELS: GeminiInteractions = GeminiInteractions { is_agent: false };
+    pub(in crate::provider) const NAMED: &[NamedDialect] = &[NamedDialect {
+        name: "gemini-interactions",
+        title: "Gemini Interactions",
+        is_strict: false,
+        dialect: &GeminiInteractions { is_agent: false },
+    }];
 
     /// Creates the dialect for requests to an agent of Google instead of a model. The name of the agent is under `agent`.
     ///

@@ -12,6 +12,7 @@ use crate::provider::entry::{NameRules, strict_or_plain, write_freeform_head};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::{HttpApi, Streaming};
 use crate::provider::media::{self, OmittedPart, Unwritable};
+use crate::provider::named::NamedDialect;
 use crate::provider::request::{RequestParts, RequestWriter};
 use crate::provider::response::ResponseError;
 use crate::provider::rules::{BrokenRule, broken};
@@ -56,6 +57,21 @@ pub struct OpenAiChat {
 }
 
 impl OpenAiChat {
+    pub(in crate::provider) const NAMED: &[NamedDialect] = &[
+        NamedDialect {
+            name: "openai-chat",
+            title: "OpenAI Chat",
+            is_strict: false,
+            dialect: &OpenAiChat::new(false),
+        },
+        NamedDialect {
+            name: "openai-chat",
+            title: "OpenAI Chat, strict",
+            is_strict: true,
+            dialect: &OpenAiChat::new(true),
+        },
+    ];
+
     pub(super) const fn new(is_strict: bool) -> OpenAiChat {
         OpenAiChat {
             is_strict,

@@ -19,6 +19,7 @@ use crate::provider::entry::{
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::{HttpApi, SystemPrompt};
 use crate::provider::media::{self, OmittedPart, Written, WrittenResult, wire_id, write_parts};
+use crate::provider::named::NamedDialect;
 use crate::provider::portable::with_suffix;
 use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::response::{ResponseError, is_type};
@@ -61,6 +62,21 @@ pub struct OpenAiResponses {
 }
 
 impl OpenAiResponses {
+    pub(in crate::provider) const NAMED: &[NamedDialect] = &[
+        NamedDialect {
+            name: "openai-responses",
+            title: "OpenAI Responses",
+            is_strict: false,
+            dialect: &OpenAiResponses::new(false),
+        },
+        NamedDialect {
+            name: "openai-responses",
+            title: "OpenAI Responses, strict",
+            is_strict: true,
+            dialect: &OpenAiResponses::new(true),
+        },
+    ];
+
     pub(super) const fn new(is_strict: bool) -> OpenAiResponses {
         OpenAiResponses {
             is_strict,
