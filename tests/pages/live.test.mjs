@@ -101,6 +101,56 @@ test("a hook's question is answered on the page, and a call is made again", asyn
   quiet(page);
 });
 
+test("a tool's question is a form, judged and answered, declined or cancelled", async () => {
+  const page = await open(address, { viewport: { width: 390, height: 900 } });
+  const form = await tool(page, "reserve_seat");
+  const ask = async () => {
+    await form.getByRole("button", { name: "Call", exact: true }).click();
+    const question = form.getByRole("group", { name: "The tool asks you" });
+    await question.getByText("Where do you want to sit?").waitFor();
+    return question;
+  };
+  let question = await ask();
+  assert.equal(await question.getByLabel("row").evaluate((field) => field === document.activeElement), true);
+  await question.getByLabel("row").fill("31");
+  await question.locator(".wrong", { hasText: "30" }).waitFor();
+  assert.deepEqual(await violations(page), []);
+  await picture(page, "live-question");
+  await question.getByRole("button", { name: "Answer" }).click();
+  // It stays open until the answer is valid.
+  await question.locator(".wrong", { hasText: "30" }).waitFor();
+  await question.getByLabel("row").fill("7");
+  await question.getByLabel("window").selectOption("true");
+  await question.getByLabel("row").press("Enter");
+  await form.getByText("row 7, at the window").waitFor();
+  assert.equal(await question.count(), 0);
+  question = await ask();
+  await question.getByRole("button", { name: "Decline" }).click();
+  await form.getByText("any seat").waitFor();
+  question = await ask();
+  await question.getByRole("button", { name: "Cancel the question" }).click();
+  await form.getByText("no seat").waitFor();
+  question = await ask();
+  await form.getByRole("button", { name: "Cancel", exact: true }).click();
+  await form.getByText(/^cancelled after/).waitFor();
+  assert.equal(await question.count(), 0);
+  // A refused answer is an error in the log of the browser.
+  assert.ok(page.seen.problems.every((problem) => problem.includes("422")), page.seen.problems.join());
+});
+
+test("twenty earlier calls are kept", async () => {
+  const page = await open(address);
+  const form = await tool(page, "draw_chart");
+  const call = form.getByRole("button", { name: "Call", exact: true });
+  for (let made = 1; made <= 22; made++) {
+    await call.click();
+    await form.locator("img").waitFor();
+    await form.locator(`.history li:nth-child(${Math.min(made, 20)})`).waitFor();
+  }
+  assert.equal(await form.locator(".history li").count(), 20);
+  quiet(page);
+});
+
 test("pictures are shown, and hostile results are text", async () => {
   const page = await open(address);
   let form = await tool(page, "draw_chart");

@@ -46,9 +46,12 @@ export const violations = async (page) => {
 export const picture = (page, name, options = {}) =>
   page.screenshot({ path: `${root}target/pages/pictures/${name}.png`, ...options });
 
+/// The example `desk`.
+export const desk = `${root}target/debug/examples/desk`;
+
 /// Starts the example `desk` with its page, and returns the address.
 export const serve = async (environment = {}) => {
-  const program = spawn(`${root}target/debug/examples/desk`, ["web"], { env: { ...process.env, ...environment }, stdio: ["ignore", "ignore", "pipe"] });
+  const program = spawn(desk, ["web"], { env: { ...process.env, ...environment }, stdio: ["ignore", "ignore", "pipe"] });
   after(() => program.kill());
   for await (const line of createInterface({ input: program.stderr })) {
     if (line.startsWith("open ")) return line.slice(5);

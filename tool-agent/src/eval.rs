@@ -43,6 +43,7 @@ mod baseline;
 pub mod bfcl;
 mod case;
 mod file;
+mod html;
 mod recordings;
 mod report;
 mod score;
@@ -58,8 +59,9 @@ use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tool_core::dynamic::DynamicTool;
 use tool_core::runtime::{BoxFuture, block_on};
 use tool_core::{Registry, ToolCall, ToolResult};
 
@@ -77,8 +79,8 @@ pub use self::case::{Case, ExpectedCall, Order};
 pub use self::file::{EvalFile, ModelSettings};
 pub use self::recordings::Recordings;
 pub use self::report::{
-    AttemptReport, CallOutcome, CallReport, CaseReport, Change, ChangeKind, Comparison,
-    ModelReport, Passes, Report,
+    AttemptReport, CallOutcome, CallReport, CaseReport, Change, ChangeKind, ComparedCall,
+    ComparedParameter, Comparison, ModelReport, Passes, Report,
 };
 pub use self::score::MadeCall;
 
@@ -330,7 +332,8 @@ impl Eval {
     /// # Errors
     ///
     /// Returns an error if two cases have the same name, a case expects nothing or names a predicate that is not registered,
-    /// a tool does not exist or rejects the arguments of an expected call.
+    /// a tool does not exist, rejects the arguments of an expected call, or can't return a [result](Case::result) by its output
+    /// schema.
     pub fn check(&self, registry: &Registry) -> Result<(), EvalError> {
         self.prepare(registry).map(drop)
     }
@@ -355,6 +358,9 @@ impl Eval {
                 {
                     return Err(fail(score::reason(&unknown)));
                 }
+            }
+            for (tool, result) in self.results.iter().chain(&case.results) {
+                check_result(registry, tool, result).map_err(fail)?;
             }
             let registered = case.predicate.as_ref().map(|name| {
                 self.predicates.get(name).ok_or_else(|| {
@@ -524,6 +530,7 @@ impl Eval {
             error,
             score: scored.share,
             calls: made.iter().map(MadeCall::report).collect(),
+            compared: scored.compared,
             parameters: scored.parameters,
             usage: has_usage.then(|| run.usage()),
             millis: model.replay.is_none().then_some(elapsed),
@@ -575,12 +582,47 @@ impl AttemptReport {
             error: Some(problem),
             score: 0.0,
             calls: Vec::new(),
+            compared: Vec::new(),
             parameters: Vec::new(),
             usage: None,
             millis: None,
             micros: None,
         }
     }
+}
+
+/// Checks that a tool could return a result, by its output schema. A tool without one may return anything.
+fn check_result(registry: &Registry, tool: &str, result: &Value) -> Result<(), String> {
+    /// The name of the tool whose parameter is the result.
+    const NAME: &str = "result";
+    let Some(entry) = registry.get(tool) else {
+        return Ok(());
+    };
+    let Some(schema) = entry.output_json() else {
+        return Ok(());
+    };
+    let fail = |reason: String| format!("{tool} can't return the result; correct it: {reason}");
+    let mut schema: Value =
+        serde_json::from_str(schema).map_err(|error| fail(error.to_string()))?;
+    // References start at the root.
+    let types = schema.as_object_mut().and_then(|all| all.remove("$defs"));
+    let mut parameters =
+        json!({"type": "object", "properties": {NAME: schema}, "required": [NAME]});
+    if let Some(types) = types {
+        parameters["$defs"] = types;
+    }
+    let judge = DynamicTool::builder(NAME)
+        .description("Takes a result.")
+        .parameters(parameters)
+        .build(async |_, _| Ok::<_, String>(""))
+        .map_err(|error| fail(error.to_string()))?;
+    let judge = Registry::builder().tool(judge).build();
+    let judge = judge.map_err(|error| fail(error.to_string()))?;
+    let call = ToolCall::new("", NAME, json!({NAME: result}));
+    let judged = judge.validate(&call);
+    judged
+        .map(drop)
+        .map_err(|error| fail(score::reason(&error)))
 }
 
 /// Returns the mean; 0 of nothing.
@@ -602,6 +644,7 @@ fn case_report(case: &Case, attempts: Vec<AttemptReport>) -> CaseReport {
         line: case.line,
         passes,
         score: mean(attempts.iter().map(|attempt| attempt.score)),
+        expected: case.calls.as_ref().map(Vec::len),
         attempts,
     }
 }

@@ -46,6 +46,22 @@ fn stop() -> bool {
     true
 }
 
+#[derive(serde::Serialize, ToolType)]
+struct Room {
+    name: String,
+    /// The rooms behind its doors.
+    next: Vec<Room>,
+}
+
+/// Finds a room.
+#[tool]
+fn find_room(name: &str) -> Room {
+    Room {
+        name: name.to_owned(),
+        next: Vec::new(),
+    }
+}
+
 /// Signs in.
 #[tool]
 fn sign_in(user: &str, #[param(secret)] password: &str) -> usize {
@@ -53,7 +69,7 @@ fn sign_in(user: &str, #[param(secret)] password: &str) -> usize {
 }
 
 fn registry() -> Registry {
-    let tools = tools![set_light, stop, sign_in];
+    let tools = tools![set_light, stop, find_room, sign_in];
     Registry::builder().tools(tools).build().unwrap()
 }
 
@@ -347,8 +363,8 @@ fn tools_run_only_if_a_case_says_so() {
     let before = SET.load(Ordering::Relaxed);
     assert_eq!(last_result(case()), "Done.");
     assert_eq!(
-        last_result(case().result("set_light", json!({"ok": 1}))),
-        r#"{"ok":1}"#
+        last_result(case().result("set_light", "The hall is lit.")),
+        "The hall is lit."
     );
     assert_eq!(SET.load(Ordering::Relaxed), before);
     assert_eq!(last_result(case().run_tools()), "hall None  5");
@@ -892,7 +908,7 @@ fn a_file_says_all_that_the_builder_does() {
         tolerance = 0.25
         system = "Be quiet."
         baseline = "base.json"
-        results = { stop = { stopped = true } }
+        results = { stop = true }
 
         [[models]]
         name = "small"
@@ -1012,4 +1028,170 @@ fn cases_and_models_with_the_same_name_are_rejected() {
         error.to_string().contains("the case expects nothing"),
         "{error}"
     );
+}
+
+#[test]
+fn a_result_is_one_that_the_tool_can_return() {
+    let check = |eval: Eval| eval.check(&registry());
+    let case = |result: Value| {
+        let case = Case::new("room", "Where is Ada?").call("find_room", json!({"name": "Ada"}));
+        case.result("find_room", result)
+    };
+    let room = json!({"name": "Ada", "next": [{"name": "Alan", "next": []}]});
+    check(Eval::new([case(room.clone())])).unwrap();
+    for (wrong, words) in [
+        (json!({"name": "Ada"}), "result.next: missing"),
+        (
+            json!({"name": "Ada", "next": [{"name": 1, "next": []}]}),
+            "result.next[0].name: ",
+        ),
+        (json!("Ada"), "result: "),
+    ] {
+        let error = check(Eval::new([case(wrong)])).unwrap_err().to_string();
+        let start = "case `room`: find_room can't return the result; correct it: ";
+        assert!(error.starts_with(start) && error.contains(words), "{error}");
+    }
+    // Also the results of all cases.
+    let eval = Eval::new([case(room)]).result("stop", "no");
+    let error = check(eval).unwrap_err().to_string();
+    assert!(error.contains("stop can't return the result"), "{error}");
+}
+
+#[test]
+fn a_report_has_expected_calls_beside_those_that_were_made() {
+    let case = Case::new("room", "Light Ada")
+        .call("set_light", json!({"area": "hall", "brightness": 50}))
+        .expect(ExpectedCall::new("find_room", json!({"name": "Ada"})).ignore("name"))
+        .call("stop", json!({}));
+    let made = [
+        ("find_room", json!({"name": 1})),
+        ("set_light", json!({"area": "hall", "seconds": 9})),
+        ("find_room", json!({"name": "ADA"})),
+    ];
+    let report = tried(case, &made);
+    let case = &report.models[0].cases[0];
+    assert_eq!(case.expected, Some(3));
+    let attempt = &case.attempts[0];
+    let shown = attempt.compared.iter().map(|call| {
+        let parameters = call.parameters.iter().map(|parameter| {
+            let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
+            let (expected, made) = (value(&parameter.expected), value(&parameter.made));
+            format!(
+                "{} {expected} {made} {}",
+                parameter.name, parameter.is_right
+            )
+        });
+        (&*call.tool, call.made, parameters.collect::<Vec<_>>())
+    });
+    let shown: Vec<_> = shown.collect();
+    assert_eq!(shown[0].0, "set_light");
+    assert_eq!(attempt.calls[shown[0].1.unwrap()].tool, "set_light");
+    assert_eq!(
+        shown[0].2,
+        [
+            "area \"hall\" \"hall\" true",
+            "brightness 50 - false",
+            "seconds 5 9 false"
+        ]
+    );
+    // What is not compared is right.
+    assert_eq!(shown[1].2, ["name \"Ada\" \"ADA\" true"]);
+    assert_eq!(shown[2], ("stop", None, vec![]));
+    let saved = serde_json::to_string(&report).unwrap();
+    let again: Report = serde_json::from_str(&saved).unwrap();
+    assert_eq!(
+        again.models[0].cases[0].attempts[0].compared,
+        attempt.compared
+    );
+}
+
+/// Everything that a model, a user or an author of cases writes is text on the page.
+#[test]
+fn a_page_shows_hostile_texts_and_no_secrets() {
+    const HOSTILE: &str = "</title></script><img src=x onerror=alert(1)>\u{202e}";
+    let case = |name: &str| {
+        Case::new(format!("{name}{HOSTILE}"), format!("says{HOSTILE}"))
+            .call("set_light", json!({"area": format!("expected{HOSTILE}")}))
+            .call(
+                "sign_in",
+                json!({"user": "ada", "password": "EXPECTED-SECRET"}),
+            )
+            .call("find_room", json!({"name": "Ada"}))
+            .check(|_| Err(format!("problem{HOSTILE}")))
+    };
+    let made = [
+        ("set_light", json!({"area": format!("made{HOSTILE}")})),
+        ("sign_in", json!({"user": "ada", "password": "MADE-SECRET"})),
+        ("set_light", json!({"area": format!("other{HOSTILE}")})),
+        ("find_room", json!({format!("key{HOSTILE}"): HOSTILE})),
+        (&format!("tool{HOSTILE}"), json!({HOSTILE: HOSTILE})),
+    ];
+    let model = agent([calls(&made), says("Done.")]);
+    let mut report = Eval::new([case("first")])
+        .run_blocking([Candidate::new(format!("model{HOSTILE}"), model)])
+        .unwrap();
+    let page = report.to_html();
+    for shown in [
+        "model",
+        "first",
+        "says",
+        "expected",
+        "made",
+        "problem",
+        "other",
+        "key",
+        "find_room.key",
+        "tool",
+    ] {
+        let shown = format!("{shown}&lt;/title&gt;&lt;/script&gt;&lt;img src=x");
+        assert!(page.contains(&shown), "{shown} is not in {page}");
+    }
+    for hidden in ["<img", "\u{202e}", "EXPECTED-SECRET", "MADE-SECRET"] {
+        assert!(!page.contains(hidden), "{hidden} is in {page}");
+    }
+    // One script, which is the page's own, and nothing that is loaded.
+    assert_eq!(page.matches("<script").count(), 1);
+    assert_eq!(page.matches("</script").count(), 1);
+    assert!(page.contains("default-src 'none'") && !page.contains("src=\""));
+
+    // What changed is there, with a link to the case. The baseline is a file that anybody may have written.
+    let baseline = json!({"version": 1, "models": {format!("model{HOSTILE}"): {
+        "tools": {format!("old{HOSTILE}"): "0"}, "cases": {}}}});
+    let baseline: Baseline = serde_json::from_value(baseline).unwrap();
+    baseline.compare(&mut report, 0.0);
+    let page = report.to_html();
+    assert!(
+        page.contains("<a href=\"#case-0-0\">first&lt;/title&gt;"),
+        "{page}"
+    );
+    assert!(page.contains("<td class=\"new\">new</td>"), "{page}");
+    assert!(page.contains("<code>old&lt;/title&gt;"), "{page}");
+    assert!(!page.contains("<img"), "{page}");
+}
+
+#[test]
+fn a_page_opens_failures_and_marks_what_differs() {
+    let case = || lights().call("set_light", json!({"area": "hall", "brightness": 50}));
+    let good = calls(&[("set_light", json!({"area": "hall", "brightness": 50}))]);
+    let bad = calls(&[("set_light", json!({"area": "attic", "brightness": 50}))]);
+    let responses = [&good, &bad, &good].map(|calls| [calls.clone(), says("Done.")]);
+    let model = agent(responses.into_iter().flatten()).prices(Prices::new(1_000_000, 2_000_000));
+    let report = Eval::new([case()])
+        .repeats(3)
+        .run_blocking([Candidate::new("model", model)])
+        .unwrap();
+    let page = report.to_html();
+    for part in [
+        "<strong class=\"failed\">The check fails: 1 failure.</strong> Each case was tried 3 times.",
+        "<th scope=\"row\">model</th><td>2/3</td><td>67 %</td><td>21-94 %<svg",
+        "<details open><summary><h3>lights</h3> <b class=\"failed\">2/3 passed</b>",
+        "<h4>Attempts 1, 3 passed</h4>",
+        "<h4>Attempt 2 failed</h4>",
+        "<tr class=\"differs\"><th scope=\"row\"><code>area</code></th><td><code>\"hall\"</code></td>\
+         <td><code>\"attic\"</code> <strong class=\"failed\">differs</strong></td></tr>",
+        "There is no baseline to compare with.",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    assert_eq!(page.matches("class=\"differs\"").count(), 1);
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tool_cli::Cli;
 use tool_core::call::Progress;
+use tool_core::call::elicit::{Elicit, ElicitError, Elicited};
 use tool_core::content::Image;
 use tool_core::hooks::Gate;
 use tool_core::{CallContext, Registry, ToolType, tool};
@@ -121,6 +122,28 @@ async fn count(to: u32, call: &CallContext) -> u32 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     to
+}
+
+/// A seat.
+#[derive(ToolType)]
+struct Seat {
+    /// The row.
+    #[param(range = 1..=30)]
+    row: u8,
+    /// Whether it is at the window.
+    window: bool,
+}
+
+/// Reserves a seat. Asks the user which one.
+#[tool]
+async fn reserve_seat(call: &CallContext) -> Result<String, ElicitError> {
+    let question = Elicit::<Seat>::form("Where do you want to sit?");
+    Ok(match call.elicit("seat", question).await? {
+        Elicited::Accepted(Seat { row, window: true }) => format!("row {row}, at the window"),
+        Elicited::Accepted(Seat { row, .. }) => format!("row {row}, at the aisle"),
+        Elicited::Declined => "any seat".into(),
+        Elicited::Dismissed => "no seat".into(),
+    })
 }
 
 struct Notes(Vec<String>);

@@ -182,6 +182,11 @@ pub(crate) fn command() -> Command {
             ))
             .requires("bfcl"),
         )
+        .arg(path(value(
+            "html",
+            "FILE",
+            "Write the report to this file as a page of HTML, too",
+        )))
         .arg(path(
             value(
                 "output",
@@ -283,6 +288,9 @@ pub(crate) fn run(
         if let Some(saved) = &saved {
             saved.compare(&mut report, file.tolerance);
         }
+    }
+    if let Some(path) = path("html") {
+        output::save(path, &report.to_html())?;
     }
     write(&report, matches)?;
     let failures = match entries {

@@ -53,8 +53,8 @@
 //! # The page
 //!
 //! `web` writes the address of a page to standard error. It is the [catalogue](tool_core::docs) with a form for each tool: what is wrong
-//! with the arguments stands at its field while you type, and calls show their progress, their pictures and what a hook asks. Calls
-//! pass the registry like a model's.
+//! with the arguments stands at its field while you type, and calls show their progress, their pictures and what a hook asks. A question
+//! of a tool ([`elicit`](tool_core::call::elicit)) is a form, too. Calls pass the registry like a model's.
 //!
 //! The page runs tools, so it is for you alone: the server listens at a loopback address, the address of the page has a random
 //! token, and requests for other hosts and from other sites are refused. Keep the address to yourself while the program runs.

@@ -73,9 +73,14 @@ fn cant_write(path: &Path, error: &std::io::Error) -> Failure {
 /// Writes a page to standard output, or to the file of `--output`.
 pub(crate) fn document(matches: &ArgMatches, page: &str) -> Result<(), Failure> {
     match matches.get_one::<PathBuf>("output") {
-        Some(path) => std::fs::write(path, page).map_err(|error| cant_write(path, &error)),
+        Some(path) => save(path, page),
         None => Ok(std::io::stdout().write_all(page.as_bytes())?),
     }
+}
+
+/// Writes a file.
+pub(crate) fn save(path: &Path, page: &str) -> Result<(), Failure> {
+    std::fs::write(path, page).map_err(|error| cant_write(path, &error))
 }
 
 /// Returns a result as JSON: its value, a string, or the list of its parts. An error is an object with `error`.

@@ -6,6 +6,8 @@
 // Handlers of axum are async, and an answer is returned once.
 #![allow(clippy::unused_async, clippy::result_large_err)]
 
+mod questions;
+
 use std::collections::HashMap;
 use std::io::Write;
 use std::net::SocketAddr;
@@ -28,6 +30,7 @@ use tool_core::content::Content;
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolError, ToolResult};
 
+use self::questions::{Asker, Given, Questions, Taken};
 use crate::cli::{Cli, Failure, runtime};
 use crate::terminal::Terminal;
 
@@ -83,6 +86,7 @@ pub(crate) fn run(cli: Cli, builder: RegistryBuilder, matches: &ArgMatches) -> R
             hosts: hosts(bound),
             token,
             calls: Mutex::default(),
+            questions: Questions::default(),
         });
         axum::serve(listener, router(web))
             .await
@@ -99,17 +103,23 @@ fn token() -> Result<String, Failure> {
 }
 
 /// Returns the values of `Host` in requests to an address.
-fn hosts(bound: SocketAddr) -> [String; 2] {
-    [bound.to_string(), format!("localhost:{}", bound.port())]
+fn hosts(bound: SocketAddr) -> Vec<String> {
+    let mut hosts = vec![bound.to_string(), format!("localhost:{}", bound.port())];
+    // Browsers leave out the port that `http` has by default.
+    let short = hosts.iter().filter_map(|host| host.strip_suffix(":80"));
+    let short: Vec<_> = short.map(str::to_owned).collect();
+    hosts.extend(short);
+    hosts
 }
 
 struct Web {
     registry: Registry,
     title: String,
-    hosts: [String; 2],
+    hosts: Vec<String>,
     token: String,
     /// The calls that run or wait for a decision, by their ids.
     calls: Mutex<HashMap<String, Open>>,
+    questions: Questions,
 }
 
 /// A call that has not ended.
@@ -132,6 +142,7 @@ fn router(web: Arc<Web>) -> Router {
         .route("/validate", post(validate))
         .route("/call", post(call))
         .route("/decide", post(decide))
+        .route("/answer", post(answer))
         .route("/cancel", post(cancel));
     // Without the token, no path exists.
     let root = format!("/{}", web.token);
@@ -297,13 +308,48 @@ impl Asked {
 }
 
 async fn validate(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Response> {
-    let call = Asked::parse(&body)?.call()?;
-    let mut answer = match web.registry.validate(&call) {
+    let asked = Asked::parse(&body)?;
+    let (registry, call) = match asked.0["question"].as_str() {
+        Some(id) => match web.questions.judge(id) {
+            Some(judge) => (judge, questions::answer(asked.text("arguments")?)),
+            None => return Err(no_question()),
+        },
+        None => (web.registry.clone(), asked.call()?),
+    };
+    let mut answer = match registry.validate(&call) {
         Ok(_) => json!({"violations": []}),
         Err(error) => described(&error),
     };
-    answer["shown"] = web.registry.shown(&call).into();
+    answer["shown"] = registry.shown(&call).into();
     Ok(typed("application/json", answer.to_string()))
+}
+
+/// Takes the answer to a question of a running tool. An answer that does not match the question's schema is refused, and the
+/// question stays open.
+async fn answer(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Response> {
+    let asked = Asked::parse(&body)?;
+    let id = asked.text("question")?;
+    let given = match asked.text("action")? {
+        "accept" => Given::Accepted(asked.text("arguments")?),
+        "decline" => Given::Declined,
+        "cancel" => Given::Dismissed,
+        other => {
+            let reason = format!("the action is `accept`, `decline` or `cancel`, not `{other}`");
+            return Err(refused(StatusCode::BAD_REQUEST, &reason));
+        }
+    };
+    match web.questions.take(id, given) {
+        Taken::Answered => Ok(StatusCode::NO_CONTENT.into_response()),
+        Taken::Unknown => Err(no_question()),
+        Taken::Invalid(error) => {
+            let described = typed("application/json", described(&error).to_string());
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, described).into_response())
+        }
+    }
+}
+
+fn no_question() -> Response {
+    refused(StatusCode::NOT_FOUND, "no question with this id is open")
 }
 
 async fn call(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Response> {
@@ -378,7 +424,9 @@ fn start(web: Arc<Web>, call: ToolCall) -> Result<Response, Response> {
     }
     let (sender, receiver) = mpsc::channel::<String>(MAX_WAITING);
     let progress = sender.clone();
-    let running = call.clone().cancel_with(&token).on_progress(move |step| {
+    let asker = Asker::new(web.questions.clone(), sender.clone());
+    let running = call.clone().elicit_with(Arc::new(asker));
+    let running = running.cancel_with(&token).on_progress(move |step| {
         // A page that reads too slowly misses some.
         let _ = progress.try_send(line(&json!({"progress": of_progress(step)})));
     });
@@ -462,5 +510,50 @@ fn of_part(part: &Content) -> Value {
         json!({"text": part.line(), "data": url})
     } else {
         json!({"text": part.line()})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tool_core::content::{Content, File, Image};
+
+    use super::{hosts, of_part};
+
+    /// The page loads nothing from elsewhere, so it gets no address to load.
+    #[test]
+    fn parts_that_are_elsewhere_are_lines() {
+        let url = "https://example.com/x.png";
+        for part in [
+            Content::from(Image::url(url)),
+            Content::from(File::url("x.png", url)),
+        ] {
+            let shown = of_part(&part);
+            assert!(shown["data"].is_null(), "{shown}");
+            assert!(shown["text"].is_string(), "{shown}");
+        }
+        let shown = of_part(&Image::png([1, 2]).into());
+        assert!(
+            shown["data"]
+                .as_str()
+                .unwrap()
+                .starts_with("data:image/png;base64,")
+        );
+    }
+
+    #[test]
+    fn browsers_leave_out_the_port_80_alone() {
+        let hosts = |address: &str| hosts(address.parse().unwrap());
+        assert_eq!(
+            hosts("127.0.0.1:80"),
+            ["127.0.0.1:80", "localhost:80", "127.0.0.1", "localhost"]
+        );
+        assert_eq!(
+            hosts("[::1]:80"),
+            ["[::1]:80", "localhost:80", "[::1]", "localhost"]
+        );
+        assert_eq!(
+            hosts("127.0.0.1:8080"),
+            ["127.0.0.1:8080", "localhost:8080"]
+        );
     }
 }

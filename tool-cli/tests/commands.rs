@@ -299,7 +299,7 @@ fn pictures_are_saved_and_named() {
 #[test]
 fn providers_catalogues_checks_and_skills() {
     let tools = json_of(&["render", "anthropic"], "");
-    assert_eq!(tools.as_array().unwrap().len(), 6);
+    assert_eq!(tools.as_array().unwrap().len(), 7);
     assert_eq!(
         json_of(&["render", "openai-chat", "--strict"], "")[0]["function"]["strict"],
         true
@@ -315,7 +315,7 @@ fn providers_catalogues_checks_and_skills() {
     let html = desk(&["docs", "--html"], "");
     assert!(html.out.starts_with("<!"), "{}", html.out);
     let check = desk(&["check"], "");
-    assert_eq!((check.code, &*check.out), (Some(0), "ok: 6 tools\n"));
+    assert_eq!((check.code, &*check.out), (Some(0), "ok: 7 tools\n"));
     let skill = desk(&["skill"], "");
     assert!(skill.out.starts_with("---\nname: desk\n"), "{}", skill.out);
     assert!(
@@ -387,6 +387,45 @@ fn bash_completes() {
         complete("desk call get_forecast --unit fah", 4),
         "fahrenheit\n"
     );
+}
+
+/// So does zsh, in a terminal of its own.
+#[cfg(unix)]
+#[test]
+fn zsh_completes() {
+    use std::process::Command;
+    let folder = tempdir("zsh");
+    let script = folder.join("desk.zsh");
+    std::fs::write(&script, desk(&["completions", "zsh"], "").out).unwrap();
+    for (line, expected) in [
+        ("desk sho", "show"),
+        ("desk show get", "get_forecast"),
+        ("desk call get_", "get_forecast"),
+        ("desk call get_forecast --ci", "--city"),
+        (
+            "desk call find_trains --departure.not-b",
+            "--departure.not-before",
+        ),
+        ("desk call get_forecast --unit fah", "fahrenheit"),
+    ] {
+        let matches = folder.join("matches");
+        let _ = std::fs::remove_file(&matches);
+        let ran = Command::new("zsh")
+            .args([
+                "-f",
+                concat!(env!("CARGO_MANIFEST_DIR"), "/tests/complete.zsh"),
+            ])
+            .arg(&script)
+            .arg(&matches)
+            .arg(line)
+            .output();
+        let ran = match ran {
+            Ok(ran) if ran.status.code() != Some(77) => ran,
+            _ => return eprintln!("skipped: zsh is missing, or its module zpty is"),
+        };
+        let found = std::fs::read_to_string(&matches).unwrap_or_default();
+        assert_eq!(found, format!("{expected}\nEND\n"), "{line}: {ran:?}");
+    }
 }
 
 #[cfg(unix)]

@@ -118,6 +118,36 @@ fn a_check_that_passes_ends_with_0_and_one_that_fails_with_1() {
     );
     assert_eq!((ran.code, &*ran.out), (Some(0), ""), "{ran:?}");
     assert!(bad.read("report.json").contains("\"forecast\""));
+    // The page is written beside the report, also of a check that fails.
+    let ran = desk_in(&bad, &["eval", "--html", "report.html"], "");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.starts_with('{'), "{ran:?}");
+    let page = bad.read("report.html");
+    assert!(
+        page.starts_with("<!DOCTYPE html>") && page.contains("<code>7</code>"),
+        "{page}"
+    );
+    let ran = desk_in(&bad, &["eval", "--html", "no/such/report.html"], "");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.log.contains("can't write no/such/report.html"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn every_dialect_with_an_api_can_be_asked() {
+    let folder = folder("dialects", 7);
+    for provider in ["gemini-interactions", "gemini", "bedrock", "cohere"] {
+        folder.write("other.toml", &CASES.replace("openai-chat", provider));
+        let ran = desk_in(&folder, &["eval", "other.toml", "--case", "note"], "");
+        // The recording is of another API.
+        assert_eq!(ran.code, Some(1), "{provider}: {ran:?}");
+    }
+    let ran = desk_in(&folder, &["eval", "--model", "m", "--provider", "mcp"], "");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.log.contains("there is no provider `mcp`"), "{ran:?}");
+    assert!(ran.log.contains("`gemini-interactions`"), "{ran:?}");
 }
 
 #[test]
@@ -208,6 +238,16 @@ fn wrong_files_and_flags_end_with_2() {
         (&["eval", "--url", "http://localhost:1"], "--model"),
         (&["eval", "--case", "other"], "there is no case `other`"),
         (&["eval", "--repeats", "0"], "--repeats"),
+        (&["eval", "--concurrency", "65"], "--concurrency"),
+        (
+            &["eval", "--record", "--case", "note"],
+            "cannot be used with",
+        ),
+        (&["eval", "--answers", "a.json"], "--bfcl"),
+        (
+            &["eval", "--bfcl", "b.json", "--case", "note"],
+            "cannot be used with",
+        ),
         (
             &[
                 "eval",
@@ -241,6 +281,17 @@ fn wrong_files_and_flags_end_with_2() {
     }
     let ran = desk(&["eval", "no-such.toml"], "");
     assert_eq!(ran.code, Some(2), "{ran:?}");
+
+    let unrecorded = CASES.replace("recording = \"recorded.json\"\n", "");
+    folder.write("unrecorded.toml", &unrecorded);
+    let ran = desk_in(&folder, &["eval", "unrecorded.toml", "--record"], "");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.log.contains("has no `recording`"), "{ran:?}");
+    let cases = &CASES[CASES.find("[[cases]]").unwrap()..];
+    folder.write("unasked.toml", cases);
+    let ran = desk_in(&folder, &["eval", "unasked.toml"], "");
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.log.contains("there is no model to ask"), "{ran:?}");
 }
 
 /// Answers requests on this computer, and returns the bodies.
@@ -362,6 +413,17 @@ fn entries_of_the_leaderboard_are_cases_without_a_file() {
         asked.join().unwrap()[0]["tools"].as_array().unwrap().len(),
         1
     );
+    // A low score is no failure, but a model that does not answer is one.
+    let (other, asked) = server(vec![done()]);
+    let at = |url| [&flags[..8], &[url]].concat();
+    let ran = desk_in(&folder, &at(&*other), "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(report["models"][0]["passes"]["passed"], 0, "{ran:?}");
+    asked.join().unwrap();
+    let ran = desk_in(&folder, &at(&*url), "");
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.log.contains("m did not answer"), "{ran:?}");
     let ran = desk_in(
         &folder,
         &["eval", "--bfcl", "none.json", "--model", "m", "--url", &url],

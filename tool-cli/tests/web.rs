@@ -109,6 +109,8 @@ fn the_page_is_for_those_who_know_its_address() {
         "referrer-policy: no-referrer\r\n",
         "frame-ancestors 'none'",
         "x-content-type-options: nosniff\r\n",
+        "x-frame-options: DENY\r\n",
+        "cross-origin-opener-policy: same-origin\r\n",
         "cross-origin-resource-policy: same-origin\r\n",
         "<title>desk</title>",
         "<script src=\"live.js\" defer></script>",
@@ -210,7 +212,7 @@ fn requests_from_elsewhere_are_refused() {
         "{\"name\": \"read_note\"}",
         "{\"name\": 1, \"arguments\": \"\"}",
     ] {
-        for path in ["validate", "call", "decide", "cancel"] {
+        for path in ["validate", "call", "decide", "answer", "cancel"] {
             let response = page.raw(&page.posting(path), body);
             assert_eq!(status(&response), 400, "{path} {body}: {response}");
         }
@@ -341,6 +343,52 @@ fn a_held_call_waits_for_a_decision() {
     );
 }
 
+/// Nobody else decides: not who lacks the token, and no other site.
+#[test]
+fn a_hold_waits_for_the_page_alone() {
+    let page = Page::start();
+    let call = json!({"id": "1", "name": "delete_note", "arguments": "{\"id\":1}"});
+    page.messages("call", &call);
+    let allow = json!({"id": "1", "decision": "allow"}).to_string();
+    let json = "content-type: application/json\r\n";
+    let foreign = page.head(&format!("POST /{}/decide", page.token)) + json;
+    let foreign = format!("{foreign}origin: http://evil.example\r\n");
+    let unknown = page.head("POST /decide") + json;
+    for head in [foreign, unknown] {
+        assert_eq!(status(&page.raw(&head, &allow)), 403);
+    }
+    // Nor is the decision on another call one on this.
+    let other = json!({"id": "2", "decision": "allow"});
+    assert_eq!(status(&page.post("decide", &other)), 404);
+    // A denial needs a reason, which the model reads.
+    let silent = json!({"id": "1", "decision": "deny"});
+    assert_eq!(status(&page.post("decide", &silent)), 400);
+    let allowed = page.messages("decide", &json!({"id": "1", "decision": "allow"}));
+    assert_eq!(allowed[0]["result"]["content"], "note 1 is deleted");
+}
+
+#[test]
+fn calls_that_run_have_a_limit() {
+    let page = Page::start();
+    let call = |id: usize| {
+        json!({"id": id.to_string(), "name": "count", "arguments": "{\"to\":1000000}"}).to_string()
+    };
+    let running = (0..64).map(|id| {
+        let mut reader = BufReader::new(page.connect(&page.posting("call"), &call(id)));
+        let mut line = String::new();
+        while !line.contains("progress") {
+            line.clear();
+            assert_ne!(reader.read_line(&mut line).unwrap(), 0);
+        }
+        reader
+    });
+    let running: Vec<_> = running.collect();
+    let refused = page.raw(&page.posting("call"), &call(64));
+    assert_eq!(status(&refused), 429, "{refused}");
+    assert_eq!(status(&page.post("cancel", &json!({"id": "0"}))), 204);
+    drop(running);
+}
+
 #[test]
 fn calls_that_wait_have_a_limit() {
     let page = Page::start();
@@ -351,4 +399,76 @@ fn calls_that_wait_have_a_limit() {
     let found =
         (0..70).filter(|id| status(&page.post("cancel", &json!({"id": id.to_string()}))) == 204);
     assert_eq!(found.count(), 64);
+}
+
+/// Starts a call that asks, and returns what is left of its response, and the question.
+fn asked(page: &Page, id: &str) -> (BufReader<TcpStream>, Value) {
+    let call = json!({"id": id, "name": "reserve_seat", "arguments": "{}"}).to_string();
+    let mut reader = BufReader::new(page.connect(&page.posting("call"), &call));
+    let mut line = String::new();
+    while !line.starts_with("{\"question\"") {
+        line.clear();
+        assert_ne!(reader.read_line(&mut line).unwrap(), 0);
+    }
+    let mut asked: Value = serde_json::from_str(&line).unwrap();
+    (reader, asked["question"].take())
+}
+
+/// Returns the result at the end of a response.
+fn ended(mut reader: BufReader<TcpStream>) -> Value {
+    let mut rest = String::new();
+    reader.read_to_string(&mut rest).unwrap();
+    let mut lines = rest.lines().filter(|line| line.starts_with('{'));
+    serde_json::from_str(lines.next_back().unwrap()).unwrap()
+}
+
+#[test]
+fn a_question_is_judged_and_answered_declined_or_cancelled() {
+    let page = Page::start();
+    let reply = |question: &Value, action: &str, arguments: &str| {
+        let body = json!({"question": question["id"], "action": action, "arguments": arguments});
+        page.post("answer", &body)
+    };
+    let (reader, question) = asked(&page, "1");
+    assert_eq!(question["message"], "Where do you want to sit?");
+    assert_eq!(question["schema"]["properties"]["row"]["maximum"], 30);
+    let (right, wrong) = (r#"{"row":7,"window":true}"#, r#"{"row":31,"window":true}"#);
+    // Judged while the person types, and again when it is sent: the question stays open.
+    let judged = |arguments: &str| {
+        let body = json!({"question": question["id"], "arguments": arguments});
+        let response = page.post("validate", &body);
+        let (_, body) = response.split_once("\r\n\r\n").unwrap();
+        serde_json::from_str::<Value>(body).unwrap()
+    };
+    assert_eq!(judged(wrong)["violations"][0]["path"], "row");
+    assert_eq!(judged(right)["violations"], json!([]));
+    for invalid in [wrong, "{}", "{", "[]"] {
+        let refused = reply(&question, "accept", invalid);
+        assert_eq!(status(&refused), 422, "{invalid}: {refused}");
+    }
+    assert_eq!(status(&reply(&question, "maybe", right)), 400);
+    let unknown = json!({"id": "no-such-question"});
+    assert_eq!(status(&reply(&unknown, "accept", right)), 404);
+    assert_eq!(status(&reply(&question, "accept", right)), 204);
+    assert_eq!(ended(reader)["result"]["content"], "row 7, at the window");
+    // It has one answer.
+    assert_eq!(status(&reply(&question, "accept", right)), 404);
+
+    for (action, result) in [("decline", "any seat"), ("cancel", "no seat")] {
+        let (reader, question) = asked(&page, "1");
+        assert_eq!(status(&reply(&question, action, "")), 204);
+        assert_eq!(ended(reader)["result"]["content"], result);
+    }
+}
+
+#[test]
+fn a_question_ends_with_its_call() {
+    let page = Page::start();
+    let (reader, question) = asked(&page, "1");
+    assert_eq!(status(&page.post("cancel", &json!({"id": "1"}))), 204);
+    assert_eq!(ended(reader)["result"]["error"]["kind"], "cancelled");
+    let late = json!({"question": question["id"], "action": "decline"});
+    assert_eq!(status(&page.post("answer", &late)), 404);
+    let judged = json!({"question": question["id"], "arguments": "{}"});
+    assert_eq!(status(&page.post("validate", &judged)), 404);
 }

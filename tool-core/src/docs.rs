@@ -29,6 +29,7 @@
 
 mod example;
 mod html;
+mod html_page;
 mod markdown;
 mod page;
 mod prose;
@@ -44,6 +45,8 @@ use crate::ordered_json::{Json, is_bidi_control};
 use crate::registry::Registry;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
+
+pub use self::html_page::{HtmlPage, escape};
 
 /// A catalogue of tools.
 ///
@@ -193,7 +196,7 @@ impl Docs {
     ///
     /// Unlike [`to_html`](Docs::to_html), the page may load scripts and styles from its own origin and send requests to it.
     /// A tool that is opened gets the event `tool`, which bubbles. Its `detail` has the `name`, the `schema` and an `example` of
-    /// the arguments as JSON text.
+    /// the arguments as JSON text. The global `helpers` has the functions that the script of the page shares with others.
     ///
     /// ```
     /// use tool_core::Registry;

@@ -123,7 +123,7 @@ fn the_policy_names_the_digests_of_script_and_style() {
         let digest = STANDARD.encode(Sha256::digest(inside.as_bytes()));
         assert!(
             html.contains(&format!("{name}-src 'sha256-{digest}';")),
-            "set the digest of the {name} in `docs/html.rs` to sha256-{digest}"
+            "set the digest of the {name} in `docs/html_page.rs` to sha256-{digest}"
         );
     }
 }

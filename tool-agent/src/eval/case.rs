@@ -206,7 +206,8 @@ impl Case {
         self
     }
 
-    /// Sets the result of the calls of a tool, which does not run. A call of another tool gets the text `Done.`.
+    /// Sets the result of the calls of a tool, which does not run. If the tool has an output schema, the result must match it. A call
+    /// of another tool gets the text `Done.`.
     pub fn result(mut self, tool: impl Into<String>, result: impl Into<Value>) -> Self {
         self.results.insert(tool.into(), result.into());
         self

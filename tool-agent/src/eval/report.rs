@@ -1,4 +1,4 @@
-//! [`Report`]: what an evaluation found, as a value, as JSON, as text and as Markdown.
+//! [`Report`]: what an evaluation found, as a value, as JSON, as text and as Markdown. `html` writes it as a page.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -99,6 +99,9 @@ pub struct CaseReport {
     pub passes: Passes,
     /// The mean score of the attempts, from 0 to 1.
     pub score: f64,
+    /// How many calls are expected. `None` if any calls are right, such as where code checks the attempt.
+    #[serde(default)]
+    pub expected: Option<usize>,
     /// Each attempt.
     pub attempts: Vec<AttemptReport>,
 }
@@ -125,6 +128,9 @@ pub struct AttemptReport {
     pub score: f64,
     /// The calls, with those that were rejected.
     pub calls: Vec<CallReport>,
+    /// Each expected call beside the call that was compared with it, in the order of the case.
+    #[serde(default)]
+    pub compared: Vec<ComparedCall>,
     /// How often each compared parameter was right, as `tool.parameter`.
     pub parameters: Vec<(String, bool)>,
     /// What the responses used. `None` if the provider does not say it.
@@ -152,7 +158,7 @@ impl AttemptReport {
 /// }
 /// # let _ = line;
 /// ```
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CallReport {
     /// The name of the tool.
@@ -163,6 +169,50 @@ pub struct CallReport {
     pub outcome: CallOutcome,
     /// Why the call was rejected.
     pub rejected: Option<String>,
+}
+
+/// An expected call, and the call of the model that was compared with it.
+///
+/// ```
+/// use tool_agent::eval::{AttemptReport, ComparedCall};
+///
+/// fn missing(attempt: &AttemptReport) -> impl Iterator<Item = &ComparedCall> {
+///     attempt.compared.iter().filter(|call| call.made.is_none())
+/// }
+/// # let _ = missing;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ComparedCall {
+    /// The name of the tool.
+    pub tool: String,
+    /// The place of the made call in [`AttemptReport::calls`]. `None` if there is none for it.
+    pub made: Option<usize>,
+    /// The parameters of both calls, sorted by name.
+    pub parameters: Vec<ComparedParameter>,
+}
+
+/// A parameter of an expected call and of the one that was made.
+///
+/// ```
+/// use tool_agent::eval::{ComparedCall, ComparedParameter};
+///
+/// fn wrong(call: &ComparedCall) -> impl Iterator<Item = &ComparedParameter> {
+///     call.parameters.iter().filter(|parameter| !parameter.is_right)
+/// }
+/// # let _ = wrong;
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ComparedParameter {
+    /// The name.
+    pub name: String,
+    /// The expected value as JSON text, without secrets, and cut if it is long. `None` if none is expected.
+    pub expected: Option<String>,
+    /// The value that the model wrote, in the same form. `None` if it wrote none.
+    pub made: Option<String>,
+    /// `true` if the values are equal for the tool, or the value is not compared.
+    pub is_right: bool,
 }
 
 /// What became of a call.
@@ -329,6 +379,16 @@ pub enum ChangeKind {
     New,
 }
 
+impl ChangeKind {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            ChangeKind::Better => "better",
+            ChangeKind::Worse => "worse",
+            ChangeKind::New => "new",
+        }
+    }
+}
+
 impl ModelReport {
     /// Returns the responses, for [`Candidate::replay`](super::Candidate::replay), if the candidate
     /// [recorded](super::Candidate::record) them.
@@ -423,8 +483,23 @@ impl Report {
         page
     }
 
+    /// Returns the report as one self-contained page of HTML, which loads nothing from anywhere: the models, what changed since
+    /// the baseline, and for each case the expected calls beside those that were made.
+    ///
+    /// ```
+    /// use tool_agent::eval::Report;
+    ///
+    /// fn save(report: &Report) -> std::io::Result<()> {
+    ///     std::fs::write("report.html", report.to_html())
+    /// }
+    /// # let _ = save;
+    /// ```
+    pub fn to_html(&self) -> String {
+        super::html::write(self)
+    }
+
     /// Returns the rows of the table of models, with its heads.
-    fn table(&self) -> Vec<Vec<String>> {
+    pub(super) fn table(&self) -> Vec<Vec<String>> {
         let heads = [
             "model",
             "passed",
@@ -466,7 +541,7 @@ impl Report {
 }
 
 /// What the interval means.
-const NOTE: &str = "95 %: Wilson's interval for the rate, from the attempts of all cases. Score: the mean share of the calls and \
+pub(super) const NOTE: &str = "95 %: Wilson's interval for the rate, from the attempts of all cases. Score: the mean share of the calls and \
                     parameters that are right.";
 
 impl ModelReport {
@@ -498,11 +573,7 @@ impl ModelReport {
             return lines;
         };
         for change in &comparison.changes {
-            let kind = match change.kind {
-                ChangeKind::Better => "better",
-                ChangeKind::Worse => "worse",
-                ChangeKind::New => "new",
-            };
+            let kind = change.kind.as_str();
             let before = change
                 .before
                 .map_or_else(String::new, |before| format!(", {before} before"));

@@ -8,7 +8,7 @@ use tool_core::{Registry, ToolCall, ToolEntry, ToolError};
 
 use super::EvalError;
 use super::case::{Case, ExpectedCall, Order};
-use super::report::{CallOutcome, CallReport};
+use super::report::{CallOutcome, CallReport, ComparedCall, ComparedParameter};
 use crate::error_text::without_references;
 use crate::run::Run;
 
@@ -108,6 +108,8 @@ pub(super) struct Score {
     pub(super) problems: Vec<String>,
     /// From 0 to 1.
     pub(super) share: f64,
+    /// Each expected call beside the one that was compared with it.
+    pub(super) compared: Vec<ComparedCall>,
     /// Each compared parameter, as `tool.parameter`, and whether it is right.
     pub(super) parameters: Vec<(String, bool)>,
 }
@@ -295,11 +297,19 @@ pub(super) fn score(case: &Case, wanted: &[Wanted<'_>], made: &[MadeCall]) -> Sc
     let mut score = Score {
         problems: Vec::new(),
         share: 1.0,
+        compared: Vec::new(),
         parameters: Vec::new(),
     };
     if case.calls.is_some() {
-        let made: Vec<_> = made.iter().filter(|call| !call.is_corrected).collect();
+        let (places, made): (Vec<_>, Vec<_>) = made
+            .iter()
+            .enumerate()
+            .filter(|(_, call)| !call.is_corrected)
+            .unzip();
         compare_calls(case, wanted, &made, &mut score);
+        for call in &mut score.compared {
+            call.made = call.made.map(|at| places[at]);
+        }
     }
     for call in made {
         if case.forbidden.contains(&call.tool) {
@@ -328,6 +338,9 @@ fn compare_calls(case: &Case, wanted: &[Wanted<'_>], made: &[&MadeCall], score: 
     let (mut calls, mut sum) = (wanted.len() + extra.len(), 0.0);
     for ((pair, row), wanted) in pairs.iter().zip(&compared).zip(wanted) {
         let tool = &wanted.call.tool;
+        score
+            .compared
+            .push(side_by_side(wanted, pair.map(|at| made[at]), *pair));
         if let Some(at) = *pair {
             sum += row[at].score;
             score.problems.extend(row[at].problems(tool, made[at]));
@@ -359,6 +372,32 @@ fn compare_calls(case: &Case, wanted: &[Wanted<'_>], made: &[&MadeCall], score: 
     #[allow(clippy::cast_precision_loss)]
     if calls > 0 {
         score.share = sum / calls as f64;
+    }
+}
+
+/// Returns an expected call beside the one that was compared with it, with all parameters.
+fn side_by_side(wanted: &Wanted<'_>, made: Option<&MadeCall>, at: Option<usize>) -> ComparedCall {
+    let mut names = wanted.decoded.written.clone();
+    names.extend(
+        made.iter()
+            .flat_map(|made| made.decoded.written.iter().cloned()),
+    );
+    let value = |decoded: &Decoded, name: &str| {
+        let is_there = decoded.filled.contains_key(name);
+        is_there.then(|| decoded.shown(name))
+    };
+    let parameters = names.into_iter().map(|name| ComparedParameter {
+        is_right: made.is_some_and(|made| {
+            wanted.call.ignore.contains(&name) || difference(wanted, made, &name).is_none()
+        }),
+        expected: value(&wanted.decoded, &name),
+        made: made.and_then(|made| value(&made.decoded, &name)),
+        name,
+    });
+    ComparedCall {
+        tool: wanted.call.tool.clone(),
+        made: at,
+        parameters: parameters.collect(),
     }
 }
 

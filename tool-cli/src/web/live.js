@@ -1,18 +1,6 @@
 "use strict";
 (() => {
-  const make = (name, properties = {}, ...children) => {
-    const element = document.createElement(name);
-    for (const [key, value] of Object.entries(properties)) {
-      if (key in element) element[key] = value;
-      else element.setAttribute(key, value);
-    }
-    element.append(...children);
-    return element;
-  };
-  // Characters that reorder what is around them are shown as their numbers.
-  const visible = (text) =>
-    text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) =>
-      `[U+${mark.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+  const { make, visible, shell, copyButton } = helpers;
 
   // A number keeps its spelling: a float has too few digits for some.
   class Spelled {
@@ -190,17 +178,95 @@
     return parts;
   };
 
-  const copyButton = (name, text) => {
-    const button = make("button", { type: "button" }, name);
-    button.addEventListener("click", async () => {
-      button.textContent = await navigator.clipboard.writeText(text()).then(() => "Copied", () => "Not copied");
-      setTimeout(() => (button.textContent = name), 1500);
-    });
-    return button;
-  };
   const curl = (name, json) => {
     const body = JSON.stringify({ id: "curl", name, arguments: json });
-    return `curl -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}' ${new URL("call", location.href.split("#")[0])}`;
+    return `curl -H 'content-type: application/json' -d ${shell(body)} ${new URL("call", location.href.split("#")[0])}`;
+  };
+
+  const newForm = (schema) => ({ root: schema, fields: [], changed: () => {}, shown: "{}" });
+  // Shows what is wrong, each at its field.
+  const showViolations = (form, whole, answer) => {
+    for (const { control, wrong } of form.fields) {
+      wrong.textContent = "";
+      if (control) control.ariaInvalid = "false";
+    }
+    const rest = [];
+    for (const { path, message } of answer.violations) {
+      const isAt = (other) => path === other.path || (other.path !== "" && (path.startsWith(other.path + ".") || path.startsWith(other.path + "[")));
+      const nearest = form.fields.filter(isAt).sort((left, right) => left.path.length - right.path.length).pop();
+      if (!nearest?.path) {
+        rest.push(path ? `${path}: ${message}` : message);
+        continue;
+      }
+      nearest.wrong.textContent += (nearest.wrong.textContent && " ") + visible(nearest.path === path ? message : `${path}: ${message}`);
+      if (nearest.control) nearest.control.ariaInvalid = "true";
+    }
+    if (answer.message && answer.violations.length === 0) rest.push(answer.message);
+    whole.textContent = visible(rest.join("\n"));
+  };
+  // Judges a form by the registry while one types. An answer to an older text is dropped.
+  const judging = (form, whole, asked, judged = () => {}) => {
+    let latest = 0, timer;
+    const judge = async () => {
+      const at = ++latest;
+      const answer = await send("validate", asked()).then((response) => response.json()).catch(() => null);
+      if (at !== latest || !answer) return;
+      form.shown = answer.shown;
+      showViolations(form, whole, answer);
+      judged();
+    };
+    const soon = () => {
+      clearTimeout(timer);
+      timer = setTimeout(judge, 120);
+    };
+    return { judge, soon, stop: () => clearTimeout(timer) };
+  };
+
+  // A question of a running tool, as a form or with a link.
+  const question = ({ id, message, schema, url }) => {
+    const whole = make("p", { className: "wrong", role: "status" });
+    const accept = make("button", { type: "button", className: "main" }, url ? "Done" : "Answer");
+    const decline = make("button", { type: "button" }, "Decline");
+    const dismiss = make("button", { type: "button" }, "Cancel the question");
+    const place = make("div");
+    const box = make("div", { className: "hold", role: "group", ariaLabel: "The tool asks you" },
+      make("p", {}, make("strong", {}, visible(message))), place, whole,
+      make("div", { className: "row" }, accept, decline, dismiss));
+    let text = () => "{}";
+    const form = newForm(schema);
+    const { soon, stop } = judging(form, whole, () => ({ question: id, arguments: text() }));
+    if (schema) {
+      const root = field(form, schema, "", "answer", true, {});
+      text = () => root.read() ?? "{}";
+      form.changed = soon;
+      place.append(root.element);
+      place.addEventListener("input", soon);
+      place.addEventListener("change", soon);
+    } else if (/^https?:\/\//i.test(url)) {
+      place.append(make("p", {}, make("a", { href: url, target: "_blank", rel: "noreferrer" }, visible(url))));
+    } else {
+      place.append(make("p", {}, visible(url)));
+    }
+    const reply = async (action) => {
+      // What is answered is not judged any more.
+      stop();
+      const response = await send("answer", { question: id, action, arguments: text() });
+      if (response.status === 422) return showViolations(form, whole, await response.json());
+      if (response.ok) return box.remove();
+      whole.textContent = await response.text();
+    };
+    accept.addEventListener("click", () => reply("accept"));
+    decline.addEventListener("click", () => reply("decline"));
+    dismiss.addEventListener("click", () => reply("cancel"));
+    // The form around it is that of the call.
+    box.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.target.localName === "button" || (event.target.localName === "textarea" && !event.ctrlKey && !event.metaKey)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      reply("accept");
+    });
+    setTimeout(() => (box.querySelector("input, select, textarea") ?? accept).focus());
+    return box;
   };
 
   document.addEventListener("tool", ({ target, detail: { name, schema, example } }) => {
@@ -213,11 +279,12 @@
     const bar = make("progress", { hidden: true, ariaLabel: "progress" });
     const step = make("span");
     const result = make("div", { className: "result", ariaLive: "polite" });
+    const questions = make("div");
     const past = make("ul", { className: "history", ariaLabel: "Earlier calls" });
     const panel = make("form", { className: "live", noValidate: true }, make(level, {}, "Call it"), place,
       make("details", {}, make("summary", {}, "The arguments as JSON"), make("div", {}, json)), whole,
-      make("div", { className: "row" }, call, cancel, bar, step), result, past);
-    const form = { root: schema, fields: [], changed: () => {} };
+      make("div", { className: "row" }, call, cancel, bar, step), questions, result, past);
+    const form = newForm(schema);
     let root;
     const build = (value) => {
       form.fields = [];
@@ -225,36 +292,11 @@
       place.replaceChildren(root.element);
     };
 
-    // Judged by the registry while one types. An answer to an older text is dropped.
-    let asked = 0, timer, shown = "{}";
-    const judge = async () => {
-      const at = ++asked;
-      const answer = await send("validate", { name, arguments: json.value }).then((response) => response.json()).catch(() => null);
-      if (at !== asked || !answer) return;
-      shown = answer.shown;
-      for (const { control, wrong } of form.fields) {
-        wrong.textContent = "";
-        if (control) control.ariaInvalid = "false";
-      }
-      const rest = [];
-      for (const { path, message } of answer.violations) {
-        const isAt = (other) => path === other.path || (other.path !== "" && (path.startsWith(other.path + ".") || path.startsWith(other.path + "[")));
-        const nearest = form.fields.filter(isAt).sort((left, right) => left.path.length - right.path.length).pop();
-        if (!nearest?.path) {
-          rest.push(path ? `${path}: ${message}` : message);
-          continue;
-        }
-        nearest.wrong.textContent += (nearest.wrong.textContent && " ") + visible(nearest.path === path ? message : `${path}: ${message}`);
-        if (nearest.control) nearest.control.ariaInvalid = "true";
-      }
-      if (answer.message && answer.violations.length === 0) rest.push(answer.message);
-      whole.textContent = visible(rest.join("\n"));
-      hideSecrets();
-    };
+    const { judge, soon } = judging(form, whole, () => ({ name, arguments: json.value }), () => hideSecrets());
     // What the registry hides is hidden in the form, too.
     const hideSecrets = () => {
       let hidden;
-      try { hidden = parse(shown); } catch { return; }
+      try { hidden = parse(form.shown); } catch { return; }
       const at = (path) => path.split(/[.[\]]+/).filter(Boolean).reduce((value, key) => value?.[key], hidden);
       for (const known of form.fields) {
         if (known.control?.localName !== "textarea" || known.path === "" || at(known.path) !== "[secret]") continue;
@@ -267,10 +309,6 @@
         known.read = () => JSON.stringify(input.value);
         known.secret = input;
       }
-    };
-    const soon = () => {
-      clearTimeout(timer);
-      timer = setTimeout(judge, 120);
     };
     form.changed = () => {
       json.value = root.read() ?? "{}";
@@ -290,7 +328,7 @@
         try { build(parse(text)); } catch { /* As above. */ }
         panel.requestSubmit();
       });
-      past.prepend(make("li", {}, make("code", {}, visible(safe)), outcome, again, copyButton("Copy", () => safe), copyButton("curl", () => curl(name, safe))));
+      past.prepend(make("li", {}, make("code", {}, visible(safe)), outcome, again, copyButton(() => safe), copyButton(() => curl(name, safe), "curl")));
       while (past.children.length > 20) past.lastChild.remove();
     };
 
@@ -300,6 +338,7 @@
       call.disabled = false;
       cancel.hidden = bar.hidden = true;
       step.textContent = "";
+      questions.replaceChildren();
     };
     const run = async (path, body, text) => {
       running = body.id;
@@ -334,11 +373,15 @@
         step.textContent = visible([total > 0 ? `${Math.round((100 * done) / total)} %` : done, words ?? ""].join(" "));
         return;
       }
+      if (message.question) {
+        questions.append(question(message.question));
+        return;
+      }
       end();
       const { result: ended } = message;
       if (ended.hold) return ask(ended.hold, id, text);
       result.replaceChildren(...shownResult(ended));
-      remember(text, shown, ended.error ? ended.error.kind : "done");
+      remember(text, form.shown, ended.error ? ended.error.kind : "done");
     };
     const ask = (hold, id, text) => {
       const reason = make("input", { type: "text", id: `${id}-reason`, value: "the person said no" });

@@ -38,6 +38,6 @@ pub(crate) fn screen(columns: usize, flags: &[&str], answer: &str) -> Option<Str
     let command = command();
     let program = command.get_program().display();
     let line = format!("stty cols {columns}; {program}{words}; echo \"exit code $?\"");
-    let shown = program::run_line_at_terminal(&line, "", "[y/N]", answer)?;
+    let shown = program::run_line_at_terminal(&line, "", "[y/N] ", answer)?;
     Some(shown.replace("\r\n", "\n"))
 }

@@ -1,28 +1,19 @@
 //! The catalogue as one self-contained HTML page that is readable without JavaScript.
 //!
-//! Every text passes through [`escape`]. The content security policy forbids loading anything, and runs no script but the
-//! page's own.
+//! Every text passes through [`escape`](super::html_page::escape).
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::html_page::{HtmlPage, POLICY, escape, isolate};
 use super::page::{Page, ProviderLimit, Section};
 use super::prose;
 use super::rows::{Fields, Row};
 use super::sent::{self, Sent};
 use super::{Docs, by_thousands};
 use crate::content::base64;
-use crate::ordered_json::{Json, is_bidi_control, quote};
+use crate::ordered_json::{Json, quote};
 
-const TEMPLATE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
-
-/// The digests of the style sheet and of the script between their tags; a test computes them.
-const STYLE_DIGEST: &str = "sha256-v8kE1E80DqBHJFtsrj9P8nZJrcEw/nC2XolUnHh/fvw=";
-const SCRIPT_DIGEST: &str = "sha256-DqEcQlu6umbWVeavWVnosfzwQdkuU2FHEno+tGb4aXI=";
-
-/// The start of a line in the head of every catalogue, which no other page has.
-const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ";
+/// A line that no other page has.
 const INDEX: &str = "<nav aria-label=\"Tools\" hidden>";
 
 /// A page with so few tools shows them open.
@@ -70,56 +61,23 @@ pub(super) fn write(docs: &Docs, head: Option<&str>) -> String {
     } else {
         String::new()
     };
-    let slots = [
-        ("policy", policy(head.is_some())),
-        ("title", escape(&docs.title)),
-        ("style", STYLE.to_owned()),
-        ("head", head.unwrap_or_default().to_owned()),
-        ("introduction", introduction(&docs.introduction)),
-        ("tools", writer.part(|html| html.groups(&page))),
-        ("cost", writer.part(|html| html.cost(&page, &sent))),
-        ("data", data),
-        ("script", SCRIPT.to_owned()),
-    ];
-    fill(TEMPLATE, &slots)
-}
-
-fn policy(is_served: bool) -> String {
-    let (own, more) = if is_served {
-        (
-            " 'self'",
-            "; connect-src 'self'; img-src data:; media-src data:",
-        )
-    } else {
-        ("", "")
-    };
-    format!(
-        "{POLICY}style-src '{STYLE_DIGEST}'{own}; script-src '{SCRIPT_DIGEST}'{own}; base-uri 'none'; \
-         form-action 'none'{more}\">"
-    )
-}
-
-/// Replaces the slots of a template, such as `{{title}}`.
-fn fill(template: &str, slots: &[(&str, String)]) -> String {
-    let mut parts = template.split("{{");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (name, rest) = part.split_once("}}").expect("a slot ends");
-        let slot = slots.iter().find(|(slot, _)| *slot == name);
-        out.push_str(&slot.expect("a known slot").1);
-        out.push_str(rest);
-    }
-    out
+    let mut html = HtmlPage::new(&*docs.title)
+        .entries("tools", "Tools")
+        .introduction(introduction(&docs.introduction))
+        .main(writer.part(|html| {
+            html.groups(&page);
+            html.cost(&page, &sent);
+        }));
+    html.data = data;
+    html.head = head.map(str::to_owned);
+    html.to_html()
 }
 
 fn introduction(text: &str) -> String {
     if text.trim().is_empty() {
         String::new()
     } else {
-        format!(
-            "<div class=\"introduction\">{}</div>\n",
-            prose::blocks(text)
-        )
+        prose::blocks(text)
     }
 }
 
@@ -365,37 +323,4 @@ impl Writer<'_> {
         }
         self.push("</div>\n</details>\n");
     }
-}
-
-/// Escapes a string and isolates its direction from the text around it.
-fn isolate(text: &str) -> String {
-    if text.is_ascii() {
-        escape(text)
-    } else {
-        format!("<bdi>{}</bdi>", escape(text))
-    }
-}
-
-/// Escapes a string for use between tags. The page has no text in attributes except the [addresses](prose) of links, which have
-/// no quotes.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\n' | '\t' => out.push(character),
-            _ if super::is_bidi_override(character) => {
-                out.push_str(&super::code_point(character));
-            }
-            _ if character.is_control() => out.push('\u{fffd}'),
-            // Its effect ends with the element around it.
-            _ if is_bidi_control(character) => {
-                out.push_str(&format!("&#x{:x};", u32::from(character)));
-            }
-            _ => out.push(character),
-        }
-    }
-    out
 }

@@ -1,16 +1,7 @@
-"use strict";
 (() => {
   const find = (query, at = document) => at.querySelector(query);
   const all = (query, at = document) => [...at.querySelectorAll(query)];
-  const make = (name, properties = {}, ...children) => {
-    const element = document.createElement(name);
-    for (const [key, value] of Object.entries(properties)) {
-      if (key in element) element[key] = value;
-      else element.setAttribute(key, value);
-    }
-    element.append(...children);
-    return element;
-  };
+  const { make, visible, shell, copyButton } = helpers;
   const count = (number) => number.toLocaleString("en");
 
   // What providers are sent, from the compressed data at the end of the page.
@@ -40,10 +31,6 @@
     }
     return out;
   };
-  // Characters that reorder what is around them are shown as their numbers.
-  const visible = (text) =>
-    text.replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) =>
-      `[U+${mark.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
   const coloured = (text) => {
     const parts = [];
     let end = 0;
@@ -56,23 +43,6 @@
     return [...parts, visible(text.slice(end))];
   };
 
-  const copy = async (text) => {
-    if (navigator.clipboard) return navigator.clipboard.writeText(text);
-    // Some browsers have no clipboard on `file:` pages.
-    const area = make("textarea", { value: text });
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  };
-  const copyButton = (text) => {
-    const button = make("button", { type: "button" }, "Copy");
-    button.addEventListener("click", async () => {
-      button.textContent = await copy(text()).then(() => "Copied", () => "Not copied");
-      setTimeout(() => (button.textContent = "Copy"), 1500);
-    });
-    return button;
-  };
   const code = (text, isJson) => {
     const shown = isJson ? coloured(text) : [visible(text)];
     const block = make("pre", { tabIndex: 0 }, make("code", {}, ...shown));
@@ -116,7 +86,6 @@
   };
 
   // A call in other languages.
-  const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const curl = (name, json) => {
     const meta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
       `"io.modelcontextprotocol/clientInfo":{"name":"curl","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`;
@@ -189,7 +158,8 @@ fn ${name.replace(/[^A-Za-z0-9_]/g, "_")}_accepts_the_example() {
   // Adds to an open tool what needs scripts.
   const enhanced = new Set();
   const enhance = async (tool) => {
-    if (enhanced.has(tool)) return;
+    // Pages of other entries have no data of tools.
+    if (enhanced.has(tool) || !find("#data")) return;
     enhanced.add(tool);
     const { name, ...known } = await data().then(({ tools, providers }) => ({ ...tools[tool.body.id], providers }));
     const [text, example] = tool.body.children;

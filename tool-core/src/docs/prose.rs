@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
-use super::html::escape;
+use super::html_page::escape;
 
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
 
