@@ -71,7 +71,7 @@ pub fn built(kind: &str, name: &str, variables: &[(&str, &Path)]) -> Result<Path
     // Without criterion, dependencies that a contender shares with it would be built twice. CI
     // builds only
     // one program of a contender and avoids criterion.
-    let has_times = !["with-dynamic", "with-journals"].contains(&&*package);
+    let has_times = !["with-cli", "with-dynamic", "with-journals"].contains(&&*package);
     if name != "counts-tool-core" && has_times {
         cargo.args(["--features", "time"]);
     }

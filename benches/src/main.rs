@@ -8,7 +8,7 @@
 //! benches/compare              compares tool-core's instructions with the committed ones
 //! ```
 //!
-//! The parts are `instructions`, `times`, `allocations`, `dynamic`, `journals`, `schema`, `compile`, `edit`, `size`,
+//! The parts are `instructions`, `times`, `allocations`, `dynamic`, `journals`, `cli`, `schema`, `compile`, `edit`, `size`,
 //! `cold`, `facts` and `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the pages are generated. A
 //! part whose tool is not installed says so and keeps its figures.
 //!
@@ -25,6 +25,7 @@
 mod allocations;
 mod bfcl;
 mod cargo;
+mod cli;
 mod cold;
 mod compare;
 mod compile;
@@ -56,6 +57,7 @@ const PARTS: &[(&str, Part)] = &[
     ("allocations", allocations::measure),
     ("dynamic", dynamic::measure),
     ("journals", journals::measure),
+    ("cli", cli::measure),
     ("schema", schema::measure),
     ("compile", compile::measure),
     ("edit", edit::measure),

@@ -326,6 +326,13 @@ fn rows(data: &Data) -> Vec<Row> {
         );
     }
     add(
+        "cli",
+        "instructions of `app list` with 201 tools",
+        "≤ 3 × a program of clap that does nothing",
+        AtMost(3.0),
+        measured::cli(data, "list"),
+    );
+    add(
         "journals",
         "append of an increment to a journal, wall time",
         "≤ 1.5 × a plain write of the same bytes",

@@ -463,6 +463,17 @@ pub fn dynamic(data: &Data, case: &str) -> Vec<Figure> {
     )]
 }
 
+/// Compares a command of a command line with a program of clap that does nothing.
+pub fn cli(data: &Data, case: &str) -> Vec<Figure> {
+    let of = |case: &str| get(&data.cli, OURS, case);
+    let found = of(case).zip(of("plain"));
+    let found = found.map(|(ours, plain)| {
+        let text = format!("{:.2} ({ours:.0} of {plain:.0})", ours / plain);
+        figure(ours / plain, text)
+    });
+    vec![or_missing(case, found)]
+}
+
 pub fn at_once(data: &Data) -> Vec<Figure> {
     let over = || {
         let (all, bare) = ("1000 at once", "1000 at once, bare");
