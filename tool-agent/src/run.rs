@@ -648,19 +648,25 @@ impl Run {
         &self.state.info
     }
 
-    /// Checks that the messages of the run are in the format of a dialect. The first dialect is that of the run.
-    pub(crate) fn bind(&mut self, dialect: &(impl Dialect + ?Sized)) -> Result<(), RunError> {
+    /// Checks that the messages of the run are in the format of a dialect, if they have one.
+    pub(crate) fn check_dialect(&self, dialect: &(impl Dialect + ?Sized)) -> Result<(), RunError> {
         let given = dialect.provider();
         match self.state.info.dialect() {
-            Some(own) if own == given => return Ok(()),
-            Some(own) => {
-                return Err(RunError::OtherDialect {
-                    run: self.id().into(),
-                    own: own.into(),
-                    given: given.into(),
-                });
-            }
-            None => {}
+            Some(own) if own != given => Err(RunError::OtherDialect {
+                run: self.id().into(),
+                own: own.into(),
+                given: given.into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the messages of the run are in the format of a dialect. The first dialect is that of the run.
+    pub(crate) fn bind(&mut self, dialect: &(impl Dialect + ?Sized)) -> Result<(), RunError> {
+        self.check_dialect(dialect)?;
+        let given = dialect.provider();
+        if self.state.info.dialect().is_some() {
+            return Ok(());
         }
         match self.unsaved.first_mut().map(Increment::change_mut) {
             Some(Change::Created { info, .. }) => {

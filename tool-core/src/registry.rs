@@ -22,7 +22,7 @@ mod service;
 mod snapshot;
 mod table;
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -38,7 +38,7 @@ use self::selection::Selection;
 use self::snapshot::Snapshot;
 use crate::call::approval;
 use crate::call::boundary::Guarded;
-use crate::call::context::{CallContext, Host, TypeMap};
+use crate::call::context::{CallContext, Host, Need, TypeMap};
 use crate::call::error::ToolError;
 use crate::call::{Secrets, ToolCall, ToolResult};
 use crate::provider::dialect::{
@@ -204,6 +204,44 @@ impl Registry {
     /// ```
     pub fn get(&self, name: &str) -> Option<ToolEntry> {
         self.0.current.load().get(name).cloned()
+    }
+
+    /// Returns the context values that each call has to bring by [`ToolCall::with`], because the registry has none of their
+    /// type: the name of the tool that needs one, and the path of the type.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// struct Rates(f64);
+    /// struct User(String);
+    ///
+    /// /// Returns a price for a user.
+    /// #[tool]
+    /// fn quote(#[param(context)] rates: &Rates, #[param(context)] user: &User) -> String {
+    ///     format!("{} for {}", rates.0, user.0)
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![quote])
+    ///     .context(Rates(0.9))
+    ///     .context_per_call::<User>()
+    ///     .build()?;
+    /// let missing = registry.contexts_per_call();
+    /// assert_eq!(missing.len(), 1);
+    /// assert_eq!(missing[0].0, "quote");
+    /// assert!(missing[0].1.ends_with("User"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn contexts_per_call(&self) -> Vec<(String, &'static str)> {
+        let context = &self.0.policy.context;
+        let of_call =
+            |need: &&Need| need.id() != TypeId::of::<CallContext>() && !context.contains(need.id());
+        let tools = self.specs();
+        let needs = tools.iter().flat_map(|tool| {
+            let needs = tool.needs().iter().filter(of_call);
+            needs.map(|need| (tool.name.to_string(), need.name()))
+        });
+        needs.collect()
     }
 
     /// Returns the registry that runs a call, so that a tool can add others to it. A registry that owns itself

@@ -1,17 +1,19 @@
 //! [`Agents`]: an agent whose conversations Restate drives.
 
 use std::error::Error;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::{Either, select};
 use restate_sdk::endpoint::{HandlerOptions, ServiceOptions};
 use tokio::net::TcpListener;
 use tool_agent::Agent;
-use tool_agent::run::{Run, RunInfo, RunSettings};
-use tool_core::ToolCall;
+use tool_agent::run::RunSettings;
 
 use crate::conversation::{Conversation, Route};
 use crate::definition::{named, serve};
+use crate::stream::Hub;
 use crate::tools::Tools;
 
 /// An agent whose conversations Restate drives, in any number of processes that serve the same.
@@ -41,6 +43,7 @@ pub struct Agents {
     settings: RunSettings,
     approval_timeout: Duration,
     identity_keys: Vec<String>,
+    streams: Option<(TcpListener, String)>,
 }
 
 impl Agents {
@@ -53,6 +56,7 @@ impl Agents {
             settings: RunSettings::default(),
             approval_timeout: Duration::from_secs(24 * 60 * 60),
             identity_keys: Vec::new(),
+            streams: None,
         }
     }
 
@@ -86,21 +90,40 @@ impl Agents {
         self
     }
 
-    /// Serves the conversations until Ctrl-C. Restate needs HTTP/2 without TLS, or a proxy that speaks it.
+    /// Serves the text that models write in this process, for [`Client::stream`](crate::Client::stream). Each agent needs a
+    /// listener of its own, which clients reach directly and not by a balancer. Whoever has the token can read all
+    /// conversations of the agent, like whoever reaches the ingress: give it to the same programs, and make it of at least
+    /// 16 random bytes. The listener speaks HTTP without TLS, so keep it in your network.
+    ///
+    /// The model is then asked for streams. A process keeps the text of each response until it is complete, up to 1 MiB, and
+    /// serves 1,000 clients.
+    pub fn streams(mut self, listener: TcpListener, token: impl Into<String>) -> Self {
+        self.streams = Some((listener, token.into()));
+        self
+    }
+
+    /// Serves the conversations until Ctrl-C or `SIGTERM`, and then ends what runs, for at most ten seconds. Restate needs HTTP/2
+    /// without TLS, or a proxy that speaks it.
     ///
     /// # Errors
     ///
-    /// Returns an error if an identity key is malformed.
+    /// Returns an error if an identity key is malformed, if the token for streams is too short, or if tools of this process need
+    /// [context values](Agent::missing_contexts) that nothing attaches.
     ///
     /// # Panics
     ///
     /// If Restate does not accept the name.
     pub async fn serve(self, listener: TcpListener) -> Result<(), Box<dyn Error + Send + Sync>> {
         let tools = format!("{}-tools", self.name);
-        let agent = self.agent.clone();
-        let contexts = move |run: RunInfo, call: ToolCall| attached(agent.clone(), run, call);
-        let contexts = Arc::new(move |run, call| Box::pin(contexts(run, call)) as _);
-        let own = Tools::new(self.agent.registry().clone(), contexts).definition(&tools);
+        let own = Tools::new(self.agent.clone());
+        own.check(&self.name, "Agent::contexts", |tool| {
+            (self.route)(tool).is_none()
+        })?;
+        let own = own.definition(&tools);
+        let (clients, hub) = match self.streams {
+            Some((clients, token)) => (Some(clients), Some(Hub::new(&self.name, &token)?)),
+            None => (None, None),
+        };
         let conversation = Conversation {
             agent: self.agent,
             name: self.name.clone(),
@@ -108,25 +131,23 @@ impl Agents {
             route: self.route,
             settings: self.settings,
             approval_timeout: self.approval_timeout,
+            hub: hub.clone(),
         };
-        let private = HandlerOptions::new().ingress_private(true);
-        let options = ServiceOptions::new().handler("respond", private);
+        // These read the whole run, and what they read is in their journals. What they return is in that of the message.
+        let brief = || HandlerOptions::new().journal_retention(Duration::ZERO);
+        let options = ServiceOptions::new()
+            .handler("respond", brief().ingress_private(true))
+            .handler("decide", brief())
+            .handler("stop", brief())
+            .handler("state", brief());
         let services = [named(&self.name, conversation, options), own];
-        serve(services, &self.identity_keys, listener).await
+        let serving = serve(services, &self.identity_keys, listener);
+        let (Some(hub), Some(clients)) = (hub, clients) else {
+            return serving.await;
+        };
+        match select(pin!(serving), pin!(hub.serve(clients))).await {
+            Either::Left((ended, _)) => ended,
+            Either::Right((ended, _)) => Ok(ended?),
+        }
     }
-}
-
-/// Attaches what the agent adds to a call.
-async fn attached(
-    agent: Agent,
-    info: RunInfo,
-    call: ToolCall,
-) -> Result<ToolCall, Box<dyn Error + Send + Sync>> {
-    let mut run = Run::builder(info.id()).meta(info.meta().clone());
-    if let Some(owner) = info.owner() {
-        run = run.owner(owner);
-    }
-    let steps = agent.steps(&run.build())?;
-    let prepared = steps.prepare(&info, call).await?;
-    Ok(prepared.into_call()?)
 }

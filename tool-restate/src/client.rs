@@ -3,12 +3,14 @@
 use std::error::Error;
 use std::fmt;
 
+use reqwest::Url;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::ingress::{self, ReqwestClient};
 use restate_sdk::serde::{Deserialize, Json, PayloadMetadata, Serialize};
-use tool_agent::run::{Increment, Run, RunOutcome};
+use tool_agent::run::{Run, RunOutcome};
 
-use crate::conversation::{Decide, Message};
+use crate::conversation::{Decide, Message, Saved};
+use crate::follow::Updates;
 
 /// Sends messages and decisions to the conversations of [`Agents`](crate::Agents), by the ingress of Restate.
 ///
@@ -35,11 +37,13 @@ use crate::conversation::{Decide, Message};
 pub struct Client {
     ingress: ReqwestClient,
     service: String,
+    /// The addresses of the agents, and the token for them.
+    streams: Option<(Vec<Url>, String)>,
 }
 
 /// The error of a [`Client`].
 pub enum ClientError {
-    /// The address of the ingress is malformed.
+    /// An address is missing or malformed.
     Address(String),
     /// The conversation refused the request or failed: the status, and the reason.
     Refused(u16, String),
@@ -62,6 +66,7 @@ impl Client {
         Ok(Client {
             ingress,
             service: "conversations".to_owned(),
+            streams: None,
         })
     }
 
@@ -69,6 +74,79 @@ impl Client {
     pub fn service(mut self, name: impl Into<String>) -> Self {
         self.service = name.into();
         self
+    }
+
+    /// Sets where agents have their [streams](crate::Agents::streams), such as `http://10.0.0.5:9090`, and the token. List
+    /// all agents: the engine chooses which one asks the model. One that can't be reached is tried again each second.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClientError::Address`] if an address is malformed.
+    pub fn streams<A: AsRef<str>>(
+        mut self,
+        agents: impl IntoIterator<Item = A>,
+        token: impl Into<String>,
+    ) -> Result<Self, ClientError> {
+        let agents = agents.into_iter().map(|agent| {
+            let agent = agent.as_ref();
+            let problem = match Url::parse(agent) {
+                Ok(url) if matches!(url.scheme(), "http" | "https") => return Ok(url),
+                Ok(_) => "it starts with neither http:// nor https://".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            Err(ClientError::Address(format!("{agent:?}: {problem}")))
+        });
+        self.streams = Some((agents.collect::<Result<_, _>>()?, token.into()));
+        Ok(self)
+    }
+
+    /// Follows a conversation while the model writes: first the run as it is saved, with the text of the response so far,
+    /// then what comes. It may be followed before its first message. The stream does not end by itself.
+    ///
+    /// An agent keeps the text of a response until it is complete, up to 1 MiB; what is longer comes with the run. Text is
+    /// not saved: if an agent dies, its text is [discarded](crate::Update::Discarded), and another agent asks the model again.
+    ///
+    /// ```no_run
+    /// use futures_util::StreamExt;
+    /// use tool_restate::{Client, ClientError, Update};
+    ///
+    /// # async fn show(token: String) -> Result<(), ClientError> {
+    /// let agents = ["http://10.0.0.5:9090", "http://10.0.0.6:9090"];
+    /// let client = Client::new("http://localhost:8080")?.streams(agents, token)?;
+    /// let mut updates = client.stream("conversation-1")?;
+    /// while let Some(update) = updates.next().await {
+    ///     match update? {
+    ///         Update::Saved(run) => println!("{} messages", run.messages().len()),
+    ///         Update::Text { piece, .. } => print!("{piece}"),
+    ///         Update::Discarded { .. } => println!("once more:"),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClientError::Address`] if there are no [agents](Client::streams). The stream ends with
+    /// [`ClientError::Refused`] if an agent refuses: with 401 if the token is wrong, and with 503 if 1,000 clients follow
+    /// its conversations.
+    ///
+    /// # Panics
+    ///
+    /// If it is called outside of tokio.
+    pub fn stream(&self, id: &str) -> Result<Updates, ClientError> {
+        let Some((agents, token)) = &self.streams else {
+            let problem = "no agents are set; name them with `Client::streams`";
+            return Err(ClientError::Address(problem.to_owned()));
+        };
+        let agents = agents.iter().cloned().map(|mut agent| {
+            if let Ok(mut path) = agent.path_segments_mut() {
+                path.pop_if_empty().extend([&self.service, id]);
+            }
+            agent
+        });
+        Ok(Updates::new(self.clone(), id, agents.collect(), token))
     }
 
     /// Sends a message, and waits for the outcome. A second message to the conversation waits for the first.
@@ -108,13 +186,18 @@ impl Client {
     ///
     /// Returns an error if the ingress can't be reached, or if the run was saved by a newer version.
     pub async fn state(&self, id: &str) -> Result<Option<Run>, ClientError> {
-        let Json(saved) = self.call(id, "state", None, Json(())).await?;
-        let saved: Vec<Increment> = saved;
+        let saved = self.saved(id, 0).await?.increments;
         if saved.is_empty() {
             return Ok(None);
         }
         let run = Run::replay(saved).map_err(|error| ClientError::Failed(error.into()))?;
         Ok(Some(run))
+    }
+
+    /// Returns what is saved of a run, from a part on.
+    pub(crate) async fn saved(&self, id: &str, from: u64) -> Result<Saved, ClientError> {
+        let Json(saved) = self.call(id, "state", None, Json(from)).await?;
+        Ok(saved)
     }
 
     async fn call<Req, Res>(
@@ -158,7 +241,7 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ClientError::Address(problem) => {
-                write!(f, "the address of the ingress is malformed: {problem}")
+                write!(f, "an address is missing or malformed: {problem}")
             }
             ClientError::Refused(status, reason) => {
                 write!(f, "the conversation answered {status}: {reason}")

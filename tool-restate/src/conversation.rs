@@ -12,13 +12,15 @@ use restate_sdk::context::{DurableFuture, DurableFuturesUnordered, RequestTarget
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_agent::run::{Increment, PortableCall, Run, RunOutcome, RunSettings, Step};
-use tool_agent::{Agent, AgentError};
-use tool_core::ToolError;
-use tool_core::ToolResult;
+use tool_agent::run::{Increment, PortableCall, Run, RunError, RunOutcome, RunSettings, Step};
+use tool_agent::{Agent, AgentError, Event};
 use tool_core::hooks::Decision;
+use tool_core::{ToolCall, ToolError, ToolResult};
 
 use crate::definition::handlers;
+use crate::stream::Hub;
+use crate::tools::Sent;
+use crate::version::version_of;
 
 /// The number of parts that are saved.
 const PARTS: &str = "parts";
@@ -99,6 +101,16 @@ pub(crate) struct Conversation {
     pub(crate) route: Route,
     pub(crate) settings: RunSettings,
     pub(crate) approval_timeout: Duration,
+    /// Where the text goes while the model writes it.
+    pub(crate) hub: Option<Arc<Hub>>,
+}
+
+/// What is saved of a run, from a part on.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Saved {
+    /// The number of parts.
+    pub(crate) parts: u64,
+    pub(crate) increments: Vec<Increment>,
 }
 
 /// A run, and what of it is saved.
@@ -123,11 +135,19 @@ impl From<TerminalError> for Stop {
     }
 }
 
-/// Calls that have started, and the services that run them.
+/// Calls that have started, and where they run. Saved, because the next deployment may have other routes and tools.
 #[derive(Serialize, Deserialize)]
 struct Started {
     increments: Vec<Increment>,
-    services: Vec<String>,
+    targets: Vec<Target>,
+}
+
+/// The service that runs a call, and the version of the tool.
+#[derive(Serialize, Deserialize)]
+struct Target {
+    service: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
 }
 
 /// Returns the key of a part of the state. The SDK wants keys that live as long as the invocation, so each is made once for
@@ -140,12 +160,12 @@ fn part_key(part: u64) -> &'static str {
         .or_insert_with(|| Box::leak(format!("part-{part:06}").into_boxed_str()))
 }
 
-/// Reads all that is saved of a run. A macro, because an async function that is generic over contexts is not `Send` for the
+/// Reads the parts of a run from one to another. A macro, because an async function that is generic over contexts is not `Send` for the
 /// compiler (rust-lang/rust#100013).
 macro_rules! increments {
-    ($ctx:expr, $parts:expr) => {{
+    ($ctx:expr, $from:expr, $parts:expr) => {{
         let mut all: Vec<Increment> = Vec::new();
-        for part in 0..$parts {
+        for part in $from..$parts {
             let saved = $ctx.get::<Json<Vec<Increment>>>(part_key(part)).await?;
             all.extend(saved.map(Json::into_inner).unwrap_or_default());
         }
@@ -157,7 +177,7 @@ macro_rules! increments {
 macro_rules! saved {
     ($ctx:expr) => {{
         let parts = $ctx.get::<u64>(PARTS).await?.unwrap_or(0);
-        (parts, increments!($ctx, parts))
+        (parts, increments!($ctx, 0, parts))
     }};
 }
 
@@ -172,6 +192,9 @@ fn handler_error(error: AgentError) -> HandlerError {
         // The database of the application is down.
         AgentError::Context { .. } => HandlerError::from(error.to_string()),
         AgentError::Decide(error) => TerminalError::new_with_code(403, error.to_string()).into(),
+        AgentError::Run(error @ RunError::OtherDialect { .. }) => {
+            TerminalError::new_with_code(409, error.to_string()).into()
+        }
         error => terminal(error).into(),
     }
 }
@@ -186,7 +209,7 @@ impl State {
     }
 
     /// Saves what is new, in a key of its own: one key for all would be written anew each round.
-    fn save(&mut self, ctx: &ObjectContext<'_>) {
+    fn save(&mut self, ctx: &ObjectContext<'_>, hub: Option<&Arc<Hub>>) {
         if self.unsaved.is_empty() {
             return;
         }
@@ -196,6 +219,9 @@ impl State {
         );
         self.parts += 1;
         ctx.set(PARTS, self.parts);
+        if let Some(hub) = hub {
+            hub.saved(ctx.key(), self.parts);
+        }
     }
 }
 
@@ -261,7 +287,7 @@ impl Conversation {
                 Err(Stop::Cancelled) => Err(TerminalError::new_with_code(409, "cancelled")),
             },
         };
-        state.save(&ctx);
+        state.save(&ctx, self.hub.as_ref());
         ctx.clear(DRIVER);
         Ok(Json(ended?))
     }
@@ -274,10 +300,23 @@ impl Conversation {
         parts: Json<u64>,
     ) -> HandlerResult<Json<Vec<Increment>>> {
         let Json(parts) = parts;
-        let mut run = Run::replay(increments!(ctx, parts)).map_err(terminal)?;
+        let mut run = Run::replay(increments!(ctx, 0, parts)).map_err(terminal)?;
         let asking = ctx.run(move || async move {
-            let steps = self.agent.steps(&run).map_err(handler_error)?;
+            let mut steps = self.agent.steps(&run).map_err(handler_error)?;
+            let hub = self.hub.as_ref();
+            let asking = hub.map(|hub| hub.ask(run.id(), parts)).transpose()?;
+            if let Some(asking) = &asking {
+                let write = asking.writer();
+                steps = steps.on_event(move |event| {
+                    if let Event::Text(piece) = event {
+                        write(piece);
+                    }
+                });
+            }
             steps.respond(&mut run).await.map_err(handler_error)?;
+            if let Some(asking) = asking {
+                asking.complete();
+            }
             Ok(new_in(&run))
         });
         Ok(asking.name("respond").await?)
@@ -324,15 +363,17 @@ impl Conversation {
         Ok(())
     }
 
-    /// Returns all that is saved of the run.
+    /// Returns what is saved of the run, from a part on.
     #[handler]
     async fn state(
         &self,
         ctx: SharedObjectContext<'_>,
-        _none: Json<()>,
-    ) -> HandlerResult<Json<Vec<Increment>>> {
-        let (_, saved) = saved!(ctx);
-        Ok(Json(saved))
+        from: Json<u64>,
+    ) -> HandlerResult<Json<Saved>> {
+        let Json(from) = from;
+        let parts = ctx.get::<u64>(PARTS).await?.unwrap_or(0);
+        let increments = increments!(ctx, from, parts);
+        Ok(Json(Saved { parts, increments }))
     }
 }
 
@@ -375,6 +416,8 @@ impl Conversation {
         }
         self.drive(ctx, state, true).await?;
         step!(ctx, state, "push", |run| {
+            // Before a message is in the format of another provider.
+            drop(self.agent.steps(&run).map_err(handler_error)?);
             let message = self.agent.dialect().user_message(&text);
             run.push(message).map_err(terminal)?;
         });
@@ -396,7 +439,7 @@ impl Conversation {
             match state.run.next() {
                 Step::Request(_) | Step::Done(_) if calls_only => return Ok(None),
                 Step::Request(_) => {
-                    state.save(ctx);
+                    state.save(ctx, self.hub.as_ref());
                     let target = RequestTarget::object(&self.name, ctx.key(), "respond");
                     let asking = ctx.request::<_, Json<Vec<Increment>>>(target, Json(state.parts));
                     let Json(increments) = asking.call().await?;
@@ -408,22 +451,25 @@ impl Conversation {
                     let starting = ctx.run(move || async move {
                         let steps = self.agent.steps(&run).map_err(handler_error)?;
                         let started = steps.start(&mut run, ready).await.map_err(handler_error)?;
-                        let service =
-                            |name: &str| (self.route)(name).unwrap_or_else(|| self.tools.clone());
+                        let target = |call: &ToolCall| Target {
+                            service: (self.route)(&call.name).unwrap_or_else(|| self.tools.clone()),
+                            version: version_of(self.agent.registry(), call),
+                        };
                         Ok(Json(Started {
-                            services: started.iter().map(|call| service(&call.name)).collect(),
+                            targets: started.iter().map(target).collect(),
                             increments: run.unsaved().to_vec(),
                         }))
                     });
                     let Json(Started {
                         increments,
-                        services,
+                        targets,
                     }) = starting.name("start").await?;
                     state.apply(increments)?;
                     let mut running = DurableFuturesUnordered::new();
-                    for (call, service) in calls.iter().zip(services) {
+                    for (call, Target { service, version }) in calls.iter().zip(targets) {
                         let target = RequestTarget::service(service, "call");
-                        let sent = Json(PortableCall::new(state.run.info(), call));
+                        let call = PortableCall::new(state.run.info(), call);
+                        let sent = Json(Sent { call, version });
                         running.push(ctx.request::<_, Json<ToolResult>>(target, sent).call());
                     }
                     if running.is_empty() {
@@ -451,7 +497,7 @@ impl Conversation {
                     });
                 }
                 Step::Wait(pending) => {
-                    state.save(ctx);
+                    state.save(ctx, self.hub.as_ref());
                     let fingerprints: Vec<_> = pending
                         .iter()
                         .map(|pending| pending.fingerprint())

@@ -12,6 +12,8 @@ use restate_sdk::http_server::HttpServer;
 use restate_sdk::service::macro_support::{ServiceBoxFuture, service_definition};
 use restate_sdk::service::{Discoverable, Service, ServiceDefinition};
 use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 
 /// The handlers of a service, which a macro of the SDK describes.
 pub(crate) trait Handlers: Discoverable + Send + Sync + 'static {
@@ -44,7 +46,7 @@ pub(crate) fn named<H: Handlers>(
     service_definition(Dispatcher(Arc::new(handlers)), discovery).options(options)
 }
 
-/// Serves services until Ctrl-C, for requests that are signed with these keys if there are some.
+/// Serves services until a signal, for requests that are signed with these keys if there are some.
 pub(crate) async fn serve(
     services: impl IntoIterator<Item = ServiceDefinition>,
     identity_keys: &[String],
@@ -57,8 +59,23 @@ pub(crate) async fn serve(
     for key in identity_keys {
         endpoint = endpoint.identity_key(key)?;
     }
-    HttpServer::new(endpoint.build()).serve(listener).await;
+    let server = HttpServer::new(endpoint.build());
+    server.serve_with_cancel(listener, ending()).await;
     Ok(())
+}
+
+/// Completes at Ctrl-C, and at `SIGTERM`, which service managers send.
+async fn ending() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        tokio::select! {
+            _ = interrupt => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    let _ = interrupt.await;
 }
 
 /// Implements [`Handlers`] by methods with an input.

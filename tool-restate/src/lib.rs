@@ -4,19 +4,29 @@
 //
 // definition    a service of Restate with a name of the application
 // once          a call that runs at most once
+// version       which version of a tool an agent has
 // tools         `ToolService`: tools for agents in other processes
+// stream        the text that models write in this process
 // conversation  a run that is driven by Restate
 // agents        `Agents`: an agent's conversations
+// follow        what a client shows while the model writes
 // client        `Client`: what the application sends
+// guide         documentation alone
 
 mod agents;
 mod client;
 mod conversation;
 mod definition;
+mod follow;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod once;
+mod stream;
 mod tools;
+mod version;
 
 pub use agents::Agents;
 pub use client::{Client, ClientError};
 pub use conversation::{Decide, Message};
+pub use follow::{Update, Updates};
 pub use tools::ToolService;

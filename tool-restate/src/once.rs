@@ -24,13 +24,18 @@ pub(crate) struct Start {
 
 impl Start {
     pub(crate) fn new(is_repeatable: bool) -> Result<Start, getrandom::Error> {
-        let mut bytes = [0; 8];
-        getrandom::fill(&mut bytes)?;
         Ok(Start {
-            number: u64::from_le_bytes(bytes),
+            number: random()?,
             is_repeatable,
         })
     }
+}
+
+/// Returns a number that no other attempt has.
+pub(crate) fn random() -> Result<u64, getrandom::Error> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 /// How long a result is kept for another attempt, if Restate does not say that it has it.

@@ -5,24 +5,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use restate_sdk::endpoint::ServiceOptions;
 use restate_sdk::prelude::*;
+use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
+use tool_agent::model::{ModelError, ModelErrorKind};
 use tool_agent::run::{PortableCall, RunInfo};
+use tool_agent::{Agent, PreparedCall};
 use tool_core::call::CancellationToken;
-use tool_core::runtime::BoxFuture;
+use tool_core::dialect::OpenAiChat;
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
 use crate::definition::{handlers, named, serve};
 use crate::once::{Once, Start};
+use crate::version::version_of;
 
 /// The most bytes of a result. Restate tries a step again whose value is more than 32 MiB, without an end.
 const MAX_RESULT: usize = 8 << 20;
 
-/// Attaches what a process adds to a call.
-pub(crate) type Contexts = Arc<
-    dyn Fn(RunInfo, ToolCall) -> BoxFuture<Result<ToolCall, Box<dyn Error + Send + Sync>>>
-        + Send
-        + Sync,
->;
+/// A call for a service, and the version of the tool that the agent has.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Sent {
+    pub(crate) call: PortableCall,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
+}
 
 /// Tools that run in this process, for [`Agents`](crate::Agents) in other processes.
 ///
@@ -65,8 +70,8 @@ pub struct ToolService {
 /// The tools of a service, and the calls that run.
 #[derive(Clone)]
 pub(crate) struct Tools {
-    registry: Registry,
-    contexts: Contexts,
+    /// Asks no model: it prepares calls and runs them.
+    agent: Agent,
     once: Once,
 }
 
@@ -75,7 +80,7 @@ impl ToolService {
     pub fn new(name: impl Into<String>, registry: Registry) -> ToolService {
         ToolService {
             name: name.into(),
-            tools: Tools::new(registry, Arc::new(|_, call| Box::pin(async { Ok(call) }))),
+            tools: Tools::new(without_model(registry)),
             identity_keys: Vec::new(),
         }
     }
@@ -88,7 +93,7 @@ impl ToolService {
     where
         F: Future<Output = Result<ToolCall, Box<dyn Error + Send + Sync>>> + Send + 'static,
     {
-        self.tools.contexts = Arc::new(move |run, call| Box::pin(contexts(run, call)));
+        self.tools.agent = self.tools.agent.contexts(contexts);
         self
     }
 
@@ -98,28 +103,61 @@ impl ToolService {
         self
     }
 
-    /// Serves the tools until Ctrl-C. Restate needs HTTP/2 without TLS, or a proxy that speaks it.
+    /// Serves the tools until Ctrl-C or `SIGTERM`, and then ends what runs, for at most ten seconds. Restate needs HTTP/2
+    /// without TLS, or a proxy that speaks it.
     ///
     /// # Errors
     ///
-    /// Returns an error if an identity key is malformed.
+    /// Returns an error if an identity key is malformed, or if tools need [context values](Registry::contexts_per_call) and
+    /// there are no [`contexts`](ToolService::contexts).
     ///
     /// # Panics
     ///
     /// If Restate does not accept the name.
     pub async fn serve(self, listener: TcpListener) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self.tools
+            .check(&self.name, "ToolService::contexts", |_| true)?;
         let tools = self.tools.definition(&self.name);
         serve([tools], &self.identity_keys, listener).await
     }
 }
 
+/// Returns an agent that only runs calls.
+fn without_model(registry: Registry) -> Agent {
+    let model = async |_| {
+        let problem = "a service of tools asks no model";
+        Err(ModelError::new(ModelErrorKind::Other, problem))
+    };
+    Agent::new(registry, OpenAiChat::default(), model)
+}
+
 impl Tools {
-    pub(crate) fn new(registry: Registry, contexts: Contexts) -> Tools {
+    pub(crate) fn new(agent: Agent) -> Tools {
         Tools {
-            registry,
-            contexts,
+            agent,
             once: Once::default(),
         }
+    }
+
+    /// Checks that something attaches the context values that the tools need which run here.
+    pub(crate) fn check(
+        &self,
+        service: &str,
+        remedy: &str,
+        runs_here: impl Fn(&str) -> bool,
+    ) -> Result<(), String> {
+        let missing = self.agent.missing_contexts().into_iter();
+        let missing = missing.filter(|(tool, _)| runs_here(tool));
+        let missing: Vec<_> = missing
+            .map(|(tool, type_name)| format!("the tool {tool:?} needs a {type_name}"))
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(format!(
+            "the service {service:?} has no context values for its calls: {}; attach them with `{remedy}`",
+            missing.join(", ")
+        ))
     }
 
     pub(crate) fn definition(self, name: &str) -> ServiceDefinition {
@@ -138,28 +176,37 @@ handlers!(Tools { "call" => call });
 impl Tools {
     /// Runs a call.
     #[handler]
-    async fn call(
-        &self,
-        ctx: Context<'_>,
-        call: Json<PortableCall>,
-    ) -> HandlerResult<Json<ToolResult>> {
-        let Json(call) = call;
+    async fn call(&self, ctx: Context<'_>, sent: Json<Sent>) -> HandlerResult<Json<ToolResult>> {
+        let Json(Sent { call, version }) = sent;
         let run = call.run().clone();
         let call = call.into_call();
         // Filled by the attempt that saves the start.
-        let attached: Arc<Mutex<Option<ToolCall>>> = Arc::default();
+        let prepared: Arc<Mutex<Option<PreparedCall>>> = Arc::default();
         let starting = {
-            let (run, call, attached) = (run.clone(), call.clone(), attached.clone());
+            let (run, call, filled) = (run.clone(), call.clone(), prepared.clone());
             ctx.run(move || async move {
-                let tool = self.registry.resolve(&mut call.clone());
+                let registry = self.agent.registry();
+                let own = version_of(registry, &call);
+                if own.is_some() && version.is_some() && own != version {
+                    tracing::warn!(tool = %call.name, run = run.id(), "the agent has another version of the tool");
+                    return Ok(Json(None));
+                }
+                let tool = registry.resolve(&mut call.clone());
                 let is_repeatable = tool.is_none_or(|tool| tool.is_repeatable());
-                let prepared = (self.contexts)(run, call).await?;
-                *attached.lock().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
-                Ok(Json(Start::new(is_repeatable)?))
+                let prepared = self.agent.prepare(&run, call).await?;
+                *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
+                Ok(Json(Some(Start::new(is_repeatable)?)))
             })
         };
         let Json(start) = starting.name("start").await?;
-        let first = attached
+        let Some(start) = start else {
+            let problem = format!(
+                "the tool {:?} is being updated and did not run; call it again later",
+                call.name
+            );
+            return Ok(Json(ToolResult::failed(&call, problem)));
+        };
+        let first = prepared
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
@@ -168,15 +215,13 @@ impl Tools {
             let result = if start.is_repeatable {
                 let prepared = match first {
                     Some(prepared) => prepared,
-                    None => (self.contexts)(run, call.clone()).await?,
+                    None => self.agent.prepare(&run, call.clone()).await?,
                 };
                 // Dropped, and so cancelled, with the attempt.
-                self.registry.call(prepared.cancel_with(&stop)).await
+                self.agent.call_prepared(prepared, &stop).await
             } else {
                 if let Some(prepared) = first {
-                    let registry = self.registry.clone();
-                    let prepared = prepared.cancel_with(&stop);
-                    let running = async move { registry.call(prepared).await };
+                    let running = self.agent.call_prepared(prepared, &stop);
                     self.once.start(start, stop, running);
                 }
                 let result = self.once.result(start).await;

@@ -272,6 +272,18 @@ impl EventSink {
         EventSink { queue, listener }
     }
 
+    /// Adds a function that sees every event, after the others.
+    pub(super) fn listen(&mut self, listener: Listener) {
+        self.listener = Some(match self.listener.take() {
+            None => listener,
+            Some(first) => Arc::new(move |event| {
+                // A listener that panics keeps nothing from the others.
+                let _ = caught("", || first(event));
+                listener(event);
+            }),
+        });
+    }
+
     /// Returns `true` if somebody sees the events.
     pub(super) fn is_read(&self) -> bool {
         self.queue.is_some() || self.listener.is_some()

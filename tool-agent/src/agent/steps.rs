@@ -1,6 +1,8 @@
 //! [`Steps`]: the single steps of an [`Agent`], for a driver of the application.
 
+use std::any::type_name;
 use std::fmt;
+use std::sync::Arc;
 
 use super::events::{Event, EventSink};
 use super::telemetry::Invocation;
@@ -98,18 +100,82 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns an error if the agent can't drive the run: [`AgentError::NoContexts`] or [`AgentError::NoPrices`].
+    /// Returns an error if the agent can't drive the run: [`AgentError::NoContexts`], [`AgentError::NoPrices`], or
+    /// [`RunError::OtherDialect`](crate::run::RunError::OtherDialect).
     pub fn steps(&self, run: &Run) -> Result<Steps<'_>, AgentError> {
         self.check(run)?;
+        run.check_dialect(self.dialect())?;
         Ok(Steps {
             agent: self,
             invocation: Invocation::of_steps(self, run),
             events: EventSink::new(None, self.listener.clone()),
         })
     }
+
+    /// Attaches to a call what the application adds: [`each_call`](Agent::each_call), and the values of the owner by
+    /// [`contexts`](Agent::contexts). The call does not run yet. For a process that runs calls of runs that others drive.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`AgentError::Context`] if the values of the owner can't be had.
+    pub async fn prepare(&self, run: &RunInfo, call: ToolCall) -> Result<PreparedCall, AgentError> {
+        let prepared = self.prepared(run, &call).await?;
+        Ok(PreparedCall { call, prepared })
+    }
+
+    /// Runs a call like [`Steps::call`], without events.
+    pub fn call_prepared(
+        &self,
+        call: PreparedCall,
+        stop: &CancellationToken,
+    ) -> impl Future<Output = ToolResult> + Send + use<> {
+        self.call(call.call, call.prepared, stop, EventSink::default())
+    }
+
+    /// Returns the context values that tools need of each call and that nothing attaches, because the agent has neither
+    /// [`contexts`](Agent::contexts) nor [`each_call`](Agent::each_call): the names of the tools, and the paths of the types.
+    /// Calls of these tools would fail. A [`RunInfo`] is always attached.
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// struct User(String);
+    ///
+    /// /// Returns who asks.
+    /// #[tool(read_only)]
+    /// fn whoami(#[param(context)] user: &User) -> String {
+    ///     user.0.clone()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![whoami]).context_per_call::<User>().build()?;
+    /// let agent = Agent::new(registry, OpenAiChat::default(), ScriptedModel::new([]));
+    /// assert_eq!(agent.missing_contexts()[0].0, "whoami");
+    ///
+    /// let agent = agent.each_call(|call| call.with(User("Ada".to_owned())));
+    /// assert!(agent.missing_contexts().is_empty());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn missing_contexts(&self) -> Vec<(String, &'static str)> {
+        if self.contexts.is_some() || self.prepare.is_some() {
+            return Vec::new();
+        }
+        let mut missing = self.registry.contexts_per_call();
+        missing.retain(|(_, name)| *name != type_name::<RunInfo>());
+        missing
+    }
 }
 
 impl Steps<'_> {
+    /// Calls a function with each event of these steps, after that of [`Agent::on_event`]. The model is asked for a
+    /// stream.
+    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.events.listen(Arc::new(listener));
+        self
+    }
+
     /// Does what [`Step::Request`](crate::run::Step::Request) asks for: adds the response of the model to a run. If the
     /// run has to be [shortened](Agent::compact) first, it does that alone, and [`next`](Run::next) asks again.
     ///
@@ -152,9 +218,8 @@ impl Steps<'_> {
     ///
     /// Returns [`AgentError::Context`] if the values of the owner can't be had.
     pub async fn prepare(&self, run: &RunInfo, call: ToolCall) -> Result<PreparedCall, AgentError> {
-        let preparing = self.agent.prepared(run, &call);
-        let prepared = self.invocation.step(preparing).await?;
-        Ok(PreparedCall { call, prepared })
+        let preparing = self.agent.prepare(run, call);
+        self.invocation.step(preparing).await
     }
 
     /// Runs a call, until it ends or the token is cancelled. The future may run in a task, and ends the call if it is
@@ -219,17 +284,6 @@ impl Steps<'_> {
     /// process goes on.
     pub fn end(self, outcome: &RunOutcome) {
         self.invocation.end(&Ok(outcome.clone()));
-    }
-}
-
-impl PreparedCall {
-    /// Returns the call with what is attached to it, to run it by other means than [`Steps::call`].
-    ///
-    /// # Errors
-    ///
-    /// Returns the error with which the call ends if a closure of the application panicked.
-    pub fn into_call(self) -> Result<ToolCall, ToolError> {
-        self.prepared
     }
 }
 

@@ -1,0 +1,454 @@
+//! [`Updates`]: what a client shows of a conversation while the model writes.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::Stream;
+use reqwest::Url;
+use reqwest::header::AUTHORIZATION;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tool_agent::run::Run;
+
+use crate::client::{Client, ClientError};
+use crate::stream::{Attempt, MAX_TEXT, Note};
+
+/// The most bytes of a line, in which each byte of a text may be written with six.
+const MAX_LINE: usize = 6 * MAX_TEXT + 1024;
+/// How long after a lost connection the next one is tried.
+const RECONNECT: Duration = Duration::from_secs(1);
+/// After this time without a line, the connection is lost. Agents send one every ten seconds.
+const SILENCE: Duration = Duration::from_secs(30);
+/// How often the state is read when no agent says that it has changed.
+const IDLE: Duration = Duration::from_secs(2);
+/// How often the state is read when it should have changed, and how many times.
+const BUSY: Duration = Duration::from_millis(50);
+const TRIES: u32 = 40;
+
+/// What changed in a conversation; see [`Client::stream`].
+///
+/// ```
+/// use tool_restate::Update;
+///
+/// fn show(update: Update, page: &mut String) {
+///     match update {
+///         // Shows the whole conversation, and forgets what the model was writing.
+///         Update::Saved(run) => *page = run.rounds().last().map_or("", |round| round.text()).to_owned(),
+///         Update::Text { piece, .. } => page.push_str(&piece),
+///         // The response is asked for again.
+///         Update::Discarded { .. } => page.clear(),
+///         _ => {}
+///     }
+/// }
+/// # let _ = show;
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Update {
+    /// The run as it is saved. It takes the place of all that was shown before, also of the text.
+    Saved(Box<Run>),
+    /// A piece of the response that the model is writing.
+    Text {
+        /// The request to the model. Pieces with the same number follow each other.
+        attempt: u64,
+        /// The piece.
+        piece: String,
+    },
+    /// The text of this attempt is not in the run: don't show it any longer. The model is asked again.
+    Discarded {
+        /// The request to the model.
+        attempt: u64,
+    },
+}
+
+/// What happens in a conversation, a [`Stream`]; see [`Client::stream`].
+///
+/// Dropping it ends the connections.
+#[derive(Debug)]
+pub struct Updates {
+    updates: mpsc::Receiver<Result<Update, ClientError>>,
+    _tasks: JoinSet<()>,
+}
+
+impl Stream for Updates {
+    type Item = Result<Update, ClientError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.updates.poll_recv(cx)
+    }
+}
+
+/// What comes from an agent.
+enum Heard {
+    Note(Note),
+    Lost,
+    Refused(u16, String),
+}
+
+impl Updates {
+    /// Follows a conversation. The agents are their addresses, with the path of the conversation.
+    pub(crate) fn new(client: Client, id: &str, agents: Vec<Url>, token: &str) -> Updates {
+        // Small, because whoever is slow makes the agents wait, which buffer each response once.
+        let (sender, updates) = mpsc::channel(16);
+        let (heard, hearing) = mpsc::channel(16);
+        let mut tasks = JoinSet::new();
+        let count = agents.len();
+        for (index, agent) in agents.into_iter().enumerate() {
+            tasks.spawn(listen(index, agent, token.to_owned(), heard.clone()));
+        }
+        let follower = Follower {
+            client,
+            id: id.to_owned(),
+            run: None,
+            shown: Shown::new(count),
+            updates: sender,
+        };
+        tasks.spawn(follower.follow(hearing));
+        Updates {
+            updates,
+            _tasks: tasks,
+        }
+    }
+}
+
+/// Reads the lines of an agent, and connects again whenever the connection is lost.
+async fn listen(index: usize, agent: Url, token: String, heard: mpsc::Sender<(usize, Heard)>) {
+    let http = reqwest::Client::builder()
+        .connect_timeout(Duration::from_secs(5))
+        .read_timeout(SILENCE)
+        .build();
+    let Ok(http) = http else { return };
+    loop {
+        match read_lines(index, &http, &agent, &token, &heard).await {
+            Ok(Some((status, reason))) => {
+                let _ = heard.send((index, Heard::Refused(status, reason))).await;
+                return;
+            }
+            Ok(None) => {}
+            Err(error) => tracing::debug!(%agent, %error, "no stream of an agent"),
+        }
+        if heard.send((index, Heard::Lost)).await.is_err() {
+            return;
+        }
+        tokio::time::sleep(RECONNECT).await;
+    }
+}
+
+/// Reads lines until the connection ends. Returns the status and the reason if the agent refuses.
+async fn read_lines(
+    index: usize,
+    http: &reqwest::Client,
+    agent: &Url,
+    token: &str,
+    heard: &mpsc::Sender<(usize, Heard)>,
+) -> Result<Option<(u16, String)>, Box<dyn std::error::Error + Send + Sync>> {
+    let request = http.get(agent.clone());
+    let request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+    let mut response = request.send().await?;
+    let status = response.status().as_u16();
+    if status != 200 {
+        return Ok(Some((status, response.text().await?)));
+    }
+    let mut buffer = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        buffer.extend_from_slice(&chunk);
+        while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<_> = buffer.drain(..=end).collect();
+            if line.len() > 1 {
+                let note = serde_json::from_slice(&line)?;
+                heard.send((index, Heard::Note(note))).await?;
+            }
+        }
+        if buffer.len() > MAX_LINE {
+            return Err("a line is too long".into());
+        }
+    }
+    Ok(None)
+}
+
+/// Which attempt is shown, of those that the agents tell of.
+struct Shown {
+    /// The attempt of each agent.
+    attempts: Vec<Option<Attempt>>,
+    attempt: Option<Attempt>,
+    /// Set if the response is complete, and will be in the run.
+    is_complete: bool,
+    /// The parts of the run that are known.
+    parts: u64,
+    /// The parts that should be saved by now.
+    wanted: u64,
+}
+
+impl Shown {
+    fn new(agents: usize) -> Shown {
+        Shown {
+            attempts: vec![None; agents],
+            attempt: None,
+            is_complete: false,
+            parts: 0,
+            wanted: 0,
+        }
+    }
+
+    /// Takes what an agent says, and returns what to show.
+    fn hear(&mut self, agent: usize, note: Note) -> Vec<Update> {
+        match note {
+            Note::Saved(parts) => {
+                self.wanted = self.wanted.max(parts);
+                Vec::new()
+            }
+            Note::Asks(attempt) => {
+                self.attempts[agent] = Some(attempt);
+                let rank = |attempt: &Attempt| (attempt.parts, attempt.started, attempt.number);
+                // A process that was stopped for a while tells of an attempt that the engine has given up.
+                let is_old = self
+                    .attempt
+                    .is_some_and(|shown| rank(&shown) > rank(&attempt));
+                if is_old || attempt.parts != self.parts {
+                    return Vec::new();
+                }
+                let discarded = self.discard();
+                self.attempt = Some(attempt);
+                discarded.into_iter().collect()
+            }
+            Note::Text(piece) => {
+                let attempt = self.shown_of(agent);
+                let text = attempt.map(|attempt| Update::Text {
+                    attempt: attempt.number,
+                    piece,
+                });
+                text.into_iter().collect()
+            }
+            Note::Ended(is_complete) => {
+                let is_shown = self.shown_of(agent).is_some();
+                self.attempts[agent] = None;
+                match is_shown {
+                    true if is_complete => {
+                        self.is_complete = true;
+                        Vec::new()
+                    }
+                    true => self.discard().into_iter().collect(),
+                    false => Vec::new(),
+                }
+            }
+        }
+    }
+
+    /// Forgets what an agent said.
+    fn lose(&mut self, agent: usize) -> Option<Update> {
+        let is_shown = self.shown_of(agent).is_some();
+        self.attempts[agent] = None;
+        is_shown.then(|| self.discard()).flatten()
+    }
+
+    /// Takes the number of parts that were read.
+    fn read(&mut self, parts: u64) {
+        self.parts = parts;
+        if self.attempt.is_some_and(|attempt| attempt.parts < parts) {
+            self.attempt = None;
+            self.is_complete = false;
+        }
+    }
+
+    /// Returns the attempt that is shown, if it is one of this agent and still goes on.
+    fn shown_of(&self, agent: usize) -> Option<Attempt> {
+        self.attempt
+            .filter(|_| self.attempts[agent] == self.attempt)
+    }
+
+    fn discard(&mut self) -> Option<Update> {
+        self.is_complete = false;
+        let attempt = self.attempt.take()?.number;
+        Some(Update::Discarded { attempt })
+    }
+}
+
+/// Reads the state, and puts together what the agents say.
+struct Follower {
+    client: Client,
+    id: String,
+    run: Option<Run>,
+    shown: Shown,
+    updates: mpsc::Sender<Result<Update, ClientError>>,
+}
+
+/// Why nothing more is shown.
+enum End {
+    /// The client has what it wants.
+    Closed,
+    Failed(ClientError),
+}
+
+impl From<ClientError> for End {
+    fn from(error: ClientError) -> End {
+        End::Failed(error)
+    }
+}
+
+impl Follower {
+    async fn follow(mut self, hearing: mpsc::Receiver<(usize, Heard)>) {
+        let updates = self.updates.clone();
+        let following = self.drive(hearing);
+        tokio::select! {
+            end = following => {
+                if let Err(End::Failed(error)) = end {
+                    let _ = updates.send(Err(error)).await;
+                }
+            }
+            () = updates.closed() => {}
+        }
+    }
+
+    async fn drive(&mut self, mut hearing: mpsc::Receiver<(usize, Heard)>) -> Result<(), End> {
+        // An ingress that can't be reached from the start is the wrong one.
+        self.read().await?;
+        let mut tries = 0;
+        loop {
+            let is_behind = self.shown.wanted > self.shown.parts && tries < TRIES;
+            let pause = if is_behind { BUSY } else { IDLE };
+            tokio::select! {
+                heard = hearing.recv() => {
+                    let Some((agent, heard)) = heard else { return Ok(()) };
+                    tries = 0;
+                    self.hear(agent, heard).await?;
+                }
+                () = tokio::time::sleep(pause) => {
+                    tries += 1;
+                    self.refresh().await?;
+                }
+            }
+        }
+    }
+
+    async fn hear(&mut self, agent: usize, heard: Heard) -> Result<(), End> {
+        let updates = match heard {
+            Heard::Refused(status, reason) => {
+                return Err(ClientError::Refused(status, reason).into());
+            }
+            Heard::Lost => self.shown.lose(agent).into_iter().collect(),
+            Heard::Note(note) => {
+                if let Note::Asks(attempt) = &note {
+                    self.catch_up(attempt.parts).await?;
+                }
+                self.shown.hear(agent, note)
+            }
+        };
+        for update in updates {
+            self.show(update).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the run that a response continues, before its text.
+    async fn catch_up(&mut self, parts: u64) -> Result<(), End> {
+        for _ in 0..TRIES {
+            if self.shown.parts >= parts {
+                break;
+            }
+            self.refresh().await?;
+            if self.shown.parts < parts {
+                tokio::time::sleep(BUSY).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the state, unless the ingress is down for now.
+    async fn refresh(&mut self) -> Result<(), End> {
+        match self.read().await {
+            Err(End::Failed(ClientError::Failed(_) | ClientError::Refused(500.., _))) => Ok(()),
+            read => read,
+        }
+    }
+
+    async fn read(&mut self) -> Result<(), End> {
+        let saved = self.client.saved(&self.id, self.shown.parts).await?;
+        if saved.increments.is_empty() {
+            return Ok(());
+        }
+        let run = match self.run.take() {
+            None => Run::replay(saved.increments),
+            Some(mut run) => run.apply(saved.increments).map(|()| run),
+        };
+        let run = run.map_err(|error| ClientError::Failed(error.into()))?;
+        self.run = Some(run.clone());
+        self.shown.read(saved.parts);
+        self.show(Update::Saved(Box::new(run))).await
+    }
+
+    async fn show(&self, update: Update) -> Result<(), End> {
+        let sent = self.updates.send(Ok(update)).await;
+        sent.map_err(|_| End::Closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt(number: u64, started: u64, parts: u64) -> Attempt {
+        Attempt {
+            number,
+            started,
+            parts,
+        }
+    }
+
+    /// Writes updates as a line: `+1 text` and `-1`.
+    fn lines(updates: impl IntoIterator<Item = Update>) -> Vec<String> {
+        let lines = updates.into_iter().map(|update| match update {
+            Update::Text { attempt, piece } => format!("+{attempt} {piece}"),
+            Update::Discarded { attempt } => format!("-{attempt}"),
+            Update::Saved(_) => "saved".to_owned(),
+        });
+        lines.collect()
+    }
+
+    fn text(piece: &str) -> Note {
+        Note::Text(piece.to_owned())
+    }
+
+    #[test]
+    fn a_second_attempt_discards_the_first_and_silences_it() {
+        let mut shown = Shown::new(2);
+        assert!(shown.hear(0, Note::Asks(attempt(1, 10, 0))).is_empty());
+        assert_eq!(lines(shown.hear(0, text("a"))), ["+1 a"]);
+        assert_eq!(lines(shown.hear(1, Note::Asks(attempt(2, 20, 0)))), ["-1"]);
+        // The first process was stopped, and goes on.
+        assert!(shown.hear(0, text("b")).is_empty());
+        assert!(shown.hear(0, Note::Ended(true)).is_empty());
+        assert_eq!(lines(shown.hear(1, text("c"))), ["+2 c"]);
+        assert!(shown.hear(0, Note::Asks(attempt(1, 10, 0))).is_empty());
+        assert!(shown.hear(0, text("d")).is_empty());
+        assert_eq!(lines(shown.hear(1, text("e"))), ["+2 e"]);
+    }
+
+    #[test]
+    fn a_lost_agent_discards_only_a_response_that_is_not_complete() {
+        let mut shown = Shown::new(2);
+        shown.hear(0, Note::Asks(attempt(1, 10, 0)));
+        assert!(shown.lose(1).is_none());
+        assert_eq!(lines(shown.lose(0)), ["-1"]);
+        shown.hear(0, Note::Asks(attempt(2, 20, 0)));
+        assert!(shown.hear(0, Note::Ended(true)).is_empty());
+        assert!(shown.lose(0).is_none());
+        // The response was lost with the agent after all.
+        assert_eq!(lines(shown.hear(1, Note::Asks(attempt(3, 30, 0)))), ["-2"]);
+        assert_eq!(lines(shown.hear(1, Note::Ended(false))), ["-3"]);
+    }
+
+    #[test]
+    fn a_response_that_is_saved_is_shown_no_longer() {
+        let mut shown = Shown::new(2);
+        shown.hear(0, Note::Asks(attempt(1, 10, 0)));
+        shown.hear(0, Note::Saved(1));
+        assert_eq!(shown.wanted, 1);
+        shown.read(1);
+        assert!(shown.hear(0, text("late")).is_empty());
+        assert!(shown.hear(1, Note::Asks(attempt(2, 20, 0))).is_empty());
+        assert!(shown.hear(1, text("of the past")).is_empty());
+        assert!(shown.hear(1, Note::Asks(attempt(3, 30, 1))).is_empty());
+        assert_eq!(lines(shown.hear(1, text("next"))), ["+3 next"]);
+    }
+}

@@ -1,0 +1,7 @@
+//! Guides. They are documentation alone: the modules are not in the compiled crate.
+
+#[doc = include_str!("guide/operation.md")]
+pub mod operation {}
+
+#[doc = include_str!("guide/choice.md")]
+pub mod choice {}

@@ -1,0 +1,321 @@
+//! The tools, the model and the processes of the tests.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tool_agent::Agent;
+use tool_agent::model::{Model, ModelFuture, Request, Response};
+use tool_agent::run::{RunInfo, RunSettings};
+use tool_core::dialect::{Anthropic, OpenAiChat};
+use tool_core::hooks::Gate;
+use tool_core::{CallContext, Registry, ToolCall, tool, tools};
+use tool_restate::{Agents, ToolService};
+
+/// The token for streams of text.
+pub const TOKEN: &str = "0123456789abcdef";
+
+/// The calls of a conversation without waits, one in each response.
+pub const QUICK_ROUNDS: usize = 6;
+
+/// In whose name a call runs.
+pub struct User(String);
+
+/// The folder in which tools leave what they did.
+struct Effects(PathBuf);
+
+impl Effects {
+    fn add(&self, file: &str, line: &str) {
+        let path = self.0.join(file);
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .unwrap();
+        file.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+}
+
+async fn work() {
+    tokio::time::sleep(Duration::from_millis(15)).await;
+}
+
+async fn paid(effects: &Effects, user: &User, call: &CallContext, amount: u32) -> String {
+    let key = call.idempotency_key().unwrap_or("no key");
+    work().await;
+    effects.add("payments", &format!("{key} {amount} {}", user.0));
+    work().await;
+    format!("paid {amount} for {}", user.0)
+}
+
+/// Looks something up.
+#[tool(read_only, unlinked)]
+async fn look_up(n: u32) -> String {
+    work().await;
+    format!("value {n}")
+}
+
+/// Pays in the process of the agent.
+#[tool(destructive, unlinked)]
+async fn pay_here(
+    amount: u32,
+    #[param(context)] effects: &Effects,
+    #[param(context)] user: &User,
+    call: &CallContext,
+) -> String {
+    paid(effects, user, call, amount).await
+}
+
+/// Pays in a process of the tools.
+#[tool(destructive, unlinked)]
+async fn pay(
+    amount: u32,
+    #[param(context)] effects: &Effects,
+    #[param(context)] user: &User,
+    call: &CallContext,
+) -> String {
+    paid(effects, user, call, amount).await
+}
+
+/// Pays, as a later version has it.
+#[tool(destructive, unlinked, name = "pay")]
+async fn pay_later(
+    amount: u32,
+    purpose: Option<String>,
+    #[param(context)] effects: &Effects,
+    #[param(context)] user: &User,
+    call: &CallContext,
+) -> String {
+    let paid = paid(effects, user, call, amount).await;
+    format!("{paid}, {}", purpose.unwrap_or_default())
+}
+
+/// Transfers money, once somebody allowed it.
+#[tool(destructive, unlinked)]
+async fn transfer(
+    amount: u32,
+    #[param(context)] effects: &Effects,
+    #[param(context)] user: &User,
+    call: &CallContext,
+) -> String {
+    paid(effects, user, call, amount).await
+}
+
+/// Takes a note.
+#[tool(idempotent, unlinked)]
+async fn note(text: String, #[param(context)] effects: &Effects) -> String {
+    work().await;
+    effects.add("notes", &text);
+    format!("noted {text}")
+}
+
+/// Returns at once.
+#[tool(read_only, unlinked)]
+fn tick(n: u32) -> u32 {
+    n
+}
+
+/// Returns more than the engine keeps.
+#[tool(read_only, unlinked)]
+fn flood() -> String {
+    "x".repeat(40 << 20)
+}
+
+/// Takes long.
+#[tool(read_only, unlinked)]
+async fn sleep() -> &'static str {
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    "slept"
+}
+
+/// Returns the tools: in another order in the deployment `later`, and one of another version in `schema`.
+fn registry(effects: &Path, deployment: &str) -> Registry {
+    let mut tools = tools![look_up, pay_here, transfer, note, tick, flood, sleep].to_vec();
+    if deployment == "schema" {
+        tools.extend(tools![pay_later]);
+    } else {
+        tools.extend(tools![pay]);
+    }
+    if deployment == "later" {
+        tools.reverse();
+    }
+    Registry::builder()
+        .tools(tools)
+        .context(Effects(effects.to_owned()))
+        .context_per_call::<User>()
+        .output_cap(100 << 20)
+        .before(async |hook| match &*hook.tool.name {
+            "transfer" => Gate::hold("money leaves"),
+            _ => Gate::Allow,
+        })
+        .build()
+        .unwrap()
+}
+
+async fn contexts(
+    run: RunInfo,
+    call: ToolCall,
+) -> Result<ToolCall, Box<dyn std::error::Error + Send + Sync>> {
+    let owner = run.owner().ok_or("the run has no owner")?;
+    Ok(call.with(User(owner.to_owned())))
+}
+
+/// Answers by the number of responses since the last message of the user.
+struct Script;
+
+impl Model for Script {
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
+        Box::pin(async move {
+            let response = respond(&request).await;
+            let text = &response["choices"][0]["message"]["content"];
+            let Some(story) = text.as_str().filter(|text| text.starts_with("done: story")) else {
+                return Ok(Response::Whole(response));
+            };
+            Ok(told(story))
+        })
+    }
+}
+
+/// Streams a text, word by word.
+fn told(story: &str) -> Response {
+    let words: Vec<_> = story.split_inclusive(' ').map(str::to_owned).collect();
+    let last = words.len();
+    let events = stream::unfold(0, move |number| {
+        let words = words.clone();
+        async move {
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            let choice = match words.get(number) {
+                Some(word) => json!({"delta": {"content": word}}),
+                None if number == last => json!({"delta": {}, "finish_reason": "stop"}),
+                None => return None,
+            };
+            Some((Ok(json!({"choices": [choice]})), number + 1))
+        }
+    });
+    Response::stream(events)
+}
+
+async fn respond(request: &Request) -> Value {
+    let messages = &request.messages;
+    let last = messages
+        .iter()
+        .rposition(|message| message["role"] == "user");
+    let last = last.unwrap_or(0);
+    let question = messages[last]["content"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let after = messages[last..].iter();
+    let round = after
+        .filter(|message| message["role"] == "assistant")
+        .count();
+    if question != "quick" {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let calls: &[(&str, Value)] = match (question.split(' ').next().unwrap_or_default(), round) {
+        ("job", 0) => &[
+            ("look_up", json!({"n": 1})),
+            ("look_up", json!({"n": 2})),
+            ("look_up", json!({"n": 3})),
+        ],
+        ("job", 1) => &[("pay_here", json!({"amount": 10}))],
+        ("job", 2) => &[
+            ("look_up", json!({"n": 4})),
+            ("note", json!({"text": question})),
+        ],
+        ("job", 3) => &[("pay", json!({"amount": 20}))],
+        ("job", 4) => &[
+            ("note", json!({"text": question})),
+            ("look_up", json!({"n": 5})),
+        ],
+        ("job", 5) => &[("pay", json!({"amount": 30}))],
+        ("transfer", 0) => &[
+            ("transfer", json!({"amount": 7})),
+            ("look_up", json!({"n": 1})),
+        ],
+        ("quick", 0..QUICK_ROUNDS) => &[("tick", json!({"n": round}))],
+        ("flood", 0) => &[("flood", json!({}))],
+        ("sleep", 0) => &[("sleep", json!({}))],
+        _ => &[],
+    };
+    if question == "silence" {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+    }
+    let calls = calls.iter().enumerate().map(|(index, (name, arguments))| {
+        json!({"id": format!("call_{last}_{round}_{index}"), "type": "function",
+            "function": {"name": name, "arguments": arguments.to_string()}})
+    });
+    let calls: Vec<_> = calls.collect();
+    let message = if calls.is_empty() {
+        json!({"role": "assistant", "content": format!("done: {question}")})
+    } else {
+        json!({"role": "assistant", "tool_calls": calls})
+    };
+    json!({"choices": [{"message": message, "finish_reason": "stop"}]})
+}
+
+/// Runs a process of the test, if the environment says that this is one.
+pub fn act() {
+    let (Ok(role), Ok(port), Ok(effects)) = (
+        std::env::var("ROLE"),
+        std::env::var("PORT"),
+        std::env::var("EFFECTS"),
+    ) else {
+        return;
+    };
+    let deployment = std::env::var("DEPLOYMENT").unwrap_or_default();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async move {
+        let listener = TcpListener::bind(format!("127.0.0.1:{port}"));
+        let listener = listener.await.unwrap();
+        let registry = registry(Path::new(&effects), &deployment);
+        let served = match &*role {
+            "bare" => {
+                crate::bounds::serve(listener).await;
+                Ok(())
+            }
+            "agent" => {
+                let port = std::env::var("STREAM_PORT").unwrap();
+                let clients = TcpListener::bind(format!("127.0.0.1:{port}"));
+                let agents = agents(registry, &deployment).streams(clients.await.unwrap(), TOKEN);
+                agents.serve(listener).await
+            }
+            _ => {
+                let service = ToolService::new("payments", registry).contexts(contexts);
+                service.serve(listener).await
+            }
+        };
+        served.unwrap();
+    });
+    std::process::exit(0);
+}
+
+/// Returns the agents of the first deployment, of one with other options (`later`), or of one with another provider.
+fn agents(registry: Registry, deployment: &str) -> Agents {
+    let agent = if deployment == "provider" {
+        Agent::new(registry, Anthropic::default(), Script)
+    } else {
+        Agent::new(registry, OpenAiChat::default(), Script)
+    };
+    let agent = agent
+        .contexts(contexts)
+        .may_decide(async |request| request.user == "lea");
+    let is_later = deployment == "later";
+    let agents = Agents::new(agent).route(move |tool| {
+        let is_routed = matches!(tool, "pay" | "note") || (is_later && tool == "look_up");
+        is_routed.then(|| "payments".to_owned())
+    });
+    if is_later {
+        let mut settings = RunSettings::default();
+        settings.max_rounds = 30;
+        return agents
+            .settings(settings)
+            .approval_timeout(Duration::from_secs(20));
+    }
+    let seconds = std::env::var("APPROVAL_SECONDS").map_or(3, |text| text.parse().unwrap());
+    agents.approval_timeout(Duration::from_secs(seconds))
+}

@@ -1,0 +1,306 @@
+//! Each payment is made once, whatever breaks.
+
+use std::process::Command;
+use std::time::Duration;
+
+use tool_agent::run::{RunOutcome, Step};
+use tool_core::hooks::Decision;
+use tool_restate::{Client, ClientError, Decide, Message};
+
+use crate::world::{Layout, SMALL, World, short_or_long};
+
+async fn pause(milliseconds: u64) {
+    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_payment_is_made_once_while_all_processes_are_killed() {
+    let Some(mut world) = World::start("kills", SMALL).await else {
+        return;
+    };
+    let mut kills = 0;
+    let count = short_or_long(24, 200);
+    let load = world.under_load(count, Duration::from_millis(20), async |world, number| {
+        pause(350).await;
+        if number >= 20 {
+            return;
+        }
+        match number % 5 {
+            0 | 2 => world.agents[0].restart(),
+            1 | 3 => world.workers[0].restart(),
+            _ => world.servers[0].restart(),
+        }
+        kills += 1;
+    });
+    load.await;
+    eprintln!("{kills} kills");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_balancer_leads_to_the_agents_and_workers_that_live() {
+    let layout = Layout {
+        agents: 2,
+        workers: 2,
+        ..SMALL
+    };
+    let Some(mut world) = World::start("balanced", layout).await else {
+        return;
+    };
+    let count = short_or_long(24, 200);
+    let load = world.under_load(count, Duration::from_millis(50), kill_in_turn);
+    load.await;
+}
+
+/// Kills an agent and a worker in turn, each for a while.
+async fn kill_in_turn(world: &mut World, number: usize) {
+    pause(300).await;
+    let down = number % 2;
+    world.agents[down].kill();
+    world.workers[1 - down].kill();
+    pause(500).await;
+    world.agents[down].start();
+    world.workers[1 - down].start();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_balances_with_the_configuration_of_the_guide() {
+    if Command::new("nginx").arg("-v").output().is_err() {
+        eprintln!("skipped: nginx is not installed");
+        return;
+    }
+    let layout = Layout {
+        agents: 2,
+        workers: 2,
+        nginx: true,
+        ..SMALL
+    };
+    let Some(mut world) = World::start("nginx", layout).await else {
+        return;
+    };
+    let count = short_or_long(24, 200);
+    let load = world.under_load(count, Duration::from_millis(50), kill_in_turn);
+    load.await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_that_are_ended_by_a_signal_interrupt_no_call() {
+    let layout = Layout {
+        agents: 1,
+        workers: 2,
+        ..SMALL
+    };
+    let Some(mut world) = World::start("drained", layout).await else {
+        return;
+    };
+    let count = short_or_long(24, 200);
+    let load = world.under_load(count, Duration::from_millis(100), async |world, number| {
+        pause(300).await;
+        let worker = &mut world.workers[number % 2];
+        worker.end();
+        worker.start();
+        pause(300).await;
+    });
+    assert_eq!(load.await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_stops_and_goes_on_pays_nothing_twice() {
+    let layout = Layout {
+        agents: 2,
+        workers: 2,
+        ..SMALL
+    };
+    let Some(mut world) = World::start("stopped", layout).await else {
+        return;
+    };
+    let count = short_or_long(24, 120);
+    let load = world.under_load(count, Duration::from_millis(250), async |world, number| {
+        pause(400).await;
+        let processes = [
+            &world.workers[0],
+            &world.agents[0],
+            &world.workers[1],
+            &world.agents[1],
+            &world.servers[0],
+        ];
+        let process = processes[number % processes.len()];
+        process.signal("STOP");
+        // Longer than the engine waits for a sign of life.
+        pause(2_500).await;
+        process.signal("CONT");
+    });
+    load.await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conversations_wait_while_there_are_no_workers() {
+    let layout = Layout {
+        agents: 1,
+        workers: 2,
+        ..SMALL
+    };
+    let Some(mut world) = World::start("outage", layout).await else {
+        return;
+    };
+    let count = short_or_long(24, 200);
+    let load = world.under_load(count, Duration::from_millis(20), async |world, number| {
+        pause(300).await;
+        if number > 0 {
+            return;
+        }
+        for worker in &mut world.workers {
+            worker.kill();
+        }
+        pause(u64::try_from(short_or_long(4, 30)).unwrap() * 1000).await;
+        for worker in &mut world.workers {
+            worker.start();
+        }
+    });
+    load.await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_payment_is_made_once_while_nodes_of_a_cluster_are_killed() {
+    let layout = Layout {
+        servers: 3,
+        agents: 2,
+        workers: 2,
+        ..SMALL
+    };
+    let Some(mut world) = World::start("cluster", layout).await else {
+        return;
+    };
+    let count = short_or_long(24, 200);
+    let load = world.under_load(count, Duration::from_millis(300), async |world, number| {
+        pause(1_000).await;
+        let node = number % 3;
+        world.servers[node].kill();
+        world.agents[number % 2].restart();
+        // Time for the other two to elect a leader.
+        pause(4_000).await;
+        world.servers[node].start();
+        world.workers[number % 2].restart();
+        pause(4_000).await;
+    });
+    load.await;
+}
+
+/// Sends a message in a task.
+fn sending(
+    client: &Client,
+    id: &'static str,
+    text: &'static str,
+) -> tokio::task::JoinHandle<Result<RunOutcome, ClientError>> {
+    let client = client.clone();
+    tokio::spawn(async move { client.send(id, Message::new(text).owner("ann")).await })
+}
+
+/// Waits until a call is held, and returns the decision that allows it.
+async fn held(client: &Client, id: &str) -> Decide {
+    loop {
+        pause(50).await;
+        if let Some(run) = client.state(id).await.unwrap()
+            && let Some(pending) = run.pending().into_iter().next()
+        {
+            return Decide {
+                fingerprint: pending.fingerprint().to_owned(),
+                decision: Decision::Allow,
+                user: "lea".to_owned(),
+            };
+        }
+    }
+}
+
+/// Starts the agent with another deployment, and waits until it answers.
+async fn deploy(world: &mut World, deployment: &str) {
+    world.agents[0].kill();
+    world.agents[0].env = vec![("DEPLOYMENT", deployment.to_owned())];
+    world.agents[0].start();
+    let client = world.client();
+    let answering = client.state("nobody");
+    answering.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waits_outlives_a_deployment_with_other_options() {
+    let Some(mut world) = World::with_env("redeploy", SMALL, &patient()).await else {
+        return;
+    };
+    let client = world.client();
+    let sent = sending(&client, "run-0", "transfer");
+    let decide = held(&client, "run-0").await;
+    // The order of the tools, the settings, the routes and the time for approvals are others.
+    deploy(&mut world, "later").await;
+    client.decide("run-0", decide).await.unwrap();
+    let outcome = sent.await.unwrap().unwrap();
+    assert_eq!(outcome, RunOutcome::Answered("done: transfer".into()));
+    let run = client.state("run-0").await.unwrap().unwrap();
+    assert_eq!(run.settings().max_rounds, 16);
+    assert_eq!(world.check_payments(&[run]), 0);
+    assert_eq!(world.lines("payments").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_provider_is_refused_and_the_conversation_kept() {
+    let Some(mut world) = World::with_env("provider", SMALL, &patient()).await else {
+        return;
+    };
+    let client = world.client();
+    let answered = sending(&client, "calm", "hello").await.unwrap().unwrap();
+    assert_eq!(answered, RunOutcome::Answered("done: hello".into()));
+    let sent = sending(&client, "run-0", "transfer");
+    let decide = held(&client, "run-0").await;
+
+    deploy(&mut world, "provider").await;
+    let refused = [
+        client.decide("run-0", decide.clone()).await.map(|()| None),
+        sending(&client, "calm", "again").await.unwrap().map(Some),
+    ];
+    for refused in refused {
+        let Err(ClientError::Refused(409, reason)) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(reason.contains("chat completions"), "{reason}");
+    }
+    assert!(world.lines("payments").is_empty());
+
+    deploy(&mut world, "").await;
+    client.decide("run-0", decide).await.unwrap();
+    let outcome = sent.await.unwrap().unwrap();
+    assert_eq!(outcome, RunOutcome::Answered("done: transfer".into()));
+    let run = client.state("run-0").await.unwrap().unwrap();
+    assert_eq!(world.check_payments(&[run]), 0);
+    assert_eq!(world.lines("payments").len(), 1);
+    let answered = sending(&client, "calm", "again").await.unwrap().unwrap();
+    assert_eq!(answered, RunOutcome::Answered("done: again".into()));
+}
+
+/// The environment of agents whose calls wait longer than a test.
+fn patient() -> [(&'static str, String); 1] {
+    [("APPROVAL_SECONDS", "600".to_owned())]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_message_waits_for_the_first() {
+    let Some(world) = World::start("queue", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let first = sending(&client, "run-0", "job");
+    while client.state("run-0").await.unwrap().is_none() {
+        pause(20).await;
+    }
+    let second = sending(&client, "run-0", "hello");
+    let second = second.await.unwrap().unwrap();
+    assert_eq!(second, RunOutcome::Answered("done: hello".into()));
+    assert!(first.is_finished());
+    let first = first.await.unwrap().unwrap();
+    assert_eq!(first, RunOutcome::Answered("done: job".into()));
+    let run = client.state("run-0").await.unwrap().unwrap();
+    assert!(matches!(run.next(), Step::Done(_)));
+    let said = run.messages().iter();
+    let said: Vec<_> = said.filter(|message| message["role"] == "user").collect();
+    assert_eq!(said.len(), 2);
+    assert_eq!(said[1]["content"], "hello");
+    assert_eq!(world.check_payments(&[run]), 0);
+}
