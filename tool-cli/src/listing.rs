@@ -92,7 +92,6 @@ fn whole(tool: &ToolSpec) -> Value {
             fields.insert(key.to_owned(), value);
         }
     };
-    let annotations = tool.annotations;
     let list = |items: Vec<&str>| (!items.is_empty()).then(|| json!(items));
     add("name", Some(json!(tool.name)));
     add("title", tool.title().map(Value::from));
@@ -107,10 +106,9 @@ fn whole(tool: &ToolSpec) -> Value {
         "examples",
         (!examples.is_empty()).then_some(Value::Array(examples)),
     );
-    add("read_only", annotations.read_only.map(Value::from));
-    add("destructive", annotations.destructive.map(Value::from));
-    add("idempotent", annotations.idempotent.map(Value::from));
-    add("open_world", annotations.open_world.map(Value::from));
+    for (name, flag) in tool.flags() {
+        add(name, Some(Value::from(flag)));
+    }
     let location = tool.location;
     add(
         "location",

@@ -53,7 +53,7 @@ use std::{error, fmt, io};
 use crate::generated_file::{self, UPDATE};
 use crate::ordered_json::{Json, quote};
 use crate::registry::Registry;
-use crate::spec::{Annotations, Grammar, Programmatic, ToolSpec};
+use crate::spec::{Grammar, Programmatic, ToolSpec};
 
 pub use changes::{Change, Changes, Class};
 pub use compare::compare;
@@ -211,7 +211,7 @@ fn spec(tool: &ToolSpec) -> Json {
         ("description", Some(Json::from(&*tool.description))),
         ("when_to_use", text(tool.when_to_use())),
         ("returns", text(tool.returns())),
-        ("annotations", annotations(tool.annotations)),
+        ("annotations", flags(tool)),
         (
             "examples",
             tool.has_examples()
@@ -235,14 +235,11 @@ fn callers(programmatic: Programmatic) -> &'static str {
     }
 }
 
-fn annotations(annotations: Annotations) -> Option<Json> {
-    let hint = |value: Option<bool>| value.map(Json::Boolean);
-    let json = Json::object([
-        ("read_only", hint(annotations.read_only)),
-        ("destructive", hint(annotations.destructive)),
-        ("idempotent", hint(annotations.idempotent)),
-        ("open_world", hint(annotations.open_world)),
-    ]);
+fn flags(tool: &ToolSpec) -> Option<Json> {
+    let flags = tool
+        .flags()
+        .map(|(name, flag)| (name, Some(Json::Boolean(flag))));
+    let json = Json::object(flags);
     Some(json).filter(|json| !json.members().is_empty())
 }
 

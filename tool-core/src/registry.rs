@@ -1,6 +1,7 @@
 //! [`Registry`]: looks up, lists, renders and calls tools.
 
 mod arguments;
+mod background;
 pub(crate) mod builder;
 mod decision_policy;
 mod deferred;
@@ -50,6 +51,7 @@ use crate::telemetry;
 use crate::tool::{IntoTools, ToolEntry};
 
 pub use arguments::ArgumentsReader;
+pub use background::WAIT_FOR_RESULTS;
 pub(crate) use builder::RegistryBuilder;
 pub use error::MissingTools;
 pub(crate) use error::RegistryError;
@@ -795,7 +797,13 @@ impl Registry {
         options: &RequestOptions,
     ) -> Result<ToolRequest, RequestError> {
         let snapshot = self.0.current.load();
-        let tools = self.sent_tools(dialect, &snapshot);
+        let mut tools = self.sent_tools(dialect, &snapshot);
+        if options.has_background
+            && snapshot.has_background()
+            && dialect.deferral() != Deferral::Ignored
+        {
+            tools.to_mut().push(background::entry());
+        }
         let request = ToolRequest::new(dialect, &tools, &snapshot.hosted, options)?;
         telemetry::requested(&request);
         Ok(request)

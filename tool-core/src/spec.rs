@@ -145,6 +145,8 @@ pub struct Details {
     pub eager_input: Option<bool>,
     /// `true` if a success ends a run.
     pub ends_run: Option<bool>,
+    /// `true` if the model goes on while a call runs.
+    pub background: bool,
     /// Set if the tool is one on which a provider trained its models.
     pub provides: Option<&'static Provided>,
     /// Set if the tool has `meta` or `icons`. A tool built at run time has them in [`DynamicParts`].
@@ -167,6 +169,7 @@ impl Details {
         strict: None,
         eager_input: None,
         ends_run: None,
+        background: false,
         provides: None,
         for_clients: None,
     };
@@ -427,6 +430,52 @@ impl ToolSpec {
     pub fn ends_run(&self) -> bool {
         let ends_run = self.details().and_then(|details| details.ends_run);
         ends_run.unwrap_or(false)
+    }
+
+    /// Returns `true` if the model goes on while a call runs, and gets the result later, in a `Run` of the crate
+    /// `tool-agent`: `#[tool(background)]`. [`Registry::call`](crate::Registry::call) waits for the result in any case.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Builds the project, which takes minutes.
+    /// #[tool(background)]
+    /// async fn build_project() -> String {
+    ///     "built".into()
+    /// }
+    ///
+    /// assert!(build_project::SPEC.is_background());
+    /// ```
+    pub fn is_background(&self) -> bool {
+        self.details().is_some_and(|details| details.background)
+    }
+
+    /// Returns the [annotations](ToolSpec::annotations) and `background`, as far as the tool sets them, by the names that
+    /// they have in `#[tool]`: what lists and lock files show.
+    ///
+    /// ```
+    /// use tool_core::{Tool, tool};
+    ///
+    /// /// Builds the project, which takes minutes.
+    /// #[tool(idempotent, open_world = false, background)]
+    /// async fn build_project() -> String {
+    ///     "built".into()
+    /// }
+    ///
+    /// let flags: Vec<_> = build_project::SPEC.flags().collect();
+    /// assert_eq!(flags, [("idempotent", true), ("open_world", false), ("background", true)]);
+    /// ```
+    pub fn flags(&self) -> impl Iterator<Item = (&'static str, bool)> + use<> {
+        let annotations = self.annotations;
+        let flags = [
+            ("read_only", annotations.read_only),
+            ("destructive", annotations.destructive),
+            ("idempotent", annotations.idempotent),
+            ("open_world", annotations.open_world),
+            ("background", self.is_background().then_some(true)),
+        ];
+        let flags = flags.into_iter();
+        flags.filter_map(|(name, value)| Some((name, value?)))
     }
 
     /// Returns `true` if a model may write the argument as text and not as JSON:

@@ -79,7 +79,7 @@ fn delete_file(
 }
 
 /// Lists files.
-#[tool(read_only, defer, programmatic, tags = ["files"])]
+#[tool(read_only, defer, background, programmatic, tags = ["files"])]
 fn list_files() -> Vec<String> {
     Vec::new()
 }
@@ -147,7 +147,7 @@ fn a_page_shows_at_a_glance_what_a_call_may_do() {
     let html = docs.to_html();
     for part in [
         "<b class=\"destructive\">destructive</b> <b class=\"approval\">approval</b>",
-        "<b class=\"deferred\">deferred</b> <b class=\"programmatic\">programmatic</b> <b class=\"read-only\">",
+        "<b class=\"deferred\">deferred</b> <b class=\"background\">background</b> <b class=\"programmatic\">programmatic</b> <b class=\"read-only\">",
         "<p>See <a href=\"https://example.com/rules\" rel=\"noreferrer\">the rules</a>. Do <strong>not</strong> use it for:</p>\
          <ul class=\"list\"><li>folders</li><li>links</li></ul>",
         "<p>The user says <em>delete</em>.</p>",
@@ -157,7 +157,7 @@ fn a_page_shows_at_a_glance_what_a_call_may_do() {
     }
     assert!(
         docs.to_markdown()
-            .contains("*deferred · programmatic · read-only*")
+            .contains("*deferred · background · programmatic · read-only*")
     );
 }
 

@@ -284,6 +284,26 @@ impl ToolResult {
         }
     }
 
+    /// Returns `true` if the output contains secrets, so that `Debug` and [`line`](ToolResult::line) do not show it.
+    pub fn has_secrets(&self) -> bool {
+        self.extra.as_ref().is_some_and(|extra| extra.is_secret)
+    }
+
+    /// Marks an output that [contains secrets](ToolResult::has_secrets), such as one that repeats the output of another
+    /// call.
+    ///
+    /// ```
+    /// use tool_core::{ToolCall, ToolResult};
+    ///
+    /// let call = ToolCall::new("call_1", "get_key", "");
+    /// let result = ToolResult::new(&call, "hunter2").with_secrets();
+    /// assert_eq!((result.content(), &*result.line()), ("hunter2", "[secret]"));
+    /// ```
+    pub fn with_secrets(mut self) -> ToolResult {
+        self.extra.get_or_insert_default().is_secret = true;
+        self
+    }
+
     /// Returns what the model gets as a line for a log or a page, with [a line](Content::line) for each picture or file
     /// in place of its bytes. Secrets are left out.
     ///
@@ -296,7 +316,7 @@ impl ToolResult {
     /// assert_eq!(result.line(), "image/png, 12 kB");
     /// ```
     pub fn line(&self) -> String {
-        if self.extra.as_ref().is_some_and(|extra| extra.is_secret) {
+        if self.has_secrets() {
             return HIDDEN.into();
         }
         let text = match self.parts() {
@@ -439,7 +459,7 @@ impl fmt::Debug for ToolResult {
         let mut out = f.debug_struct("ToolResult");
         out.field("call_id", &self.call_id)
             .field("name", &self.name);
-        let is_secret = self.extra.as_ref().is_some_and(|extra| extra.is_secret);
+        let is_secret = self.has_secrets();
         match &self.error {
             Some(error) => out.field("error", error),
             None if is_secret => out.field("content", &HIDDEN),

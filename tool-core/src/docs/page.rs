@@ -154,6 +154,7 @@ fn hints(tool: &ToolEntry, needs_approval: bool) -> Vec<&'static str> {
         of(annotations.destructive, ["destructive", "not destructive"]),
         set(needs_approval, "approval"),
         set(tool.is_deferred(), "deferred"),
+        set(tool.is_background(), "background"),
         tool.programmatic().map(|programmatic| match programmatic {
             Programmatic::Also => "programmatic",
             Programmatic::Only => "programmatic only",

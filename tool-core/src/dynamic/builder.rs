@@ -71,6 +71,7 @@ pub struct DynamicToolBuilder {
     /// Set if a server claims the annotations, and the application does not trust it.
     is_untrusted: bool,
     timeout: Option<Duration>,
+    is_background: bool,
     parameters: SchemaInput,
     /// The schema that calls are validated against, if it is not the schema in `parameters`.
     accepted: Option<String>,
@@ -95,6 +96,7 @@ impl DynamicToolBuilder {
             annotations: Annotations::default(),
             is_untrusted: false,
             timeout: None,
+            is_background: false,
             parameters: SchemaInput::Text(NO_PARAMETERS.into()),
             accepted: None,
             output: None,
@@ -245,6 +247,12 @@ impl DynamicToolBuilder {
     /// Sets the timeout of a call. It needs a registry with a [`Runtime`](crate::runtime::Runtime).
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
+        self
+    }
+
+    /// Lets the model go on while a call runs; see [`ToolSpec::is_background`].
+    pub fn background(mut self) -> Self {
+        self.is_background = true;
         self
     }
 
@@ -565,6 +573,7 @@ impl DynamicToolBuilder {
                     returns: self.returns.map(Into::into),
                     tags: self.tags.into_iter().map(Into::into).collect(),
                     timeout: self.timeout,
+                    background: self.is_background,
                     freeform: self.freeform,
                     programmatic: self.programmatic,
                     examples: examples.unwrap_or_default().into(),

@@ -121,6 +121,7 @@ fn compare_hints(old: &Json, new: &Json, add: &mut impl FnMut(&str, Class, Strin
         ("destructive", false),
         ("idempotent", true),
         ("open_world", false),
+        ("background", false),
     ];
     for (key, better) in hints {
         let hint = |spec: &Json| match spec.get("annotations").and_then(|all| all.get(key)) {

@@ -349,6 +349,11 @@ fn tools_are_added_removed_and_renamed() {
         lines(&a, &worse),
         ["wording     a, destructive: unset -> true"]
     );
+    let later = tool("a", "One.", r#","annotations":{"background":true}"#);
+    assert_eq!(
+        lines(&a, &later),
+        ["wording     a, background: unset -> true"]
+    );
     let title = tool("a", "One.", r#","title":"A""#);
     assert_eq!(lines(&a, &title), ["wording     a, title: added"]);
     let rules = |rules: &str| {

@@ -69,6 +69,7 @@ pub struct RequestOptions {
     is_cached: bool,
     has_hosted_results: bool,
     pub(super) answer: Option<AnswerFormat>,
+    pub(crate) has_background: bool,
 }
 
 impl RequestOptions {
@@ -118,6 +119,31 @@ impl RequestOptions {
     /// ```
     pub fn only<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.only = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Offers the tool `wait_for_results` while the registry has a tool with
+    /// [`background`](crate::ToolSpec::is_background). An `Agent` of the crate `tool-agent` does this.
+    ///
+    /// ```
+    /// use tool_core::dialect::{OpenAiChat, RequestOptions};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Builds the project, which takes minutes.
+    /// #[tool(background)]
+    /// async fn build_project() -> String {
+    ///     "built".into()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![build_project]).build()?;
+    /// let dialect = OpenAiChat::default();
+    /// let options = RequestOptions::new().background();
+    /// let request = registry.request(&dialect).options(options).build()?;
+    /// assert!(request.fields()["tools"].get().contains("wait_for_results"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn background(mut self) -> Self {
+        self.has_background = true;
         self
     }
 

@@ -157,8 +157,8 @@ const PROBLEMS: [(ProblemKind, &str, &str); 4] = [
     ),
     (
         ProblemKind::Reserved,
-        "these names are reserved for the tools that find deferred ones",
-        "rename the tool, or defer no tool of this registry",
+        "these names are reserved for the tools that find deferred ones, or wait for calls in the background",
+        "rename the tool, or have no tool in this registry that is deferred, or is called in the background",
     ),
 ];
 const SELECTION: &str = "the tools of a selection follow another registry: add, replace and remove them in the \

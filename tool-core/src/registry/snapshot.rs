@@ -1,9 +1,11 @@
 //! [`Snapshot`]: the tools of a registry at one moment.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
+use super::background::{self, WAIT_FOR_RESULTS};
 use super::deferred::{self, RESERVED};
 use super::error::{Duplicate, ProblemKind, RegistryError};
 use super::policy::Policy;
@@ -27,6 +29,8 @@ pub(super) struct Snapshot {
     deferred: usize,
     /// The number of tools that models are not sent.
     hidden: usize,
+    /// The number of tools that are called in the background.
+    background: usize,
     /// Created with the first search. Shared with snapshots of the same tools.
     index: Arc<OnceLock<SearchIndex>>,
 }
@@ -45,7 +49,10 @@ impl Snapshot {
         let tools = with_distinct_names(tools).into_iter();
         let tools: Vec<_> = tools.map(|tool| defer(tool, policy)).collect();
         if tools.iter().any(ToolEntry::is_deferred) {
-            check_reserved_names(&tools, &mut error);
+            check_reserved_names(&tools, &RESERVED, &mut error);
+        }
+        if tools.iter().any(|tool| tool.is_background()) {
+            check_reserved_names(&tools, &[WAIT_FOR_RESULTS], &mut error);
         }
         let tools = sorted(tools);
         error.duplicates = duplicates(&tools);
@@ -74,6 +81,7 @@ impl Snapshot {
             table: Table::new(tools.iter()),
             deferred: tools.iter().filter(|tool| tool.is_deferred()).count(),
             hidden: tools.iter().filter(|tool| !tool.is_for_models()).count(),
+            background: tools.iter().filter(|tool| tool.is_background()).count(),
             tools: Arc::new(tools.into()),
             by_source: Arc::new(by_source),
             hosted,
@@ -116,10 +124,12 @@ impl Snapshot {
         }
         let mut table = self.table.clone();
         let (mut deferred, mut hidden) = (self.deferred, self.hidden);
+        let mut background = self.background;
         for tool in removed {
             let tool = table.remove(&tool.name)?;
             deferred -= usize::from(tool.is_deferred());
             hidden -= usize::from(!tool.is_for_models());
+            background -= usize::from(tool.is_background());
         }
         let mut error = RegistryError::default();
         for tool in added {
@@ -127,10 +137,12 @@ impl Snapshot {
             let tool = defer(tool.clone(), policy);
             deferred += usize::from(tool.is_deferred());
             hidden += usize::from(!tool.is_for_models());
+            background += usize::from(tool.is_background());
             table.insert(tool).ok()?;
         }
         let has_reserved = RESERVED.iter().any(|name| table.get(name).is_some());
-        if !error.is_empty() || deferred > 0 && has_reserved {
+        let has_wait = background > 0 && table.get(WAIT_FOR_RESULTS).is_some();
+        if !error.is_empty() || has_wait || deferred > 0 && has_reserved {
             return None;
         }
         Some(Snapshot {
@@ -140,6 +152,7 @@ impl Snapshot {
             hosted: self.hosted.clone(),
             deferred,
             hidden,
+            background,
             index: Arc::default(),
         })
     }
@@ -161,6 +174,10 @@ impl Snapshot {
 
     pub(super) fn has_deferred(&self) -> bool {
         self.deferred > 0
+    }
+
+    pub(super) fn has_background(&self) -> bool {
+        self.background > 0
     }
 
     /// Returns `true` if some tool is for apps alone, or for nobody.
@@ -198,8 +215,11 @@ impl Snapshot {
         tools.cloned().chain(more.into_iter().flatten()).collect()
     }
 
-    /// Returns the tool with this name that finds or calls deferred ones.
+    /// Returns the tool with this name that finds or calls deferred ones, or waits for calls in the background.
     pub(super) fn built_in(&self, name: &str) -> Option<ToolEntry> {
+        if name == WAIT_FOR_RESULTS {
+            return self.has_background().then(background::entry);
+        }
         let mut entries = self.has_deferred().then(deferred::entries)?.into_iter();
         entries.find(|tool| tool.name == name)
     }
@@ -270,11 +290,11 @@ fn defer(tool: ToolEntry, policy: &Policy) -> ToolEntry {
     }
 }
 
-/// Adds the tools that have the names of those that find deferred tools.
-fn check_reserved_names(tools: &[ToolEntry], error: &mut RegistryError) {
+/// Adds the tools that have the names of those that the registry adds.
+fn check_reserved_names(tools: &[ToolEntry], reserved: &[&str], error: &mut RegistryError) {
     let is_reserved = |tool: &&ToolEntry| {
         let names = [&*tool.name, tool.source_name()];
-        names.iter().any(|name| RESERVED.contains(name))
+        names.iter().any(|name| reserved.contains(name))
     };
     for tool in tools.iter().filter(is_reserved) {
         error.add(ProblemKind::Reserved, tool, "");
@@ -361,11 +381,16 @@ fn broken_target_rules(snapshot: &Snapshot) -> Vec<BrokenRule> {
     let targets = targets.filter(|target| target.is_enabled() && !is_empty);
     let broken = targets.flat_map(|target| {
         // Anthropic limits strict tools, and is sent deferred ones too.
-        if snapshot.has_deferred() && target != Target::AnthropicStrict {
-            broken(target, &snapshot.listed())
+        let is_listed = snapshot.has_deferred() && target != Target::AnthropicStrict;
+        let mut tools = if is_listed {
+            Cow::Owned(snapshot.listed())
         } else {
-            broken(target, snapshot.tools())
+            Cow::Borrowed(snapshot.tools())
+        };
+        if snapshot.has_background() {
+            tools.to_mut().push(background::entry());
         }
+        broken(target, &tools)
     });
     broken.collect()
 }

@@ -94,7 +94,10 @@ fn head(tool: &Tool) -> String {
         let not = if value? { "" } else { "not " };
         Some(format!("{not}{flag}"))
     });
-    let annotations: Vec<_> = annotations.collect();
+    let background = tool
+        .is_background
+        .then(|| "called in the background".to_owned());
+    let annotations: Vec<_> = annotations.chain(background).collect();
     if !annotations.is_empty() {
         text.push_str(&format!(" It is {}.", annotations.join(", ")));
     }

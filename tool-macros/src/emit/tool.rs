@@ -508,12 +508,14 @@ fn details(tool: &Tool) -> Option<TokenStream> {
         code!(programmatic: __tool_core::Some(__tool_core::Programmatic::#variant),)
     });
     let defer = tool.is_deferred.then(|| code!(defer: true,));
+    let background = tool.is_background.then(|| code!(background: true,));
     let fields: TokenStream = texts
         .chain(tags)
         .chain(for_clients(tool))
         .chain(needs(tool))
         .chain(timeout)
         .chain(defer)
+        .chain(background)
         .chain(flags)
         .chain(example_texts(tool))
         .chain(freeform(tool))

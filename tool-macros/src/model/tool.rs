@@ -63,6 +63,8 @@ pub(crate) struct Tool {
     pub(crate) eager_input: Option<bool>,
     /// `ends_run`, with its value.
     pub(crate) ends_run: Option<bool>,
+    /// Set if the model goes on while a call runs.
+    pub(crate) is_background: bool,
     /// Set for a sync function that runs on a thread for blocking work.
     pub(crate) is_blocking: bool,
     pub(crate) timeout: Option<Duration>,
@@ -246,12 +248,34 @@ impl Tool {
             ["parallel", "strict", "eager_input", "ends_run"]
                 .map(|flag| keys.flag(flag, errors).map(|(flag, _)| flag));
         let is_deferred = keys.flag("defer", errors).is_some_and(|(flag, _)| flag);
+        let background = keys.flag("background", errors);
+        let background = background.filter(|(flag, _)| *flag);
         let is_blocking = blocking(&mut keys, function, errors);
         let timeout = timeout(&mut keys, function, is_blocking, errors);
         let freeform = Freeform::read(&mut keys, errors);
         let provides = keys.ty("provides", errors);
         let programmatic = keys.flag_or("programmatic", "only", errors);
         let programmatic = programmatic.filter(|(flag, ..)| *flag);
+        if let Some((_, span)) = background {
+            let reason = match (&provides, &programmatic) {
+                _ if ends_run == Some(true) => {
+                    Some("its result ends the run; remove `background` or `ends_run`")
+                }
+                (Some(_), _) => Some(
+                    "the provider expects the result of its tool at once; remove `background` or `provides`",
+                ),
+                (None, Some((_, true, _))) => Some(
+                    "programs wait for its result; remove `background`, or write `programmatic` without `only`",
+                ),
+                _ => None,
+            };
+            if let Some(reason) = reason {
+                errors.span(
+                    span,
+                    format!("this tool cannot run in the background because {reason}"),
+                );
+            }
+        }
         let examples = examples(&mut keys, errors);
         keys.finish(errors);
 
@@ -305,6 +329,7 @@ impl Tool {
             strict,
             eager_input,
             ends_run,
+            is_background: background.is_some(),
             is_blocking,
             timeout,
             freeform,
