@@ -451,7 +451,8 @@ impl<H: ServerHandler> Server<H> {
     }
 
     /// Lets calls of tools continue as tasks, after their response. Clients poll for the result. Without
-    /// this, no call is a task.
+    /// this, tools with [`background`](tool_core::ToolSpec::is_background) are [`TaskPolicy::Optional`], and no call of
+    /// another tool is a task.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -560,7 +561,17 @@ impl<H: ServerHandler> Server<H> {
     }
 
     /// Returns a handler for the transports of `rmcp`. Clones share everything.
-    pub fn into_handler(self) -> Handler<H> {
+    pub fn into_handler(mut self) -> Handler<H> {
+        let tools = self.registry.tools();
+        if self.options.policies.is_none() && tools.iter().any(|tool| tool.is_background()) {
+            self = self.tasks(|tool| {
+                if tool.is_background() {
+                    TaskPolicy::Optional
+                } else {
+                    TaskPolicy::Never
+                }
+            });
+        }
         let info = self.options.info(self.handler.get_info());
         Handler::new(
             Core::new(self.registry, self.options),

@@ -219,6 +219,45 @@ async fn wait(client: &Running, id: &str, while_in: TaskStatus) -> TaskPayload {
     .await
 }
 
+/// Counts in the background.
+#[tool(background, unlinked)]
+async fn count_slowly(to: u32) -> u32 {
+    tokio::task::yield_now().await;
+    to
+}
+
+#[tokio::test]
+async fn a_call_in_the_background_is_a_task_of_clients_with_tasks() {
+    for lifecycle in BOTH {
+        let (registry, _) = registry();
+        registry.add(tools![count_slowly]).unwrap();
+        let client = connect(Server::new(registry.clone()), lifecycle, with_tasks()).await;
+        let id = start(&client, "count_slowly", json!({"to": 3})).await;
+        let payload = wait(&client, &id, TaskStatus::Working).await;
+        let TaskPayload::Completed { result } = payload else {
+            panic!("{payload:?}")
+        };
+        assert_eq!(result["content"][0]["text"], "3");
+        // Another tool is none.
+        assert_eq!(text(&client, "whoami", json!({})).await, "nobody");
+        let tools = client.list_all_tools().await.unwrap();
+        assert!(tools.iter().all(|tool| tool.name != "wait_for_results"));
+
+        let client = connect(
+            Server::new(registry.clone()),
+            lifecycle,
+            TestClient::default(),
+        )
+        .await;
+        assert_eq!(text(&client, "count_slowly", json!({"to": 3})).await, "3");
+
+        // A policy of the server decides alone.
+        let server = Server::new(registry).tasks(|_| TaskPolicy::Never);
+        let client = connect(server, lifecycle, with_tasks()).await;
+        assert_eq!(text(&client, "count_slowly", json!({"to": 3})).await, "3");
+    }
+}
+
 #[tokio::test]
 async fn calls_are_tasks_as_the_policy_says() {
     for lifecycle in BOTH {
