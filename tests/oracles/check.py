@@ -1,7 +1,7 @@
 """Checks what the dialects write with the providers' own packages.
 
-Reads one JSON object: for each dialect its `tools`, a whole `response`, the `follow_up` to it, and
-messages with `media` of every kind.
+Reads one JSON object: for each dialect its `tools`, a whole `response`, the `follow_up` to it, the
+messages of a run whose calls are in the `background`, and messages with `media` of every kind.
 Prints one line for each thing that a package rejects, and a last line with counts.
 """
 
@@ -73,7 +73,7 @@ def openai_chat(name, case):
             check(name, function["name"], lambda: openai_strict(function["parameters"]))
     if name.startswith("openai"):
         check(name, "response", lambda: ChatCompletion.model_validate(case["response"]) and None)
-        for message in case["follow_up"]:
+        for message in case["follow_up"] + case["background"]:
             check(name, "follow-up", lambda: takes(ChatCompletionMessageParam, message))
 
 
@@ -152,7 +152,7 @@ def openai_responses(name, case):
         check(name, tool["name"], lambda: takes(FunctionToolParam, tool))
         if tool["strict"]:
             check(name, tool["name"], lambda: openai_strict(tool["parameters"]))
-    for item in case["follow_up"]:
+    for item in case["follow_up"] + case["background"]:
         check(name, "follow-up", lambda: takes(ResponseInputItemParam, item))
     from openai.types.responses.response_function_call_output_item_param import (
         ResponseFunctionCallOutputItemParam,
@@ -207,7 +207,7 @@ def anthropic(name, case):
     examples = sum(len(tool.get("input_examples", [])) for tool in case["tools"])
     check(name, "examples", lambda: None if examples >= 2 else f"only {examples}")
     check(name, "response", lambda: Message.model_validate(case["response"]) and None)
-    for message in case["follow_up"]:
+    for message in case["follow_up"] + case["background"]:
         check(name, "follow-up", lambda: takes(MessageParam, message))
     from anthropic.types import OutputConfigParam, ToolChoiceParam
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
@@ -281,7 +281,7 @@ def gemini(name, case):
         "response",
         lambda: types.GenerateContentResponse.model_validate(case["response"]) and None,
     )
-    for content in case["follow_up"]:
+    for content in case["follow_up"] + case["background"]:
         check(name, "follow-up", lambda: types.Content.model_validate(content) and None)
 
     def same(kind, value):
@@ -357,7 +357,8 @@ def gemini_interactions(name, case):
     for step in case["response"]["steps"]:
         check(name, "response", lambda: same(Step, step))
     check(name, "follow-up", lambda: request({"input": case["follow_up"]}))
-    for step in case["follow_up"]:
+    check(name, "background", lambda: request({"input": case["background"]}))
+    for step in case["follow_up"] + case["background"]:
         check(name, "follow-up", lambda: same(Step, step))
     for fields in case["requests"]:
         known = {"tools", "generation_config", "response_format"}
@@ -396,6 +397,7 @@ def bedrock(name, case):
             schema = fields["outputConfig"]["textFormat"]["structure"]["jsonSchema"]["schema"]
             check(name, "answer", lambda: takes(dict, json.loads(schema)))
     check(name, "follow-up", lambda: converse({"messages": case["follow_up"]}))
+    check(name, "background", lambda: converse({"messages": case["background"]}))
     # The package encodes the bytes itself.
     check(name, "media", lambda: converse({"messages": decoded(case["media"])}))
 
@@ -445,6 +447,11 @@ def cohere(name, case):
     check(name, "turn", lambda: known(types.AssistantChatMessageV2, turn))
     for message in results:
         check(name, "follow-up", lambda: known(types.ToolChatMessageV2, message))
+    turn, *results, user = case["background"]
+    check(name, "background", lambda: known(types.AssistantChatMessageV2, turn))
+    for message in results:
+        check(name, "background", lambda: known(types.ToolChatMessageV2, message))
+    check(name, "background", lambda: known(types.UserChatMessageV2, user))
     *results, user = case["media"]
     for message in results:
         check(name, "media", lambda: known(types.ToolChatMessageV2, message))
@@ -488,6 +495,11 @@ def mistral(name, case):
     check(name, "turn", lambda: known(models.AssistantMessage, turn))
     for message in results:
         check(name, "follow-up", lambda: known(models.ToolMessage, message))
+    turn, *results, user = case["background"]
+    check(name, "background", lambda: known(models.AssistantMessage, turn))
+    for message in results:
+        check(name, "background", lambda: known(models.ToolMessage, message))
+    check(name, "background", lambda: known(models.UserMessage, user))
     *results, assistant, user = case["media"]
     for message in results:
         check(name, "media", lambda: known(models.ToolMessage, message))

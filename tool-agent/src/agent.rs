@@ -1,5 +1,6 @@
 //! [`Agent`]: drives runs.
 
+mod background;
 mod compaction;
 mod error;
 mod events;
@@ -29,6 +30,7 @@ use tool_core::hooks::{Decision, DecisionPolicy, DecisionRequest, Hold};
 use tool_core::runtime::{BoxFuture, NoRuntime, block_on};
 use tool_core::{DecodeOwned, Registry, ToolCall, ToolError, ToolResult, ToolType};
 
+use self::background::{Background, Ended};
 use self::events::{Caller, EventQueue, EventSink, Listener};
 #[cfg(feature = "tracing")]
 use self::telemetry::TraceLinks;
@@ -38,10 +40,11 @@ use crate::model::{Model, ModelError, ModelErrorKind, Request, Response};
 #[cfg(feature = "tower")]
 use crate::model::{ModelService, Retry, ServiceModel};
 use crate::run::{
-    DecideError, Increment, Journal, JournalError, Run, RunError, RunInfo, RunOutcome, Step,
+    At, DecideError, Increment, Journal, JournalError, Run, RunError, RunInfo, RunOutcome, Step,
     WithoutIncrements, position_of, random_id,
 };
 
+pub use self::background::BackgroundCalls;
 pub use self::compaction::Compaction;
 pub use self::error::{AgentError, Typed, Unfinished, UnfinishedReason};
 pub use self::events::{Event, Events, PartialArguments};
@@ -85,6 +88,8 @@ pub struct Agent {
     prices: Option<Prices>,
     compaction: Option<Compaction>,
     open_calls: OpenCalls,
+    /// Where calls in the background stay when a run rests.
+    background: Option<BackgroundCalls>,
     listener: Option<Listener>,
     #[cfg(feature = "tracing")]
     trace_links: Option<TraceLinks>,
@@ -158,6 +163,7 @@ impl Agent {
             prices: None,
             compaction: None,
             open_calls: OpenCalls::default(),
+            background: None,
             listener: None,
             #[cfg(feature = "tracing")]
             trace_links: None,
@@ -247,6 +253,14 @@ impl Agent {
     /// Sets what [`reply`](Agent::reply) does with calls that have no result.
     pub fn open_calls(mut self, open_calls: OpenCalls) -> Self {
         self.open_calls = open_calls;
+        self
+    }
+
+    /// Lets [`run`](Agent::run) and the like return when the model ends its turn, while calls of tools with
+    /// [`background`](tool_core::ToolSpec::is_background) still run. They stay in the [`BackgroundCalls`], where they go on
+    /// while something waits for them, and end when it is dropped. Without this, a run waits for them.
+    pub fn leave_background(mut self, calls: &BackgroundCalls) -> Self {
+        self.background = Some(calls.clone());
         self
     }
 
@@ -781,21 +795,28 @@ impl Agent {
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
         self.check(run)?;
+        let mut background = Background::of(self, run);
         match self.open_calls {
             OpenCalls::Finish => {
                 let outcome = self
-                    .drive(invocation, run, queue.clone(), Goal::Results)
+                    .drive(
+                        invocation,
+                        run,
+                        &mut background,
+                        queue.clone(),
+                        Goal::Results,
+                    )
                     .await?;
                 if let Some(outcome) = outcome {
                     return Ok(outcome);
                 }
                 if !run.unanswered().is_empty() {
-                    return Ok(RunOutcome::Unanswered(run.unanswered().to_vec()));
+                    return self.drive_in(invocation, run, background, queue).await;
                 }
             }
             OpenCalls::Cancel if run.open_round().is_some() || !run.unanswered().is_empty() => {
-                run.resume(self.dialect(), &self.registry)?;
-                run.cancel(self.dialect())?;
+                background.resume(run, self)?;
+                run.cancel_response(self.dialect())?;
             }
             OpenCalls::Cancel => {}
         }
@@ -803,7 +824,7 @@ impl Agent {
         invocation.save_in(run);
         self.save(run).await?;
         EventSink::new(queue.clone(), self.listener.clone()).push(Event::Message(text));
-        self.drive_in(invocation, run, queue).await
+        self.drive_in(invocation, run, background, queue).await
     }
 
     /// Runs [`ask`](Agent::ask) on this thread, for programs without an async runtime.
@@ -824,7 +845,9 @@ impl Agent {
         block_on(self.run(run)).map_err(AgentError::NoRuntime)?
     }
 
-    /// Sends requests and runs calls until the run is done or waits for a decision.
+    /// Sends requests and runs calls until the run is done or waits for a decision. Calls in the background are waited for,
+    /// and the model gets their results, unless they are [left](Agent::leave_background): an answer is complete, and
+    /// nothing runs after it.
     ///
     /// Dropping the future stops the run. What is known by then is in it; another call of this method
     /// goes on, and [resumes](Run::resume) what was interrupted.
@@ -1088,7 +1111,8 @@ impl Agent {
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
         let invocation = Invocation::new(self, run);
-        let driving = self.drive_in(&invocation, run, queue);
+        let background = Background::of(self, run);
+        let driving = self.drive_in(&invocation, run, background, queue);
         invocation.run(driving).await
     }
 
@@ -1096,10 +1120,17 @@ impl Agent {
         &self,
         invocation: &Invocation<'_>,
         run: &mut Run,
+        mut background: Background,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
         loop {
-            let driving = self.drive(invocation, run, queue.clone(), Goal::Answer);
+            let driving = self.drive(
+                invocation,
+                run,
+                &mut background,
+                queue.clone(),
+                Goal::Answer,
+            );
             if let Some(outcome) = driving.await? {
                 return Ok(outcome);
             }
@@ -1111,6 +1142,7 @@ impl Agent {
         &self,
         invocation: &Invocation<'_>,
         run: &mut Run,
+        background: &mut Background,
         queue: Option<EventQueue>,
         goal: Goal,
     ) -> Result<Option<RunOutcome>, AgentError> {
@@ -1129,24 +1161,34 @@ impl Agent {
             is_over: false,
         };
         let mut running = FuturesUnordered::new();
-        let interrupted = run.resume(dialect, &self.registry)?;
+        let interrupted = background.resume(run, self)?;
         interrupted.into_iter().map(Event::Result).for_each(emit);
         invocation.save_in(run);
         loop {
+            while let Some(result) = background.take(run) {
+                self.finish(run, result, &events)?;
+            }
             if token.is_some_and(CancellationToken::is_cancelled) {
                 run.cancel(dialect)?;
+                background.cancel();
+            }
+            if time.is_over {
+                stop.cancel();
+                background.cancel();
             }
             self.save(run).await?;
             if goal == Goal::Results && run.open_round().is_none() {
                 return Ok(None);
             }
             match run.next() {
-                Step::Request(_) | Step::Call(_) if time.is_over && running.is_empty() => {
+                Step::Request(_) | Step::Call(_)
+                    if time.is_over && running.is_empty() && background.is_empty() =>
+                {
                     return Ok(Some(RunOutcome::OutOfTime));
                 }
-                Step::Request(_) => {
+                Step::Request(_) if !time.is_over => {
                     let responding = self.respond(invocation, run, &events);
-                    let responding = until_cancelled(token, responding);
+                    let responding = background.meanwhile(until_cancelled(token, responding));
                     if let Some(responded) = time.within(responding).await?.flatten() {
                         responded?;
                     }
@@ -1169,32 +1211,54 @@ impl Agent {
                         continue;
                     }
                     let mut starting = Starting::new(run, &calls)?;
+                    let denied = starting.run.acknowledge(dialect, &self.registry, &calls)?;
                     self.save(starting.run).await?;
                     starting.calls.clear();
                     drop(starting);
                     invocation.count_calls(calls.len());
                     for (call, prepared) in calls.into_iter().zip(prepared) {
+                        let is_denied = |result: &&ToolResult| result.position() == call.position();
+                        if let Some(result) = denied.iter().find(is_denied) {
+                            emit(Event::Result(result.clone()));
+                            continue;
+                        }
+                        let position = call.position().filter(|_| run.is_in_background(&call));
+                        let position = position.cloned();
                         if events.is_read() {
                             let shown = self.registry.shown(&call);
                             let call = call.clone();
                             emit(Event::Call { call, shown });
                         }
-                        running.push(self.call(call, prepared, &stop, events.clone()));
+                        let Some(position) = position else {
+                            running.push(self.call(call, prepared, &stop, events.clone()));
+                            continue;
+                        };
+                        emit(Event::Acknowledged(position.clone()));
+                        let stop = background.stop().clone();
+                        let calling = self.call(call, prepared, &stop, events.clone());
+                        background.push(position, calling.boxed());
                     }
                 }
-                Step::Call(_) | Step::Running => {
-                    let Some(result) = time.within(running.next()).await? else {
-                        stop.cancel();
-                        continue;
-                    };
-                    let Some(result) = result else {
-                        // The caller started calls without running them.
-                        run.resume(dialect, &self.registry)?;
-                        continue;
-                    };
-                    self.finish(run, result, &events)?;
+                Step::Running if background.is_left() && run.open_round().is_none() => {
+                    return Ok(run.outcome());
                 }
-                Step::Wait(pending) => return Ok(Some(RunOutcome::Waiting(pending))),
+                Step::Wait(pending) if background.is_left() || background.is_empty() => {
+                    return Ok(Some(RunOutcome::Waiting(pending)));
+                }
+                Step::Request(_) | Step::Call(_) | Step::Running | Step::Wait(_) => {
+                    // Once it is cancelled, what is left are the results.
+                    let token = token.filter(|token| !token.is_cancelled());
+                    let ended = background.or_ended(&mut running);
+                    let ended = until_cancelled(token, ended);
+                    match time.within(ended).await?.flatten() {
+                        Some(Ended::Other(result)) => self.finish(run, result, &events)?,
+                        // The caller started calls without running them.
+                        Some(Ended::Nothing) => {
+                            background.resume(run, self)?;
+                        }
+                        Some(Ended::Here) | None => {}
+                    }
+                }
                 Step::Done(outcome) => return Ok(Some(outcome)),
             }
         }
@@ -1221,7 +1285,7 @@ impl Agent {
             return Err(RunError::NotRequested.into());
         };
         let messages = Arc::clone(messages);
-        let mut options = self.options.clone();
+        let mut options = self.options.clone().background();
         if run.has_called() {
             options = options.without_required_choice();
         }
@@ -1541,8 +1605,8 @@ impl fmt::Debug for Agent {
 /// back when this is dropped, so that they are not taken for interrupted ones.
 struct Starting<'r> {
     run: &'r mut Run,
-    /// Their positions. Empty once they are saved.
-    calls: Vec<usize>,
+    /// Their places. Empty once they are saved.
+    calls: Vec<At>,
 }
 
 impl<'r> Starting<'r> {

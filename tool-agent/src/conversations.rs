@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use futures_util::future::{Either, select};
 use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +17,7 @@ use tool_core::hooks::Decision;
 
 use crate::run::{JournalError, Run, RunInfo, RunOutcome, Step};
 use crate::transcript::{Entry, Transcript};
-use crate::{Agent, AgentError, Event};
+use crate::{Agent, AgentError, BackgroundCalls, Event};
 
 /// The most updates that a follower may be late. One that is later gets everything again.
 const LATE: usize = 256;
@@ -26,6 +28,9 @@ const LATE: usize = 256;
 /// open which conversation is up to the application, by its [owner](RunInfo::owner); the agent asks its
 /// [policy](Agent::may_decide) who decides. One process at a time may drive a conversation: if another one continued it,
 /// the error is [`JournalError::Conflict`], and it is loaded again.
+///
+/// Calls in the background go on while a conversation rests, and keep it in memory. When one ends, the conversation goes on
+/// with its result.
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -103,6 +108,10 @@ struct Inner {
     updates: broadcast::Sender<Arc<Update>>,
     /// Stops the agent.
     stop: Mutex<CancellationToken>,
+    /// The calls that go on while the conversation rests.
+    background: BackgroundCalls,
+    /// Ends the task that waits for them.
+    rest: Mutex<CancellationToken>,
 }
 
 /// What changed for those who [follow](Conversation::follow) a conversation. Its JSON has the `type`: `all` or `entry`.
@@ -274,6 +283,8 @@ impl Conversations {
             run: Arc::new(tokio::sync::Mutex::new(run)),
             updates: broadcast::Sender::new(LATE),
             stop: Mutex::default(),
+            background: BackgroundCalls::new(),
+            rest: Mutex::default(),
         });
         *slot = Arc::downgrade(&inner);
         let shared = Arc::clone(&self.0);
@@ -323,7 +334,7 @@ impl Conversation {
     /// conversation has to go on first. The message is not saved then.
     pub async fn reply(&self, text: impl Into<String>) -> Result<(), ConversationError> {
         let run = self.idle()?;
-        if !run.pending().is_empty() {
+        if run.has_held_response() {
             return Err(ConversationError::Waiting);
         }
         let is_asked = !run.unanswered().is_empty();
@@ -425,7 +436,10 @@ impl Conversation {
     /// Returns [`ConversationError::Busy`] if it goes on already.
     pub fn retry(&self) -> Result<(), ConversationError> {
         let run = self.idle()?;
-        if Status::of(&run, None).can_retry {
+        // Calls in the background that are not here were interrupted.
+        let is_interrupted =
+            matches!(run.next(), Step::Running) && self.inner.background.is_empty();
+        if is_interrupted || Status::of(&run, None).can_retry {
             drop(self.drive(run, None));
         }
         Ok(())
@@ -448,6 +462,7 @@ impl Conversation {
         let saved = self.shared.mend(&mut run, saved).await;
         self.show(&run, Status::of(&run, None));
         self.shared.changed();
+        self.inner.background.cancel();
         Ok(saved?)
     }
 
@@ -467,6 +482,8 @@ impl Conversation {
         let own = self.clone();
         let stop = CancellationToken::new();
         lock(&self.inner.stop).clone_from(&stop);
+        let rest = CancellationToken::new();
+        std::mem::replace(&mut *lock(&self.inner.rest), rest.clone()).cancel();
         let busy = Status {
             is_busy: true,
             ..Status::default()
@@ -477,6 +494,7 @@ impl Conversation {
         let driving = async move {
             let mut saved = text.is_some().then_some(saved);
             let agent = own.shared.agent.clone().cancel_with(&stop);
+            let agent = agent.leave_background(&own.inner.background);
             let mut ended = Ok(());
             let mut events = match &text {
                 Some(text) => agent.reply_events(&mut run, text),
@@ -503,9 +521,22 @@ impl Conversation {
             if let (Some(saved), Err(error)) = (saved, ended) {
                 let _ = saved.send(Err(error));
             }
+            own.rest(&rest).await;
         };
         tokio::spawn(in_this_span(driving));
         is_saved
+    }
+
+    /// Waits for a call in the background, if there is one, and drives the run with its result.
+    async fn rest(&self, rest: &CancellationToken) {
+        let ended = async {
+            self.inner.background.ended().await?;
+            Some(Arc::clone(&self.inner.run).lock_owned().await)
+        };
+        // Whoever drives the run has the calls.
+        if let Either::Left((Some(run), _)) = select(pin!(ended), pin!(rest.cancelled())).await {
+            drop(self.drive(run, None));
+        }
     }
 
     fn apply(&self, event: &Event) {
@@ -551,7 +582,9 @@ impl Status {
         };
         let can_retry = match next {
             Step::Request(messages) => !messages.is_empty(),
-            Step::Call(_) | Step::Running => true,
+            // At the end of a turn, it runs in the background.
+            Step::Running => run.outcome().is_none(),
+            Step::Call(_) => true,
             _ => false,
         };
         Status {

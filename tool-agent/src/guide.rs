@@ -3,6 +3,9 @@
 #[doc = include_str!("guide/approvals.md")]
 pub mod approvals {}
 
+#[doc = include_str!("guide/background.md")]
+pub mod background {}
+
 #[doc = include_str!("guide/journals.md")]
 pub mod journals {}
 

@@ -41,6 +41,6 @@ pub mod testing;
 pub mod transcript;
 
 pub use agent::{
-    Agent, AgentError, Compaction, Event, Events, OpenCalls, PartialArguments, PreparedCall,
-    Prices, Steps, Typed, Unfinished, UnfinishedReason,
+    Agent, AgentError, BackgroundCalls, Compaction, Event, Events, OpenCalls, PartialArguments,
+    PreparedCall, Prices, Steps, Typed, Unfinished, UnfinishedReason,
 };

@@ -26,6 +26,9 @@
 //!
 //! A limit, a cancellation or a tool with `ends_run` leads to `Done` instead of the next `Request`.
 //!
+//! A driver that [acknowledges](Run::acknowledge) the calls of tools with `background` finishes them later, at any step; see
+//! the [guide](crate::guide::background). For others, they are calls like all.
+//!
 //! [`Agent`](crate::Agent) does all of this. Write the loop yourself to have control over every
 //! step:
 //!
@@ -100,7 +103,7 @@
 //! # After an interruption
 //!
 //! [`resume`](Run::resume) decides on the calls that had started and have no result. Those of tools
-//! that are `read_only` or `idempotent` run again, with the same
+//! that are `read_only` or `idempotent` run again, in the background too, with the same
 //! [idempotency key](tool_core::CallContext::idempotency_key). The others may have had an effect, so the
 //! model gets a result of the kind [`Interrupted`](tool_core::ToolErrorKind::Interrupted), which says so.
 //!
@@ -111,6 +114,7 @@
 //! and [`RunSettings::parallel`] for all calls of a run. What another server claims about its tools counts
 //! only after `DynamicToolBuilder::trust_annotations`. A call that waits for a decision holds up none of the others.
 
+mod background;
 mod file_journal;
 mod head;
 mod increment;
@@ -131,6 +135,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+#[cfg(feature = "tracing")]
+pub(crate) use self::background::PREAMBLE;
 pub use self::file_journal::FileJournal;
 pub use self::head::{Page, RunHead};
 pub(crate) use self::increment::WithoutIncrements;
@@ -215,7 +221,13 @@ struct State {
     /// The `traceparent` of the span that drives it, or drove it last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     trace: Option<String>,
+    /// The calls in the background whose results the model does not have yet, in the order of their starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    background: Vec<At>,
 }
+
+/// The place of a call: the index of its round, and its index in it.
+pub(crate) type At = (usize, usize);
 
 /// A saved run. Its version is checked before the rest is read.
 #[derive(Serialize, Deserialize)]
@@ -289,6 +301,9 @@ pub struct RunSettings {
     pub max_failures: u32,
     /// `Some(true)` runs all calls of a response concurrently, `Some(false)` one after the other.
     pub parallel: Option<bool>,
+    /// The maximum number of calls in the background that have no result. A further one is not run, and the model is told
+    /// so. 16 by default.
+    pub max_background: u32,
 }
 
 impl Default for RunSettings {
@@ -300,6 +315,7 @@ impl Default for RunSettings {
             max_micros: u64::MAX,
             max_failures: u32::MAX,
             parallel: None,
+            max_background: 16,
         }
     }
 }
@@ -350,8 +366,14 @@ struct RunCall {
     /// Set if a success ends the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     ends_run: bool,
+    /// Set for a call of `wait_for_results`, which the run answers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_wait: bool,
     decisions: Vec<Decided>,
     state: CallState,
+    /// What the model got in place of the result, if the call runs in the background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    acknowledged: Option<Arc<ToolResult>>,
 }
 
 /// A decision on a hold, and who made it.
@@ -400,9 +422,9 @@ pub enum Step<'r> {
     Request(&'r Arc<Vec<Arc<Value>>>),
     /// The results of these calls, which may run concurrently.
     Call(Vec<ToolCall>),
-    /// The results of calls that have started.
+    /// The results of calls that have started, in the background too.
     Running,
-    /// Decisions on these calls. There is nothing else to do.
+    /// Decisions on these calls. There is nothing else to do, other than to wait for calls in the background.
     Wait(Vec<Pending>),
     /// Nothing, or the next [message](Run::push) of the user.
     Done(RunOutcome),
@@ -840,6 +862,20 @@ impl Run {
     /// # Ok::<(), tool_agent::run::RunError>(())
     /// ```
     pub fn next(&self) -> Step<'_> {
+        let ready = self.state.background.iter();
+        let ready = ready.filter(|at| matches!(self.call_at(**at).state, CallState::Ready));
+        let ready: Vec<_> = ready.map(|at| self.prepared(*at)).collect();
+        if !ready.is_empty() {
+            return Step::Call(ready);
+        }
+        match self.foreground() {
+            Step::Done(outcome) => self.when_done(outcome),
+            step => step,
+        }
+    }
+
+    /// Returns what the run needs next, apart from calls in the background.
+    fn foreground(&self) -> Step<'_> {
         if let Some(round) = self.open_round() {
             return self.next_of(round);
         }
@@ -883,8 +919,10 @@ impl Run {
 
     /// Returns what a round with calls needs.
     fn next_of<'r>(&'r self, round: &'r Round) -> Step<'r> {
+        let last = self.last_round();
         let calls = round.calls.iter().enumerate();
-        let mut calls = calls.filter(|(_, call)| !matches!(call.state, CallState::Ended(_)));
+        // One that waits for the background holds up no other.
+        let mut calls = calls.filter(|(_, call)| call.answer().is_none() && !call.is_waiting());
         let mut ready = Vec::new();
         let mut is_running = false;
         // A call that is held does not keep the others waiting.
@@ -894,7 +932,7 @@ impl Run {
                     if !ready.is_empty() && !call.is_parallel {
                         break;
                     }
-                    ready.push(self.prepared(index, call));
+                    ready.push(self.prepared((last, index)));
                     if !call.is_parallel {
                         break;
                     }
@@ -910,26 +948,43 @@ impl Run {
         } else if is_running {
             Step::Running
         } else {
-            Step::Wait(self.pending())
+            self.waiting()
         }
     }
 
-    /// Returns a call of the last round with its position.
-    fn positioned(&self, index: usize, call: &RunCall) -> ToolCall {
-        ToolCall::clone(&call.call).at(self.position(index))
+    fn last_round(&self) -> usize {
+        self.state.rounds.len().saturating_sub(1)
+    }
+
+    /// Returns a call of this run.
+    fn call_at(&self, (round, index): At) -> &RunCall {
+        &self.state.rounds[round].calls[index]
+    }
+
+    /// Returns the places of the calls that may have no result: those in the background, and those of the last response.
+    fn open_calls(&self) -> impl Iterator<Item = At> {
+        let last = self.last_round();
+        let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
+        let calls = calls.enumerate();
+        let calls = calls.filter(|(_, call)| call.acknowledged.is_none());
+        let of_round = calls.map(move |(index, _)| (last, index));
+        self.state.background.iter().copied().chain(of_round)
+    }
+
+    /// Returns a call with its position.
+    fn positioned(&self, at: At) -> ToolCall {
+        let call = ToolCall::clone(&self.call_at(at).call);
+        call.at(position_of(at.0, at.1))
     }
 
     /// Returns a call with its position, key and decisions.
-    fn prepared(&self, index: usize, call: &RunCall) -> ToolCall {
+    fn prepared(&self, at: At) -> ToolCall {
+        let call = self.call_at(at);
         let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new()];
         let [round, call_index] = &mut numbers;
-        let parts = [
-            self.id(),
-            round.format(self.state.rounds.len()),
-            call_index.format(index),
-        ];
+        let parts = [self.id(), round.format(at.0 + 1), call_index.format(at.1)];
         let key = parts.join("/");
-        let mut prepared = self.positioned(index, call).idempotency_key(key);
+        let mut prepared = self.positioned(at).idempotency_key(key);
         for decided in &call.decisions {
             let (hold, decision) = (decided.hold.clone(), decided.decision.clone());
             prepared = prepared.decided_by(hold, decision, &*decided.by);
@@ -939,15 +994,14 @@ impl Run {
 
     /// Returns the calls that wait for decisions.
     pub fn pending(&self) -> Vec<Pending> {
-        let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
-        let indexed = calls.enumerate();
-        let held = indexed.filter_map(|(index, call)| match &call.state {
-            CallState::Held(hold) => {
-                let call = self.positioned(index, call);
-                Some(Pending::new(self, index, call, hold))
-            }
-            _ => None,
-        });
+        let held = self
+            .open_calls()
+            .filter_map(|at| match &self.call_at(at).state {
+                CallState::Held(hold) => {
+                    Some(Pending::new(self, at.0 + 1, self.positioned(at), hold))
+                }
+                _ => None,
+            });
         held.collect()
     }
 
@@ -979,13 +1033,16 @@ impl Run {
             return Err(RunError::NotRequested);
         }
         let turn = registry.claim(turn);
-        let mut ending = Vec::new();
+        let (mut ending, mut waiting) = (Vec::new(), Vec::new());
         let calls = turn.calls.into_iter().enumerate();
         let calls: Vec<_> = calls
             .map(|(index, call)| {
                 let tool = tool_of(registry, &call);
                 if tool.as_ref().is_some_and(|tool| tool.ends_run()) {
                     ending.push(index);
+                }
+                if self.is_wait(registry, &call, tool.as_ref()) {
+                    waiting.push(index);
                 }
                 let is_parallel = self.state.settings.parallel;
                 let is_parallel =
@@ -999,6 +1056,7 @@ impl Run {
         self.record(Change::Response(Box::new(ResponseChange {
             calls,
             ending,
+            waiting,
             micros,
             text: turn.text,
             usage: turn.usage,
@@ -1011,7 +1069,9 @@ impl Run {
         let limit = self.state.settings.max_calls;
         for index in excess {
             let reason = format!("the limit of {limit} calls is reached");
-            self.fail(index, |tool| ToolError::denied(tool, &reason));
+            self.fail((self.last_round(), index), |tool| {
+                ToolError::denied(tool, &reason)
+            });
         }
         self.close(dialect);
         Ok(())
@@ -1029,44 +1089,49 @@ impl Run {
         Ok(())
     }
 
-    /// Marks calls as started, and returns their positions in the last round.
-    pub(crate) fn start_calls(&mut self, calls: &[ToolCall]) -> Result<Vec<usize>, RunError> {
+    /// Marks calls as started, and returns their places.
+    pub(crate) fn start_calls(&mut self, calls: &[ToolCall]) -> Result<Vec<At>, RunError> {
         let mut started = Vec::with_capacity(calls.len());
         for call in calls {
-            let index = self.find(call.position(), |state| matches!(state, CallState::Ready));
-            match index {
-                Some(index) if !started.contains(&index) => started.push(index),
+            let at = self.find(call.position(), |call| {
+                matches!(call.state, CallState::Ready) && !call.is_wait
+            });
+            match at {
+                Some(at) if !started.contains(&at) => started.push(at),
                 _ => return Err(RunError::NotReady(call.id.clone())),
             }
         }
-        if !started.is_empty() {
-            self.record(Change::Started(started.clone()));
-        }
+        self.record_of(&started, Change::Started);
         Ok(started)
     }
 
-    /// Returns the index in the last round of the call with this position, if it is in this state.
+    /// Makes a change of calls, for each round with some of them.
+    fn record_of(&mut self, calls: &[At], change: fn(Vec<usize>) -> Change) {
+        for calls in calls.chunk_by(|(round, _), (next, _)| round == next) {
+            let indices = calls.iter().map(|(_, index)| *index).collect();
+            self.record_in(calls[0].0, change(indices));
+        }
+    }
+
+    /// Returns the place of the call with this position, if its result is not known and it is in this state.
     fn find(
         &self,
         position: Option<&CallPosition>,
-        is_expected: impl Fn(&CallState) -> bool,
-    ) -> Option<usize> {
-        let calls = &self.open_round()?.calls;
-        let index = usize::try_from(position?.index()).ok()?;
-        let call = calls.get(index)?;
-        (self.position(index) == *position? && is_expected(&call.state)).then_some(index)
-    }
-
-    /// Returns the position of a call of the last round.
-    fn position(&self, index: usize) -> CallPosition {
-        position_of(self.state.rounds.len().saturating_sub(1), index)
+        is_expected: impl Fn(&RunCall) -> bool,
+    ) -> Option<At> {
+        let position = position.filter(|position| !position.is_nested())?;
+        let index = |number| usize::try_from(number).ok();
+        let at = (index(position.round())?, index(position.index())?);
+        let is_open = self.open_round().is_some() && at.0 == self.last_round()
+            || self.state.background.contains(&at);
+        let call = self.state.rounds.get(at.0)?.calls.get(at.1)?;
+        (is_open && is_expected(call)).then_some(at)
     }
 
     /// Takes back that calls have started, because they did not run.
-    pub(crate) fn take_back(&mut self, started: Vec<usize>) {
-        if !started.is_empty() {
-            self.record(Change::Repeated(started));
-        }
+    pub(crate) fn take_back(&mut self, mut started: Vec<At>) {
+        started.retain(|at| matches!(self.call_at(*at).state, CallState::Started));
+        self.record_of(&started, Change::Repeated);
     }
 
     /// Takes the result of a call. With the last one, the results are added to the messages. A call that
@@ -1083,22 +1148,20 @@ impl Run {
         result: ToolResult,
     ) -> Result<(), RunError> {
         self.bind(dialect)?;
-        let found = self.find(result.position(), |state| {
-            matches!(state, CallState::Started)
-        });
-        let Some(index) = found else {
+        let found = self.find(result.position(), RunCall::is_started);
+        let Some(at) = found else {
             return Err(RunError::NotStarted(result.call_id().into()));
         };
         match result.error().and_then(ToolError::hold) {
             // Nobody decides on a call of a cancelled run.
             Some(_) if self.state.is_cancelled => {
-                self.cancel_call(index);
+                self.cancel_call(at);
             }
             Some(hold) => {
                 let hold = hold.clone();
-                self.record(Change::Held(index, hold));
+                self.record_in(at.0, Change::Held(at.1, hold));
             }
-            None => self.end(index, result),
+            None => self.end(at, result),
         }
         self.close(dialect);
         Ok(())
@@ -1135,9 +1198,8 @@ impl Run {
 
     /// Returns the pending call at a position.
     pub(crate) fn pending_at(&self, position: Option<&CallPosition>) -> Option<Pending> {
-        let index = self.find(position, |state| matches!(state, CallState::Held(_)))?;
         let mut pending = self.pending().into_iter();
-        pending.find(|pending| pending.index() == index)
+        pending.find(|pending| pending.call().position() == position)
     }
 
     /// Returns the pending call with this fingerprint.
@@ -1168,19 +1230,20 @@ impl Run {
             let validated = registry.validate(&call);
             validated.map_err(|error| DecideError::Invalid(Box::new(error)))?;
         }
-        let index = pending.index();
-        self.record(Change::Decided(index, decision, by));
+        let is_held = |call: &RunCall| matches!(call.state, CallState::Held(_));
+        let at = self.find(pending.call().position(), is_held);
+        let (round, index) = at.ok_or(DecideError::NotPending)?;
+        self.record_in(round, Change::Decided(index, decision, by));
         Ok(())
     }
 
     /// Returns the holds of a ready call that were decided on, and who decided.
     pub(crate) fn deciders(&self, call: &ToolCall) -> Vec<(Hold, String)> {
-        let is_ready = |state: &CallState| matches!(state, CallState::Ready);
-        let Some(index) = self.find(call.position(), is_ready) else {
+        let is_ready = |call: &RunCall| matches!(call.state, CallState::Ready);
+        let Some(at) = self.find(call.position(), is_ready) else {
             return Vec::new();
         };
-        let calls = self.open_round().map(|round| &round.calls[index]);
-        let decisions = calls.into_iter().flat_map(|call| &call.decisions);
+        let decisions = self.call_at(at).decisions.iter();
         decisions
             .map(|decided| (decided.hold.clone(), decided.by.clone()))
             .collect()
@@ -1188,9 +1251,9 @@ impl Run {
 
     /// Takes back a decision on a ready call, and what was decided later. The call waits again.
     pub(crate) fn revoke(&mut self, call: &ToolCall, decision: usize) {
-        let is_ready = |state: &CallState| matches!(state, CallState::Ready);
-        if let Some(index) = self.find(call.position(), is_ready) {
-            self.record(Change::Revoked(index, decision));
+        let is_ready = |call: &RunCall| matches!(call.state, CallState::Ready);
+        if let Some((round, index)) = self.find(call.position(), is_ready) {
+            self.record_in(round, Change::Revoked(index, decision));
         }
     }
 
@@ -1207,36 +1270,41 @@ impl Run {
         dialect: &(impl Dialect + ?Sized),
         registry: &Registry,
     ) -> Result<Vec<ToolResult>, RunError> {
+        self.resume_others(dialect, registry, |_| false)
+    }
+
+    /// Resumes the run, apart from the calls that run in this process.
+    pub(crate) fn resume_others(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+        registry: &Registry,
+        runs_here: impl Fn(&CallPosition) -> bool,
+    ) -> Result<Vec<ToolResult>, RunError> {
         self.bind(dialect)?;
-        let Some(round) = self.open_round() else {
-            return Ok(Vec::new());
-        };
-        let started = round.calls.iter().enumerate();
-        let started = started.filter(|(_, call)| matches!(call.state, CallState::Started));
-        let (again, ended): (Vec<_>, Vec<_>) = started
-            .map(|(index, call)| (index, &call.call))
-            .partition(|(_, call)| {
-                // For a call that the provider runs, the registry only looks at decisions.
-                call.server().is_some()
-                    || tool_of(registry, call).is_some_and(|tool| tool.is_repeatable())
-            });
-        let again: Vec<_> = again.into_iter().map(|(index, _)| index).collect();
-        let ended: Vec<_> = ended.into_iter().map(|(index, _)| index).collect();
+        let started = self
+            .open_calls()
+            .filter(|at| self.call_at(*at).is_started() && !runs_here(&position_of(at.0, at.1)));
+        let (again, ended): (Vec<_>, Vec<_>) = started.partition(|at| {
+            let call = &self.call_at(*at).call;
+            // For a call that the provider runs, the registry only looks at decisions.
+            call.server().is_some()
+                || tool_of(registry, call).is_some_and(|tool| tool.is_repeatable())
+        });
         let mut results = Vec::new();
         if self.state.is_cancelled {
-            results.extend(again.into_iter().map(|index| self.cancel_call(index)));
-        } else if !again.is_empty() {
-            self.record(Change::Repeated(again));
+            results.extend(again.into_iter().map(|at| self.cancel_call(at)));
+        } else {
+            self.record_of(&again, Change::Repeated);
         }
         let ended = ended.into_iter();
-        results.extend(ended.map(|index| self.fail(index, ToolError::interrupted)));
+        results.extend(ended.map(|at| self.fail(at, ToolError::interrupted)));
         self.close(dialect);
         Ok(results)
     }
 
     /// Cancels the run. Calls that have not started, or that wait for a decision, end with an error.
     /// Those that run should be cancelled as well; the run is [done](Step::Done) when they have
-    /// results. A response with something [unanswered](RunOutcome::Unanswered) is taken out of the messages, because no request
+    /// results, in the background too. A response with something [unanswered](RunOutcome::Unanswered) is taken out of the messages, because no request
     /// could repeat it; its [round](Run::rounds) stays.
     ///
     /// # Errors
@@ -1249,42 +1317,61 @@ impl Run {
         {
             return Ok(());
         }
-        let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
-        let open = calls
-            .enumerate()
-            .filter(|(_, call)| matches!(call.state, CallState::Ready | CallState::Held(_)));
-        let open: Vec<_> = open.map(|(index, _)| index).collect();
-        self.record(Change::Cancelled);
-        for index in open {
-            self.cancel_call(index);
-        }
-        self.close(dialect);
+        let open: Vec<_> = self.open_calls().collect();
+        self.cancel_calls(dialect, open);
         Ok(())
     }
 
-    fn cancel_call(&mut self, index: usize) -> ToolResult {
-        self.fail(index, ToolError::cancelled)
+    /// Cancels the last response, and leaves the calls in the background.
+    pub(crate) fn cancel_response(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+    ) -> Result<(), RunError> {
+        self.bind(dialect)?;
+        let last = self.last_round();
+        let open = self.open_calls().filter(|at| at.0 == last);
+        let open = open.filter(|at| self.call_at(*at).acknowledged.is_none());
+        let open = open.collect();
+        self.cancel_calls(dialect, open);
+        Ok(())
     }
 
-    /// Ends a call of the last round with an error, which is made of the name of its tool.
-    fn fail(&mut self, index: usize, error: impl FnOnce(&str) -> ToolError) -> ToolResult {
-        let call = &self.state.rounds[self.state.rounds.len() - 1].calls[index];
-        let call = self.positioned(index, call);
+    fn cancel_calls(&mut self, dialect: &(impl Dialect + ?Sized), open: Vec<At>) {
+        self.record(Change::Cancelled);
+        for at in open {
+            if matches!(
+                self.call_at(at).state,
+                CallState::Ready | CallState::Held(_)
+            ) {
+                self.cancel_call(at);
+            }
+        }
+        self.close(dialect);
+    }
+
+    fn cancel_call(&mut self, at: At) -> ToolResult {
+        self.fail(at, ToolError::cancelled)
+    }
+
+    /// Ends a call with an error, which is made of the name of its tool.
+    fn fail(&mut self, at: At, error: impl FnOnce(&str) -> ToolError) -> ToolResult {
+        let call = self.positioned(at);
         let result = ToolResult::failed(&call, error(&call.name));
-        self.end(index, result.clone());
+        self.end(at, result.clone());
         result
     }
 
     /// Records the result of a call.
-    fn end(&mut self, index: usize, result: ToolResult) {
-        self.record(Change::Ended(index, Arc::new(result)));
+    fn end(&mut self, at: At, result: ToolResult) {
+        self.record_in(at.0, Change::Ended(at.1, Arc::new(result)));
     }
 
     /// Adds the turn and its results to the messages, once all calls have results. Gives the turn up if the run is cancelled
-    /// and something is unanswered.
+    /// and something is unanswered. Tells the model what has ended in the background, when its turn is over.
     fn close(&mut self, dialect: &(impl Dialect + ?Sized)) {
+        while self.answer_wait() {}
         if let Some(round) = self.open_round() {
-            let results = round.calls.iter().map(RunCall::result);
+            let results = round.calls.iter().map(RunCall::answer);
             let Some(results) = results.collect::<Option<Vec<_>>>() else {
                 return;
             };
@@ -1299,6 +1386,7 @@ impl Run {
         if self.state.is_cancelled && !self.unanswered().is_empty() {
             self.record(Change::GivenUp);
         }
+        self.tell(dialect);
     }
 
     /// Returns the messages that a summary may replace, so that a number of parts is left: those after the prompt of the
@@ -1426,6 +1514,20 @@ pub(crate) fn random_id() -> String {
 }
 
 impl RunCall {
+    fn is_started(&self) -> bool {
+        matches!(self.state, CallState::Started)
+    }
+
+    /// Returns `true` for a call that waits for the background.
+    fn is_waiting(&self) -> bool {
+        self.is_wait && matches!(self.state, CallState::Ready)
+    }
+
+    /// Returns what the model gets for the call.
+    fn answer(&self) -> Option<&ToolResult> {
+        self.acknowledged.as_deref().or(self.result())
+    }
+
     fn result(&self) -> Option<&ToolResult> {
         match &self.state {
             CallState::Ended(result) => Some(result),
@@ -1435,7 +1537,8 @@ impl RunCall {
 }
 
 impl Round {
-    /// Returns the calls of the response, with the results that are known.
+    /// Returns the calls of the response, with the results that are known. For a call in the background, it is that of
+    /// the tool, and not the acknowledgement.
     pub fn calls(
         &self,
     ) -> impl DoubleEndedIterator<Item = (&ToolCall, Option<&ToolResult>)> + ExactSizeIterator {
@@ -1489,7 +1592,11 @@ impl TryFrom<SavedRun<Value>> for Run {
     fn try_from(saved: SavedRun<Value>) -> Result<Run, String> {
         increment::check_version(saved.version)?;
         let state = serde_json::from_value(saved.state).map_err(|error| error.to_string())?;
-        Ok(Run::of(state))
+        let mut run = Run::of(state);
+        for (round, index) in run.state.background.clone() {
+            run.call_mut(round, index)?;
+        }
+        Ok(run)
     }
 }
 

@@ -8,18 +8,20 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use properties::mutate;
 use properties::random::Random;
 use properties::sample::Sampler;
 use properties::subject::Subject;
 use serde_json::{Value, json};
+use tool_agent::run::{Run, Step};
 use tool_core::dialect::{
     Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, JsonWriter, Mcp, Mistral,
     OpenAiChat, OpenAiResponses, XAi,
 };
-use tool_core::dialect::{HostedTool, ToolChoice};
+use tool_core::dialect::{HostedTool, ToolChoice, Turn};
+use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Decision;
 use tool_core::schema::Violation;
 use tool_core::{
@@ -87,6 +89,43 @@ fn tools() -> Vec<ToolEntry> {
     tools
 }
 
+/// Returns the messages of a run after the first one, with the calls of a response in the background: what repeats it,
+/// the acknowledgements, and the results.
+fn background(dialect: &dyn Dialect, response: &Value) -> Vec<Arc<Value>> {
+    let turn = dialect.read(response).unwrap();
+    let registry = Registry::new();
+    for call in &turn.calls {
+        if registry.get(&call.name).is_none() {
+            let tool = DynamicTool::builder(&*call.name).description("Goes on.");
+            let tool = tool.parameters(json!({"type": "object"})).background();
+            let tool = tool.build(async |_, _| Ok::<_, String>("It ended."));
+            registry.add(tool.unwrap()).unwrap();
+        }
+    }
+    let mut run = Run::new("run-1");
+    run.push(dialect.user_message("Go.")).unwrap();
+    run.respond(dialect, &registry, turn).unwrap();
+    let mut open = Vec::new();
+    while let Step::Call(calls) = run.next() {
+        run.start(&calls).unwrap();
+        run.acknowledge(dialect, &registry, &calls).unwrap();
+        assert!(calls.iter().all(|call| run.is_in_background(call)));
+        open.extend(calls);
+    }
+    if open.is_empty() {
+        return Vec::new();
+    }
+    run.respond(dialect, &registry, Turn::new(Vec::new()))
+        .unwrap();
+    let texts = open.iter().map(|call| registry.call_blocking(call.clone()));
+    let texts: Vec<_> = texts.map(|result| result.content().to_owned()).collect();
+    assert!(texts.iter().all(|text| text == "It ended."), "{texts:?}");
+    run.finish(dialect, registry.call_blocking(open.swap_remove(0)))
+        .unwrap();
+    assert!(matches!(run.next(), Step::Request(_)));
+    run.messages()[1..].to_vec()
+}
+
 /// Returns what a dialect writes, reads and answers, as text: a `Value` would sort the keys.
 fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
     let mut tools = JsonWriter::new();
@@ -105,6 +144,8 @@ fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
                 out.raw(&fields);
             }
         });
+        out.key("background")
+            .raw(&json!(background(dialect, response)).to_string());
         out.key("follow_up")
             .raw(&json!(dialect.follow_up(&turn, &results)).to_string());
     });

@@ -3,6 +3,7 @@
 mod approvals;
 mod asking;
 mod authority;
+mod background;
 mod conversations;
 mod interruptions;
 mod journals;

@@ -31,6 +31,24 @@ pub(super) fn through_json<T: serde::Serialize + serde::de::DeserializeOwned>(va
     serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
 }
 
+/// Builds a target.
+#[tool(background, idempotent, unlinked)]
+fn build(id: u32) -> u32 {
+    id
+}
+
+/// Publishes a target.
+#[tool(background, destructive, unlinked)]
+fn publish(id: u32) -> u32 {
+    id
+}
+
+fn registry() -> Registry {
+    let registry = holding();
+    registry.add(tools![build, publish]).unwrap();
+    registry
+}
+
 /// One thing that a program does with a run.
 #[derive(Clone, Debug)]
 enum Action {
@@ -51,8 +69,8 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         Just(Action::Push),
         Just(Action::Answer),
-        proptest::collection::vec(0..4_usize, 0..4).prop_map(Action::Respond),
-        proptest::collection::vec(0..4_usize, 0..4).prop_map(Action::Respond),
+        proptest::collection::vec(0..7_usize, 0..4).prop_map(Action::Respond),
+        proptest::collection::vec(0..7_usize, 0..4).prop_map(Action::Respond),
         index.clone().prop_map(Action::Start),
         index.clone().prop_map(Action::Start),
         index.clone().prop_map(Action::Finish),
@@ -66,7 +84,7 @@ fn action() -> impl Strategy<Value = Action> {
 
 /// Does something with a run if its state permits. Returns the calls that run.
 fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
-    let registry = holding();
+    let registry = registry();
     match action {
         Action::Push => {
             let _ = run.push(question());
@@ -82,11 +100,15 @@ fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
         }
         Action::Respond(calls) => {
             let asks = calls.contains(&3);
-            let calls: Vec<_> = calls.into_iter().filter(|tool| *tool < 3).collect();
+            let calls = calls.into_iter().filter(|tool| *tool != 3);
             let tools = [
                 ("look_up", r#"{"key":"a"}"#),
                 ("delete_note", r#"{"id":7}"#),
                 ("unknown", "{"),
+                ("", ""),
+                ("build", r#"{"id":7}"#),
+                ("publish", r#"{"id":7}"#),
+                ("wait_for_results", "{}"),
             ];
             let calls: Vec<_> = calls.into_iter().map(|tool| tools[tool]).collect();
             let mut response = if calls.is_empty() {
@@ -103,7 +125,15 @@ fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
             if let Step::Call(mut calls) = run.next() {
                 calls.truncate(count);
                 run.start(&calls).unwrap();
-                running.extend(calls);
+                let ended = match count {
+                    2 => run.acknowledge(&dialect(), &registry, &calls).unwrap(),
+                    _ => Vec::new(),
+                };
+                let has_ended = |call: &ToolCall| {
+                    let mut ended = ended.iter();
+                    ended.any(|result| result.position() == call.position())
+                };
+                running.extend(calls.into_iter().filter(|call| !has_ended(call)));
             }
         }
         Action::Finish(index) => {
@@ -134,6 +164,7 @@ fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
         Action::Settings(rounds) => {
             let mut settings = RunSettings::default();
             settings.max_rounds = rounds;
+            settings.max_background = rounds;
             run.set_settings(settings);
         }
     }
@@ -169,7 +200,7 @@ proptest! {
         // Every call has one result, once the run ends.
         run.cancel(&dialect()).unwrap();
         for call in running.drain(..) {
-            run.finish(&dialect(), holding().call_blocking(call)).unwrap();
+            run.finish(&dialect(), registry().call_blocking(call)).unwrap();
         }
         for round in run.rounds() {
             prop_assert!(round.calls().all(|(_, result)| result.is_some()));
@@ -191,6 +222,10 @@ fn a_run_of_another_version_or_a_damaged_one_is_an_error() {
     let mut value = saved(&new_run());
     value["rounds"] = json!(7);
     serde_json::from_value::<Run>(value).unwrap_err();
+    let mut value = saved(&new_run());
+    value["background"] = json!([[0, 1]]);
+    let error = serde_json::from_value::<Run>(value).unwrap_err();
+    assert!(error.to_string().contains("there is no call 1"), "{error}");
 
     let mut run = new_run();
     run.respond(&dialect(), &holding(), turn(&calling(&[("look_up", "{}")])))

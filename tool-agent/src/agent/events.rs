@@ -84,6 +84,8 @@ pub enum Event {
         /// Its arguments for a person, without secrets; see [`Registry::shown`](tool_core::Registry::shown).
         shown: String,
     },
+    /// The call at this position runs in the background: the model goes on, and [`Event::Result`] comes at any later time.
+    Acknowledged(CallPosition),
     /// A tool reported progress.
     Progress {
         /// The position of the call, which [`Event::Call`] and [`Event::Result`] repeat.
@@ -145,6 +147,7 @@ impl fmt::Debug for Event {
                 .field("position", position)
                 .field("event", event)
                 .finish(),
+            Event::Acknowledged(position) => f.debug_tuple("Acknowledged").field(position).finish(),
             Event::Result(result) => f.debug_tuple("Result").field(result).finish(),
             Event::Held(pending) => f.debug_tuple("Held").field(pending).finish(),
             Event::Done(outcome) => f.debug_tuple("Done").field(outcome).finish(),
@@ -307,6 +310,8 @@ pub(super) struct EventQueue(Arc<Mutex<Queued>>);
 #[derive(Default)]
 struct Queued {
     events: VecDeque<Event>,
+    /// Set once nobody reads them. Calls in the background may go on.
+    is_closed: bool,
     waker: Option<Waker>,
 }
 
@@ -314,6 +319,9 @@ impl EventQueue {
     /// Adds an event, from any thread.
     pub(super) fn push(&self, event: Event) {
         let mut queued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if queued.is_closed {
+            return;
+        }
         queued.events.push_back(event);
         let waker = queued.waker.take();
         drop(queued);
@@ -347,6 +355,14 @@ impl<'a> Events<'a> {
             queue,
             running: Some(Box::pin(running)),
         }
+    }
+}
+
+impl Drop for Events<'_> {
+    fn drop(&mut self) {
+        let mut queued = self.queue.0.lock().unwrap_or_else(PoisonError::into_inner);
+        queued.is_closed = true;
+        queued.events.clear();
     }
 }
 

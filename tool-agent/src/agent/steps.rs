@@ -211,6 +211,40 @@ impl Steps<'_> {
         Ok(calls)
     }
 
+    /// Lets the model go on while started calls of tools with `background` run, as [`Run::acknowledge`] does. Returns the
+    /// calls that are to run: those that exceed a limit have ended. Of the others, [`Run::is_in_background`] tells those
+    /// whose results may come at any later step. Without this, a driver waits for them like for others.
+    ///
+    /// Do it in the same step as [`start`](Steps::start), and save the run before the calls run.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Run::acknowledge`].
+    pub fn acknowledge(
+        &self,
+        run: &mut Run,
+        mut calls: Vec<ToolCall>,
+    ) -> Result<Vec<ToolCall>, AgentError> {
+        let ended = run.acknowledge(self.agent.dialect(), &self.agent.registry, &calls)?;
+        calls.retain(|call| {
+            ended
+                .iter()
+                .all(|result| result.position() != call.position())
+        });
+        for call in calls.iter().filter(|call| run.is_in_background(call)) {
+            let position = call.position().cloned();
+            position
+                .into_iter()
+                .map(Event::Acknowledged)
+                .for_each(|event| self.events.push(event));
+        }
+        ended
+            .into_iter()
+            .map(Event::Result)
+            .for_each(|event| self.events.push(event));
+        Ok(calls)
+    }
+
     /// Attaches to a call what the application adds: [`each_call`](Agent::each_call), and the values of the owner by
     /// [`contexts`](Agent::contexts). The call does not run yet.
     ///

@@ -41,7 +41,7 @@ impl Run {
             owner: self.info().owner().map(str::to_owned),
             saved_ms: now_ms(),
             waiting: match self.next() {
-                Step::Wait(waiting) => waiting,
+                Step::Wait(waiting) if !self.runs_in_background() => waiting,
                 _ => Vec::new(),
             },
         }

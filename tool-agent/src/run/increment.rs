@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    CallState, Decided, FIRST_VERSION, Round, Run, RunCall, RunInfo, RunSettings, Spent, State,
+    At, CallState, Decided, FIRST_VERSION, Round, Run, RunCall, RunInfo, RunSettings, Spent, State,
     VERSION,
 };
 use tool_core::dialect::{Unanswered, Usage};
@@ -77,6 +77,8 @@ pub(super) enum Change {
     Message(Arc<Value>),
     /// Boxed, because the others are small and many.
     Response(Box<ResponseChange>),
+    /// A change of calls in an earlier round.
+    InRound(usize, Box<Change>),
     Started(Vec<usize>),
     Repeated(Vec<usize>),
     Held(usize, Hold),
@@ -84,6 +86,12 @@ pub(super) enum Change {
     /// The decision at this index, and those after it, don't count. The call waits again.
     Revoked(usize, usize),
     Ended(usize, Arc<ToolResult>),
+    /// A call runs in the background: the model gets this in place of the result.
+    Acknowledged(usize, Arc<ToolResult>),
+    /// A call that waited has what ended in the background.
+    Waited(usize, Arc<ToolResult>),
+    /// What ended in the background, as a message.
+    Told(Arc<Value>),
     Closed(Vec<Arc<Value>>),
     /// Answers to what the last response asks for besides calls.
     Answered(Vec<Arc<Value>>),
@@ -108,6 +116,9 @@ pub(super) struct ResponseChange {
     /// The calls whose success ends the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) ending: Vec<usize>,
+    /// The calls that wait for the background.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) waiting: Vec<usize>,
     #[serde(default, skip_serializing_if = "is_free")]
     pub(super) micros: u64,
     pub(super) text: String,
@@ -141,6 +152,16 @@ impl Run {
         }
         self.change(change)
             .expect("the run makes only changes that fit its state");
+    }
+
+    /// Makes a change of calls in a round.
+    pub(super) fn record_in(&mut self, round: usize, change: Change) {
+        let is_last = round == self.last_round();
+        self.record(if is_last {
+            change
+        } else {
+            Change::InRound(round, Box::new(change))
+        });
     }
 
     /// Repeats a saved change.
@@ -188,6 +209,7 @@ impl Run {
                 let ResponseChange {
                     calls,
                     ending,
+                    waiting,
                     micros,
                     text,
                     usage,
@@ -212,8 +234,10 @@ impl Run {
                     call,
                     is_parallel,
                     ends_run: ending.contains(&index),
+                    is_wait: waiting.contains(&index),
                     decisions: Vec::new(),
                     state: CallState::Ready,
+                    acknowledged: None,
                 });
                 self.state.rounds.push(Round {
                     calls: calls.collect(),
@@ -227,28 +251,21 @@ impl Run {
                     turn,
                 });
             }
-            Change::Started(indices) => self.set_states(&indices, &CallState::Started)?,
-            Change::Repeated(indices) => self.set_states(&indices, &CallState::Ready)?,
-            Change::Held(index, hold) => self.call_mut(index)?.state = CallState::Held(hold),
-            Change::Decided(index, decision, by) => {
-                let call = self.call_mut(index)?;
-                match std::mem::replace(&mut call.state, CallState::Ready) {
-                    CallState::Held(hold) => call.decisions.push(Decided { hold, decision, by }),
-                    _ => return Err(format!("call {index} is not held")),
-                }
-            }
-            Change::Revoked(index, decision) => {
-                let call = self.call_mut(index)?;
-                let mut revoked = call.decisions.drain(decision.min(call.decisions.len())..);
-                let Some(first) = revoked.next() else {
-                    return Err(format!("call {index} has no decision {decision}"));
-                };
-                drop(revoked);
-                call.state = CallState::Held(first.hold);
-            }
-            Change::Ended(index, result) => {
-                self.state.count_failure(&result);
-                self.call_mut(index)?.state = CallState::Ended(result);
+            Change::InRound(round, change) => self.change_calls(round, *change)?,
+            change @ (Change::Started(_)
+            | Change::Repeated(_)
+            | Change::Held(..)
+            | Change::Decided(..)
+            | Change::Revoked(..)
+            | Change::Ended(..)
+            | Change::Acknowledged(..)
+            | Change::Waited(..)) => self.change_calls(self.last_round(), change)?,
+            Change::Told(message) => {
+                let round = self.state.rounds.last_mut();
+                round.ok_or("there is no response yet")?.is_answered = true;
+                self.forget_ended();
+                self.state.parts.push(self.state.messages.len());
+                Arc::make_mut(&mut self.state.messages).push(message);
             }
             Change::Closed(messages) => {
                 let round = self
@@ -305,9 +322,70 @@ impl Run {
         Ok(())
     }
 
-    fn set_states(&mut self, indices: &[usize], state: &CallState) -> Result<(), String> {
+    /// Makes a change of calls in a round.
+    fn change_calls(&mut self, round: usize, change: Change) -> Result<(), String> {
+        match change {
+            Change::Started(indices) => self.set_states(round, &indices, &CallState::Started),
+            Change::Repeated(indices) => self.set_states(round, &indices, &CallState::Ready),
+            Change::Held(index, hold) => {
+                self.call_mut(round, index)?.state = CallState::Held(hold);
+                Ok(())
+            }
+            Change::Decided(index, decision, by) => {
+                let call = self.call_mut(round, index)?;
+                match std::mem::replace(&mut call.state, CallState::Ready) {
+                    CallState::Held(hold) => call.decisions.push(Decided { hold, decision, by }),
+                    _ => return Err(format!("call {index} is not held")),
+                }
+                Ok(())
+            }
+            Change::Revoked(index, decision) => {
+                let call = self.call_mut(round, index)?;
+                let mut revoked = call.decisions.drain(decision.min(call.decisions.len())..);
+                let Some(first) = revoked.next() else {
+                    return Err(format!("call {index} has no decision {decision}"));
+                };
+                drop(revoked);
+                call.state = CallState::Held(first.hold);
+                Ok(())
+            }
+            Change::Ended(index, result) => {
+                self.state.count_failure(&result);
+                self.call_mut(round, index)?.state = CallState::Ended(result);
+                Ok(())
+            }
+            Change::Acknowledged(index, acknowledgement) => {
+                self.call_mut(round, index)?.acknowledged = Some(acknowledgement);
+                self.state.background.push((round, index));
+                Ok(())
+            }
+            Change::Waited(index, result) => {
+                self.call_mut(round, index)?.state = CallState::Ended(result);
+                self.forget_ended();
+                Ok(())
+            }
+            _ => Err(format!("a change in round {round} is not one of calls")),
+        }
+    }
+
+    /// Forgets the calls in the background whose results the model gets.
+    fn forget_ended(&mut self) {
+        let rounds = &self.state.rounds;
+        let is_open = |&(round, index): &At| {
+            let call = rounds.get(round).and_then(|round| round.calls.get(index));
+            call.is_some_and(|call| call.result().is_none())
+        };
+        self.state.background.retain(is_open);
+    }
+
+    fn set_states(
+        &mut self,
+        round: usize,
+        indices: &[usize],
+        state: &CallState,
+    ) -> Result<(), String> {
         for &index in indices {
-            self.call_mut(index)?.state = state.clone();
+            self.call_mut(round, index)?.state = state.clone();
         }
         Ok(())
     }
@@ -321,8 +399,8 @@ impl Run {
         Ok(round)
     }
 
-    fn call_mut(&mut self, index: usize) -> Result<&mut RunCall, String> {
-        let round = self.state.rounds.last_mut();
+    pub(super) fn call_mut(&mut self, round: usize, index: usize) -> Result<&mut RunCall, String> {
+        let round = self.state.rounds.get_mut(round);
         let call = round.and_then(|round| round.calls.get_mut(index));
         call.ok_or_else(|| format!("there is no call {index}"))
     }

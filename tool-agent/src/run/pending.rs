@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::Run;
 use tool_core::ToolCall;
 use tool_core::ToolError;
+use tool_core::call::CallPosition;
 use tool_core::hooks::{DecisionDenied, Hold};
 
 /// A call that waits for a [decision](Run::decide).
@@ -31,13 +32,13 @@ pub struct Pending {
     owner: Option<String>,
     call: ToolCall,
     hold: Hold,
-    index: usize,
     fingerprint: String,
 }
 
 impl Pending {
-    pub(super) fn new(run: &Run, index: usize, call: ToolCall, hold: &Hold) -> Pending {
-        let round = run.rounds().len();
+    /// Creates it for a call in the round with this number, of which the first is 1.
+    pub(super) fn new(run: &Run, round: usize, call: ToolCall, hold: &Hold) -> Pending {
+        let index = call.position().map_or(0, CallPosition::index);
         let mut hash = Sha256::new();
         let kind = if hold.is_confirmation() {
             " confirm"
@@ -69,7 +70,6 @@ impl Pending {
             owner: run.info().owner().map(str::to_owned),
             call,
             hold: hold.clone(),
-            index,
             fingerprint: bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         }
     }
@@ -108,10 +108,6 @@ impl Pending {
     /// Returns what was held, and [who](Hold::is_confirmation) may decide on it.
     pub fn hold(&self) -> &Hold {
         &self.hold
-    }
-
-    pub(super) fn index(&self) -> usize {
-        self.index
     }
 }
 

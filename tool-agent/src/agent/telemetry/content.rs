@@ -11,7 +11,7 @@ use tool_core::dialect::Turn;
 use tool_core::hooks::Decision;
 use tool_core::{Registry, ToolCall, ToolResult};
 
-use crate::run::{Part, Round, Run, changed_call};
+use crate::run::{PREAMBLE, Part, Round, Run, changed_call};
 
 /// The secrets of the calls of a run.
 #[derive(Default)]
@@ -24,11 +24,13 @@ pub(super) struct Known {
 impl Known {
     /// Returns the secrets of the calls that have results.
     pub(super) fn of_run(&mut self, registry: &Registry, run: &Run) -> Secrets {
-        // Between requests, every call has its result.
         for round in run.rounds().get(self.rounds..).unwrap_or_default() {
             self.search(registry, round);
         }
-        self.rounds = run.rounds().len();
+        // Between requests, calls without a result are in the background.
+        let has_results = |round: &Round| round.calls().all(|(_, result)| result.is_some());
+        let new = run.rounds().iter().skip(self.rounds);
+        self.rounds += new.take_while(|round| has_results(round)).count();
         self.secrets.clone()
     }
 
@@ -63,7 +65,14 @@ pub(super) fn input(
         match part {
             _ if messages.is_full => break,
             Part::Message(message) => {
-                messages.push(role(message), |parts| parts.text(&text(message)));
+                let text = text(message);
+                // The results are those of the calls.
+                let text = if text.starts_with(PREAMBLE) {
+                    PREAMBLE
+                } else {
+                    &text
+                };
+                messages.push(role(message), |parts| parts.text(text));
             }
             Part::Response(round) => {
                 if round.calls().len() > 0 {
