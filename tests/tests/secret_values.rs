@@ -168,6 +168,13 @@ fn dictate(#[param(secret)] text: &str) -> usize {
     text.len()
 }
 
+/// Opens an account, which takes long.
+#[tool(unlinked, background)]
+fn open_account(user: String) -> Account {
+    let token = MARKER.to_owned();
+    Account { user, token }
+}
+
 fn builder() -> RegistryBuilder {
     Registry::builder()
         .tools(tools![
@@ -177,7 +184,8 @@ fn builder() -> RegistryBuilder {
             keep,
             transfer,
             hidden_sign_in,
-            dictate
+            dictate,
+            open_account
         ])
         .trace_content(100_000)
 }
@@ -301,7 +309,7 @@ fn written_by_agent(registry: &Registry, call: &ToolCall) -> String {
     ]}}]});
     let end = json!({"choices": [{"message": {"role": "assistant", "content": "Done."},
         "finish_reason": "stop"}]});
-    let model = ScriptedModel::new([response, end]);
+    let model = ScriptedModel::new([response, end.clone(), end]);
     let agent = Agent::new(registry.clone(), OpenAiChat::default(), model.clone());
     let agent = agent.trace_content(100_000);
     let mut run = Run::new("run");
@@ -683,6 +691,17 @@ fn a_changed_call_keeps_the_secrets_that_were_not_shown() {
 }
 
 /// A saved run has what it needs to go on.
+#[test]
+fn a_result_that_comes_later_is_not_written() {
+    let call = ToolCall::new("call_1", "open_account", r#"{"user":"ada"}"#);
+    let written = written_by_agent(&builder().build().unwrap(), &call);
+    assert!(
+        written.contains("Results of calls in the background."),
+        "{written}"
+    );
+    assert_eq!(leak(&written), None);
+}
+
 #[test]
 fn a_saved_run_keeps_secrets() {
     let [_, _, registry] = registries();

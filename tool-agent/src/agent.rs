@@ -1170,10 +1170,11 @@ impl Agent {
             }
             if token.is_some_and(CancellationToken::is_cancelled) {
                 run.cancel(dialect)?;
-                background.cancel();
             }
             if time.is_over {
                 stop.cancel();
+            }
+            if time.is_over || run.is_cancelled() {
                 background.cancel();
             }
             self.save(run).await?;
@@ -1234,12 +1235,16 @@ impl Agent {
                             continue;
                         };
                         emit(Event::Acknowledged(position.clone()));
-                        let stop = background.stop().clone();
+                        let stop = background.stop();
                         let calling = self.call(call, prepared, &stop, events.clone());
                         background.push(position, calling.boxed());
                     }
                 }
-                Step::Running if background.is_left() && run.open_round().is_none() => {
+                Step::Running
+                    if background.is_left()
+                        && run.open_round().is_none()
+                        && !run.is_cancelled() =>
+                {
                     return Ok(run.outcome());
                 }
                 Step::Wait(pending) if background.is_left() || background.is_empty() => {

@@ -705,6 +705,10 @@ impl Run {
         &self.state.settings
     }
 
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.state.is_cancelled
+    }
+
     /// Returns `true` if the model has made a call since the last message of the user.
     pub(crate) fn has_called(&self) -> bool {
         self.state.spent.calls > 0
@@ -771,7 +775,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error if the message is not an object, while calls have no results, and while something is
+    /// Returns an error if the message is not an object, while calls of the last response have no answer, and while something is
     /// [unanswered](RunOutcome::Unanswered): providers reject a message between a call and its result.
     pub fn push(&mut self, message: Value) -> Result<(), RunError> {
         if !message.is_object() {

@@ -109,17 +109,20 @@ fn background(dialect: &dyn Dialect, response: &Value) -> Vec<Arc<Value>> {
     while let Step::Call(calls) = run.next() {
         run.start(&calls).unwrap();
         run.acknowledge(dialect, &registry, &calls).unwrap();
-        assert!(calls.iter().all(|call| run.is_in_background(call)));
-        open.extend(calls);
+        for call in calls {
+            if run.is_in_background(&call) {
+                open.push(call);
+            } else {
+                // Its arguments are not valid.
+                run.finish(dialect, registry.call_blocking(call)).unwrap();
+            }
+        }
     }
     if open.is_empty() {
         return Vec::new();
     }
     run.respond(dialect, &registry, Turn::new(Vec::new()))
         .unwrap();
-    let texts = open.iter().map(|call| registry.call_blocking(call.clone()));
-    let texts: Vec<_> = texts.map(|result| result.content().to_owned()).collect();
-    assert!(texts.iter().all(|text| text == "It ended."), "{texts:?}");
     run.finish(dialect, registry.call_blocking(open.swap_remove(0)))
         .unwrap();
     assert!(matches!(run.next(), Step::Request(_)));

@@ -3,28 +3,29 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore};
-use tool_agent::conversations::Conversations;
+use tool_agent::conversations::{Conversation, Conversations};
 use tool_agent::model::{ModelError, Request};
 use tool_agent::run::{
     Increment, Journal, MemoryJournal, Run, RunHead, RunInfo, RunOutcome, RunSettings, Step,
 };
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, BackgroundCalls, Event, OpenCalls};
-use tool_core::call::CancellationToken;
+use tool_core::call::{CallPosition, CancellationToken};
 use tool_core::content::Image;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
+    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, RequestOptions, XAi,
 };
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::registry::WAIT_FOR_RESULTS;
-use tool_core::{CallContext, Registry, ToolErrorKind, ToolResult, tool, tools};
+use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
 
 use super::saving::{Through, saved, through_json};
 use super::{calling, dialect, new_run, question, saying, turn};
@@ -101,6 +102,12 @@ async fn publish(target: &str) -> String {
     format!("published {target}")
 }
 
+/// Removes a target.
+#[tool(destructive, unlinked)]
+fn remove(target: &str) -> String {
+    format!("removed {target}")
+}
+
 /// Looks something up.
 #[tool(read_only, unlinked)]
 fn look_up(key: &str) -> String {
@@ -108,7 +115,7 @@ fn look_up(key: &str) -> String {
 }
 
 fn registry(gates: &Gates) -> Registry {
-    let builder = Registry::builder().tools(tools![build, measure, publish, look_up]);
+    let builder = Registry::builder().tools(tools![build, measure, publish, remove, look_up]);
     let builder = builder.context(gates.clone());
     let builder = builder.before(async |hook| match hook.tool.annotations.destructive {
         Some(true) => Gate::hold("everybody sees it"),
@@ -120,6 +127,7 @@ fn registry(gates: &Gates) -> Registry {
 const BUILD: (&str, &str) = ("build", r#"{"target":"app"}"#);
 const MEASURE: (&str, &str) = ("measure", r#"{"target":"app"}"#);
 const PUBLISH: (&str, &str) = ("publish", r#"{"target":"app"}"#);
+const REMOVE: (&str, &str) = ("remove", r#"{"target":"app"}"#);
 const LOOK_UP: (&str, &str) = ("look_up", r#"{"key":"a"}"#);
 const WAIT: (&str, &str) = (WAIT_FOR_RESULTS, "{}");
 
@@ -618,6 +626,210 @@ fn only_started_calls_are_acknowledged_and_only_open_ones_are_finished() {
     run.finish(&dialect(), result.clone()).unwrap();
     assert!(run.finish(&dialect(), result).is_err());
     assert!(run.start(&calls).is_err());
+
+    // The run answers a call that waits, and nobody runs it.
+    run.push(question()).unwrap();
+    run.respond(&dialect(), &registry, turn(&calling(&[BUILD, WAIT])))
+        .unwrap();
+    let wait = ToolCall::new("call_1", WAIT_FOR_RESULTS, "{}").at(CallPosition::new(3, 1));
+    assert!(run.start(&[wait]).is_err());
+}
+
+#[test]
+fn a_program_waits_for_the_result() {
+    let dialect = OpenAiResponses::default();
+    let gates = Gates::default();
+    let registry = registry(&gates);
+    let mut run = Run::new("run-1");
+    run.push(dialect.user_message("Go.")).unwrap();
+    let response = json!({"output": [
+        {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "build",
+         "arguments": BUILD.1, "caller": {"type": "program", "caller_id": "call_prog"}},
+        {"type": "function_call", "id": "fc_2", "call_id": "call_2", "name": "build",
+         "arguments": BUILD.1},
+    ]});
+    run.respond(&dialect, &registry, dialect.read(&response).unwrap())
+        .unwrap();
+    for is_expected in [false, true] {
+        let Step::Call(calls) = run.next() else {
+            panic!()
+        };
+        run.start(&calls).unwrap();
+        run.acknowledge(&dialect, &registry, &calls).unwrap();
+        assert_eq!(run.is_in_background(&calls[0]), is_expected);
+        run.finish(&dialect, ToolResult::new(&calls[0], "built"))
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_tool_of_the_application_may_have_the_name_of_the_tool_that_waits() {
+    let tool = DynamicTool::builder(WAIT_FOR_RESULTS).description("Waits.");
+    let tool = tool.build(async |_, _| Ok::<_, String>("It is the application's."));
+    let registry = Registry::builder().tool(tool.unwrap()).build().unwrap();
+    let model = ScriptedModel::new([calling(&[WAIT]), saying("Done.")]);
+    let agent = Agent::new(registry, dialect(), model);
+    let mut run = new_run();
+    agent.run(&mut run).await.unwrap();
+    assert_eq!(texts(&run)[1], "It is the application's.");
+}
+
+#[tokio::test]
+async fn a_new_message_cancels_the_last_response_and_not_the_background() {
+    let gates = Gates::default();
+    let responses = [
+        calling(&[BUILD, PUBLISH, REMOVE]),
+        saying("As you like."),
+        saying("Done."),
+    ];
+    let background = BackgroundCalls::new();
+    let agent = agent(&gates, responses).open_calls(OpenCalls::Cancel);
+    let agent = agent.leave_background(&background);
+    let mut run = new_run();
+    let RunOutcome::Waiting(pending) = agent.run(&mut run).await.unwrap() else {
+        panic!()
+    };
+    let names: Vec<_> = pending
+        .iter()
+        .map(|pending| &*pending.call().name)
+        .collect();
+    assert_eq!(names, ["publish", "remove"]);
+    // The agent that has the other call goes on with the run.
+    assert_eq!(run.head().waiting, []);
+
+    let RunOutcome::Waiting(pending) = agent.reply(&mut run, "No.").await.unwrap() else {
+        panic!()
+    };
+    assert_eq!(pending.len(), 1);
+    assert_eq!(pending[0].call().name, "publish");
+    assert_eq!(run.outcome(), Some(answered("As you like.")));
+    gates.open(1);
+    background.ended().await;
+    assert!(matches!(
+        agent.run(&mut run).await.unwrap(),
+        RunOutcome::Waiting(_)
+    ));
+    let results: Vec<_> = run.rounds()[0].calls().map(|(_, result)| result).collect();
+    assert_eq!(results[0].unwrap().content(), "built app");
+    assert!(results[1].is_none());
+    assert_eq!(
+        results[2].unwrap().error().unwrap().kind(),
+        ToolErrorKind::Cancelled
+    );
+}
+
+#[tokio::test]
+async fn a_result_of_a_call_that_ended_otherwise_is_ignored() {
+    let gates = Gates::default();
+    let responses = [
+        calling(&[BUILD]),
+        saying("Wait."),
+        saying("It was interrupted."),
+    ];
+    let background = BackgroundCalls::new();
+    let agent = agent(&gates, responses).leave_background(&background);
+    let mut run = new_run();
+    agent.run(&mut run).await.unwrap();
+    // Another process resumed the run.
+    run.resume(&dialect(), agent.registry()).unwrap();
+    gates.open(1);
+    background.ended().await;
+    let outcome = agent.run(&mut run).await.unwrap();
+    assert_eq!(outcome, answered("It was interrupted."));
+    assert_eq!(background.ended().await, None);
+}
+
+#[tokio::test]
+async fn a_run_that_was_cancelled_goes_on_with_new_calls() {
+    let gates = Gates::default();
+    let stop = CancellationToken::new();
+    let responses = [
+        calling(&[BUILD]),
+        saying("Wait."),
+        calling(&[MEASURE]),
+        saying("Wait."),
+        saying("It is measured."),
+    ];
+    let background = BackgroundCalls::new();
+    let agent = agent(&gates, responses).leave_background(&background);
+    let mut run = new_run();
+    agent.run(&mut run).await.unwrap();
+    stop.cancel();
+    let stopped = agent.clone().cancel_with(&stop);
+    assert_eq!(stopped.run(&mut run).await.unwrap(), RunOutcome::Cancelled);
+    assert_eq!(gates.0.dropped.load(Ordering::Relaxed), 1);
+
+    gates.open(1);
+    agent.reply(&mut run, "Measure it.").await.unwrap();
+    background.ended().await;
+    assert_eq!(
+        agent.run(&mut run).await.unwrap(),
+        answered("It is measured.")
+    );
+    // The model is also told of the call that was cancelled.
+    let told: Vec<_> = texts(&run)[3..].iter().map(|text| told(text)).collect();
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0][0]["error"]
+            .as_str()
+            .unwrap()
+            .contains("was cancelled")
+    );
+    assert_eq!(told[0][1]["result"], "measured app");
+}
+
+#[tokio::test]
+async fn a_conversation_takes_messages_while_a_call_waits_for_a_decision() {
+    let gates = Gates::default();
+    let responses = [
+        calling(&[PUBLISH]),
+        saying("Somebody decides."),
+        saying("It is 4."),
+    ];
+    let agent = agent(&gates, responses).journal(MemoryJournal::default());
+    let conversations = Conversations::new(agent);
+    let conversation = conversations.create(Run::new("run-1")).await.unwrap();
+    conversation.reply("Publish it.").await.unwrap();
+    rests_with(&conversation, "Somebody decides.").await;
+    conversation.reply("What is 2 + 2?").await.unwrap();
+    rests_with(&conversation, "It is 4.").await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_opened_resumes_its_calls() {
+    let gates = Gates::default();
+    let journal = MemoryJournal::default();
+    let responses = [calling(&[MEASURE]), saying("I am measuring it.")];
+    let first = agent(&gates, responses).journal(journal.clone());
+    let mut run = new_run();
+    assert!(first.run(&mut run).now_or_never().is_none());
+
+    gates.open(1);
+    let second = agent(&gates, [saying("It is measured.")]).journal(journal);
+    let conversations = Conversations::new(second);
+    let conversation = conversations.open("run-1").await.unwrap().unwrap();
+    rests_with(&conversation, "It is measured.").await;
+    let keys = gates.0.keys.lock().unwrap().clone();
+    assert_eq!(keys, ["run-1/1/0", "run-1/1/0"]);
+}
+
+/// Waits until a conversation rests, and the model has said this.
+async fn rests_with(conversation: &Conversation, text: &str) -> Vec<Value> {
+    let mut updates = conversation.follow();
+    let seen = async {
+        while let Some(update) = updates.next().await {
+            let update = json!(*update);
+            let entries = update["entries"].as_array().cloned().unwrap_or_default();
+            let is_said = entries.iter().any(|entry| entry["text"] == text);
+            if is_said && update["status"]["is_busy"] == false {
+                return entries;
+            }
+        }
+        panic!("the conversation is gone")
+    };
+    tokio::time::timeout(Duration::from_secs(60), seen)
+        .await
+        .unwrap()
 }
 
 #[test]
@@ -640,6 +852,7 @@ fn the_tool_that_waits_is_offered_while_there_are_tools_in_the_background() {
         );
         assert!(!offers(&registry, &*dialect, RequestOptions::new()));
     }
+    assert!(!offers(&registry, &Mcp::default(), options()));
     registry.remove("publish").unwrap();
     assert!(!offers(&registry, &dialect(), options()));
 
@@ -687,33 +900,17 @@ async fn a_conversation_takes_messages_while_calls_run() {
     let agent = agent.contexts(async |_: RunInfo, call| Ok(call));
     let conversations = Conversations::new(agent);
     let conversation = conversations.create(Run::new("run-1")).await.unwrap();
-    let rests_with = async |text: &str| {
-        let mut updates = conversation.follow();
-        let timeout = std::time::Duration::from_secs(60);
-        let seen = async {
-            while let Some(update) = updates.next().await {
-                let update = json!(*update);
-                let entries = update["entries"].as_array().cloned().unwrap_or_default();
-                let is_said = entries.iter().any(|entry| entry["text"] == text);
-                if is_said && update["status"]["is_busy"] == false {
-                    return entries;
-                }
-            }
-            panic!("the conversation is gone")
-        };
-        tokio::time::timeout(timeout, seen).await.unwrap()
-    };
     conversation.reply("Build it.").await.unwrap();
-    let entries = rests_with("I am building it.").await;
+    let entries = rests_with(&conversation, "I am building it.").await;
     let call = entries
         .iter()
         .find(|entry| entry["kind"] == "call")
         .unwrap();
     assert_eq!(call["status"], "running");
     conversation.reply("What is 2 + 2?").await.unwrap();
-    rests_with("It is 4.").await;
+    rests_with(&conversation, "It is 4.").await;
     gates.open(1);
-    let entries = rests_with("It is built.").await;
+    let entries = rests_with(&conversation, "It is built.").await;
     let call = entries
         .iter()
         .find(|entry| entry["kind"] == "call")

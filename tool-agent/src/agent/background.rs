@@ -142,14 +142,9 @@ impl Background {
     pub(super) fn of(agent: &Agent, run: &Run) -> Background {
         let left = agent.background.clone();
         let calls = left.as_ref().and_then(|left| left.lock().remove(run.id()));
-        let mut calls = calls.unwrap_or_default();
-        if calls.stop.is_cancelled() {
-            // That of earlier calls, which have copies.
-            calls.stop = CancellationToken::new();
-        }
         Background {
             run: run.id().to_owned(),
-            calls,
+            calls: calls.unwrap_or_default(),
             left,
         }
     }
@@ -164,8 +159,12 @@ impl Background {
     }
 
     /// Returns what cancels the next calls.
-    pub(super) fn stop(&self) -> &CancellationToken {
-        &self.calls.stop
+    pub(super) fn stop(&mut self) -> CancellationToken {
+        if self.calls.stop.is_cancelled() {
+            // That of earlier calls, which have copies.
+            self.calls.stop = CancellationToken::new();
+        }
+        self.calls.stop.clone()
     }
 
     pub(super) fn cancel(&self) {

@@ -197,14 +197,14 @@ impl Run {
         let Some(round) = self.open_round() else {
             return false;
         };
+        let Some(index) = round.calls.iter().position(RunCall::is_waiting) else {
+            return false;
+        };
         // The other calls come first: one of them may run in the background.
         let is_answered = |call: &RunCall| call.answer().is_some() || call.is_waiting();
         if !round.calls.iter().all(is_answered) {
             return false;
         }
-        let Some(index) = round.calls.iter().position(RunCall::is_waiting) else {
-            return false;
-        };
         let ended = self.ended();
         if ended.is_empty() && !self.state.background.is_empty() {
             return false;
@@ -217,11 +217,8 @@ impl Run {
 
     /// Adds what has ended in the background to the messages, if the turn of the model is over.
     pub(super) fn tell(&mut self, dialect: &(impl Dialect + ?Sized)) {
-        if !matches!(self.foreground(), Step::Done(RunOutcome::Answered(_))) {
-            return;
-        }
         let ended = self.ended();
-        if ended.is_empty() {
+        if ended.is_empty() || !matches!(self.outcome(), Some(RunOutcome::Answered(_))) {
             return;
         }
         let text = format!("{PREAMBLE}\n{}", texts(&ended));
