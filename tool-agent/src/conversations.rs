@@ -515,13 +515,17 @@ impl Conversation {
             drop(events);
             let ended = own.shared.mend(&mut run, ended).await;
             let problem = ended.as_ref().err().map(ToString::to_string);
+            let has_ended = ended.is_ok();
             own.show(&run, Status::of(&run, problem));
             drop(run);
             own.shared.changed();
             if let (Some(saved), Err(error)) = (saved, ended) {
                 let _ = saved.send(Err(error));
             }
-            own.rest(&rest).await;
+            // Otherwise the same error would follow at once.
+            if has_ended || !own.inner.background.has_ended() {
+                own.rest(&rest).await;
+            }
         };
         tokio::spawn(in_this_span(driving));
         is_saved

@@ -98,6 +98,13 @@ impl BackgroundCalls {
         }
     }
 
+    /// Returns `true` if there is a result that its run has yet to take.
+    #[cfg(feature = "conversations")]
+    pub(crate) fn has_ended(&self) -> bool {
+        let runs = self.lock();
+        runs.values().any(|calls| !calls.ended.is_empty())
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Calls>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -145,7 +145,7 @@ impl Run {
     /// Returns `true` if the last response has a call that waits for a decision, so that no message can be added.
     #[cfg_attr(not(feature = "conversations"), allow(dead_code))]
     pub(crate) fn has_held_response(&self) -> bool {
-        matches!(self.foreground(), Step::Wait(_)) && self.open_round().is_some()
+        matches!(self.foreground(), Step::Wait(_))
     }
 
     /// Returns what the run needs when there is nothing else to do in the foreground.
