@@ -12,7 +12,7 @@ mod tool;
 
 use std::error::Error;
 use std::fmt;
-use std::future::{Future, pending};
+use std::future::{Future, pending, ready};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -1165,6 +1165,8 @@ impl Agent {
         interrupted.into_iter().map(Event::Result).for_each(emit);
         invocation.save_in(run);
         loop {
+            // So that new calls start before the next request, and what is held at once is known.
+            background.meanwhile(ready(())).await;
             while let Some(result) = background.take(run) {
                 self.finish(run, result, &events)?;
             }

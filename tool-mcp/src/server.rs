@@ -562,7 +562,7 @@ impl<H: ServerHandler> Server<H> {
 
     /// Returns a handler for the transports of `rmcp`. Clones share everything.
     pub fn into_handler(mut self) -> Handler<H> {
-        let tools = self.registry.tools();
+        let tools = self.registry.specs();
         if self.options.policies.is_none() && tools.iter().any(|tool| tool.is_background()) {
             self = self.tasks(|tool| {
                 if tool.is_background() {

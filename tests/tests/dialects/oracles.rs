@@ -92,7 +92,10 @@ fn tools() -> Vec<ToolEntry> {
 /// Returns the messages of a run after the first one, with the calls of a response in the background: what repeats it,
 /// the acknowledgements, and the results.
 fn background(dialect: &dyn Dialect, response: &Value) -> Vec<Arc<Value>> {
-    let turn = dialect.read(response).unwrap();
+    let mut turn = dialect.read(response).unwrap();
+    // What is neither a call of these tools nor an answer would end the run.
+    turn.unanswered.clear();
+    turn.calls.retain(|call| call.server().is_none());
     let registry = Registry::new();
     for call in &turn.calls {
         if registry.get(&call.name).is_none() {

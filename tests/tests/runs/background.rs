@@ -12,7 +12,8 @@ use tokio::sync::{Notify, Semaphore};
 use tool_agent::conversations::{Conversation, Conversations};
 use tool_agent::model::{ModelError, Request};
 use tool_agent::run::{
-    Increment, Journal, MemoryJournal, Run, RunHead, RunInfo, RunOutcome, RunSettings, Step,
+    Increment, Journal, JournalError, MemoryJournal, Run, RunHead, RunInfo, RunOutcome,
+    RunSettings, Step,
 };
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, BackgroundCalls, Event, OpenCalls};
@@ -623,6 +624,10 @@ fn only_started_calls_are_acknowledged_and_only_open_ones_are_finished() {
     run.respond(&dialect(), &registry, turn(&saying("Wait.")))
         .unwrap();
     let result = ToolResult::new(&calls[0], "built");
+    let nested = json!({"round": 0, "index": 0, "nested": [0]});
+    let nested = calls[0].clone().at(serde_json::from_value(nested).unwrap());
+    let of_nested = result.clone().for_call(&nested);
+    assert!(run.finish(&dialect(), of_nested).is_err());
     run.finish(&dialect(), result.clone()).unwrap();
     assert!(run.finish(&dialect(), result).is_err());
     assert!(run.start(&calls).is_err());
@@ -631,8 +636,29 @@ fn only_started_calls_are_acknowledged_and_only_open_ones_are_finished() {
     run.push(question()).unwrap();
     run.respond(&dialect(), &registry, turn(&calling(&[BUILD, WAIT])))
         .unwrap();
-    let wait = ToolCall::new("call_1", WAIT_FOR_RESULTS, "{}").at(CallPosition::new(3, 1));
+    let wait = ToolCall::new("call_1", WAIT_FOR_RESULTS, "{}").at(CallPosition::new(2, 1));
     assert!(run.start(&[wait]).is_err());
+}
+
+#[test]
+fn a_result_waits_for_the_end_of_the_turn() {
+    let gates = Gates::default();
+    let registry = registry(&gates);
+    let mut run = new_run();
+    run.respond(&dialect(), &registry, turn(&calling(&[BUILD])))
+        .unwrap();
+    let Step::Call(calls) = run.next() else {
+        panic!()
+    };
+    run.start(&calls).unwrap();
+    run.acknowledge(&dialect(), &registry, &calls).unwrap();
+    run.finish(&dialect(), ToolResult::new(&calls[0], "built"))
+        .unwrap();
+    assert_eq!(run.messages().len(), 3);
+    run.respond(&dialect(), &registry, turn(&saying("Wait.")))
+        .unwrap();
+    assert_eq!(run.messages().len(), 5);
+    assert!(matches!(run.next(), Step::Request(_)));
 }
 
 #[test]
@@ -672,6 +698,49 @@ async fn a_tool_of_the_application_may_have_the_name_of_the_tool_that_waits() {
     let mut run = new_run();
     agent.run(&mut run).await.unwrap();
     assert_eq!(texts(&run)[1], "It is the application's.");
+}
+
+#[tokio::test]
+async fn a_registry_without_such_tools_has_none_that_waits() {
+    let registry = Registry::builder().tools(tools![look_up]).build().unwrap();
+    let model = ScriptedModel::new([calling(&[WAIT]), saying("Done.")]);
+    let agent = Agent::new(registry, dialect(), model);
+    let mut run = new_run();
+    agent.run(&mut run).await.unwrap();
+    let (_, result) = run.rounds()[0].calls().next().unwrap();
+    let error = result.unwrap().error().unwrap();
+    assert_eq!(error.kind(), ToolErrorKind::UnknownTool);
+}
+
+#[tokio::test]
+async fn what_was_not_saved_starts_again_and_what_was_refused_does_not() {
+    let gates = Gates::default();
+    gates.open(9);
+    let responses = [calling(&[BUILD, BUILD]), saying("Wait."), saying("Done.")];
+    let has_failed = AtomicBool::new(false);
+    let journal = Through {
+        journal: Arc::new(MemoryJournal::default()),
+        append: move |journal: &dyn Journal, head: RunHead, increments: Vec<Increment>| {
+            let is_refused = json!(increments)
+                .to_string()
+                .contains("the limit of 1 calls");
+            if is_refused && !has_failed.swap(true, Ordering::Relaxed) {
+                let full = JournalError::failed("the disk is full");
+                return std::future::ready(Err(full)).boxed();
+            }
+            journal.append(head, increments)
+        },
+    };
+    let agent = agent(&gates, responses).journal(journal);
+    let mut settings = RunSettings::default();
+    settings.max_background = 1;
+    settings.parallel = Some(true);
+    let mut run = Run::builder("run-1").settings(settings).build();
+    run.push(question()).unwrap();
+    agent.run(&mut run).await.unwrap_err();
+    assert_eq!(gates.started(), 0);
+    assert_eq!(agent.run(&mut run).await.unwrap(), answered("Done."));
+    assert_eq!(gates.started(), 1);
 }
 
 #[tokio::test]
@@ -748,6 +817,7 @@ async fn a_run_that_was_cancelled_goes_on_with_new_calls() {
         saying("Wait."),
         calling(&[MEASURE]),
         saying("Wait."),
+        saying("The build was cancelled."),
         saying("It is measured."),
     ];
     let background = BackgroundCalls::new();
@@ -759,23 +829,19 @@ async fn a_run_that_was_cancelled_goes_on_with_new_calls() {
     assert_eq!(stopped.run(&mut run).await.unwrap(), RunOutcome::Cancelled);
     assert_eq!(gates.0.dropped.load(Ordering::Relaxed), 1);
 
+    // The model is told of the call that was cancelled, too.
+    let outcome = agent.reply(&mut run, "Measure it.").await.unwrap();
+    assert_eq!(outcome, answered("The build was cancelled."));
     gates.open(1);
-    agent.reply(&mut run, "Measure it.").await.unwrap();
     background.ended().await;
-    assert_eq!(
-        agent.run(&mut run).await.unwrap(),
-        answered("It is measured.")
-    );
-    // The model is also told of the call that was cancelled.
-    let told: Vec<_> = texts(&run)[3..].iter().map(|text| told(text)).collect();
-    assert_eq!(told.len(), 1);
-    assert!(
-        told[0][0]["error"]
-            .as_str()
-            .unwrap()
-            .contains("was cancelled")
-    );
-    assert_eq!(told[0][1]["result"], "measured app");
+    let outcome = agent.run(&mut run).await.unwrap();
+    assert_eq!(outcome, answered("It is measured."));
+    let [.., cancelled, measured] = texts(&run)[..] else {
+        panic!()
+    };
+    let error = told(cancelled)[0]["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("was cancelled"), "{error}");
+    assert_eq!(told(measured)[0]["result"], "measured app");
 }
 
 #[tokio::test]
