@@ -50,6 +50,7 @@ mod resources;
 #[cfg(feature = "skills")]
 mod skills;
 mod state;
+pub mod store;
 mod tasks;
 mod template;
 
@@ -74,7 +75,8 @@ use self::lines::LineTransport;
 use self::list::ListCache;
 use self::offers::Offers;
 use self::state::{StateCodec, random};
-use self::tasks::TaskStore;
+use self::store::{MemoryStore, Store};
+use self::tasks::Tasks;
 use crate::lock;
 
 pub use self::annotations::Annotations;
@@ -159,6 +161,7 @@ struct Options {
     changes: Option<Changes>,
     approvals: Option<Approvals>,
     task_limits: TaskLimits,
+    store: Option<Arc<dyn Store>>,
     page_size: usize,
     cache_for: Duration,
     state_key: Option<Vec<u8>>,
@@ -184,6 +187,7 @@ impl Server {
                 changes: None,
                 approvals: None,
                 task_limits: TaskLimits::default(),
+                store: None,
                 page_size: 1000,
                 cache_for: Duration::from_secs(60),
                 state_key: None,
@@ -511,6 +515,24 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
+    /// Keeps [tasks](Server::tasks), and passes on [notices](Server::changes), in a [store](store::Store) that other servers
+    /// share, in this process or in others. The default is the memory of this server.
+    ///
+    /// Give all of them the same store, [key](Server::state_key) and [identity](Server::identity): a task belongs to its user
+    /// at each of them, and is unknown to other users.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_mcp::server::store::MemoryStore;
+    ///
+    /// let server = tool_mcp::Server::new(Registry::new()).store(MemoryStore::default());
+    /// # let _ = server;
+    /// ```
+    pub fn store(mut self, store: impl Store) -> Server<H> {
+        self.options.store = Some(Arc::new(store));
+        self
+    }
+
     /// Sets the most tools in one page of the list. The default is 1,000.
     ///
     /// # Panics
@@ -716,7 +738,7 @@ struct Core {
     /// The key of signatures and digests.
     key: Vec<u8>,
     states: StateCodec,
-    tasks: TaskStore,
+    tasks: Tasks,
     /// Counts the changes of the registry.
     changes: AtomicU64,
     /// `true` once the server closes.
@@ -731,11 +753,13 @@ impl Core {
     fn new(registry: Registry, options: Options) -> Arc<Core> {
         let key = options.state_key.clone();
         let key = key.unwrap_or_else(|| random::<32>().to_vec());
+        let store = options.store.clone();
+        let store = store.unwrap_or_else(|| Arc::new(MemoryStore::default()));
         let core = Arc::new(Core {
             list: ListCache::default(),
             states: StateCodec::new(&key, options.state_lifetime),
             key,
-            tasks: TaskStore::new(options.task_limits.clone()),
+            tasks: Tasks::new(store.clone(), options.task_limits.clone()),
             changes: AtomicU64::new(0),
             closing: watch::Sender::new(false),
             clients: Mutex::default(),
@@ -754,6 +778,11 @@ impl Core {
             }
         });
         *lock(&core.listener) = Some(listener);
+        let weak = Arc::downgrade(&core);
+        store.listen(Box::new(move |notice| {
+            let core = weak.upgrade();
+            core.map(|core| core.hear(notice)).is_some()
+        }));
         if let (Some(approvals), Some(offers)) =
             (&core.options.approvals, core.options.offers.functions())
         {

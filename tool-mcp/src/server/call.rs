@@ -214,9 +214,10 @@ impl Core {
                 None => None,
             };
             let capabilities = context.client_capabilities();
-            return self
+            let started = self
                 .tasks
                 .start(registry, call, user, capabilities, held, answered);
+            return started.await;
         }
         let progress = context.meta.get_progress_token().map(|token| {
             let reports = Arc::new(Reports::default());
@@ -230,10 +231,10 @@ impl Core {
             None => call,
         };
         if !asks {
-            let running = async {
+            let running = pin!(async {
                 let result = registry.call(call).await;
                 finished(result, None, purpose)
-            };
+            });
             let result = until_end(running, progress, &context).await??;
             return Ok(CallToolResponse::Complete(*result));
         }
@@ -248,13 +249,13 @@ impl Core {
             let state = self.states.open(state, &binding())?;
             asker.resume(state, request.input_responses.take());
         }
-        let running = async {
+        let running = pin!(async {
             tokio::select! {
                 biased;
                 finished = run_call(purpose, &registry, call, &asker, held.as_ref()) => Some(finished),
                 () = asker.suspended() => None,
             }
-        };
+        });
         match until_end(running, progress, &context).await? {
             Some(finished) => Ok(CallToolResponse::Complete(*finished?)),
             None => {
@@ -504,9 +505,10 @@ fn not_asked(hold: &Hold, error: &InboxError) -> Box<CallToolResult> {
     Box::new(CallToolResult::error(vec![ContentBlock::text(text)]))
 }
 
-/// Runs a call until it ends or is cancelled, and sends its progress. All reports are sent before this returns.
+/// Runs a call until it ends or is cancelled, and sends its progress. All reports are sent before this returns. The
+/// call is pinned before: a future that is handed over is in each of the futures around it once more.
 pub(super) async fn until_end<T>(
-    running: impl Future<Output = T>,
+    running: impl Future<Output = T> + Unpin,
     progress: Option<(Arc<Reports>, ProgressToken)>,
     context: &RequestContext<RoleServer>,
 ) -> Result<T, ErrorData> {

@@ -11,6 +11,7 @@ use tool_core::Registry;
 use tool_core::registry::ChangeListener;
 
 use super::Core;
+use super::store::{Notice, Store};
 use crate::lock;
 
 /// The most resources that a session, or a subscription since version 2026-07-28, has subscribed to.
@@ -22,7 +23,8 @@ const LONGEST: usize = 2048;
 /// Tells the clients of a [`Server`](crate::Server) that resources or prompts have changed. Clones tell the same clients.
 ///
 /// A server that was [given](crate::Server::changes) one announces that clients may subscribe to resources, and is notified
-/// of changed lists. Changes of tools need no such value: clients are notified when the registry changes.
+/// of changed lists. Changes of tools need no such value: clients are notified when the registry changes. If processes share a
+/// [store](crate::Server::store), the clients of all of them are notified.
 ///
 /// Each method returns at once, and may be called on any thread. Changes that a client has not been told yet are one
 /// notice.
@@ -62,32 +64,38 @@ impl Changes {
     ///
     /// A client that can't [see](crate::Server::visible) the resource any more is not notified.
     pub fn resource_updated(&self, uri: &str) {
-        self.each(&Change::Updated(uri.to_owned()));
+        self.publish(&Notice::Resource(uri.to_owned()));
     }
 
     /// Notifies all clients that the list of resources, or of their templates, has changed.
     pub fn resources_changed(&self) {
-        self.each(&Change::Resources);
+        self.publish(&Notice::Resources);
     }
 
     /// Notifies all clients that the list of prompts has changed.
     pub fn prompts_changed(&self) {
-        self.each(&Change::Prompts);
+        self.publish(&Notice::Prompts);
     }
 
     pub(super) fn add(&self, core: &Arc<Core>) {
         lock(&self.servers).push(Arc::downgrade(core));
     }
 
-    fn each(&self, change: &Change) {
+    fn publish(&self, notice: &Notice) {
         // Not under the lock, because the closures of the application are asked what is visible.
         let servers = {
             let mut servers = lock(&self.servers);
             servers.retain(|server| server.strong_count() > 0);
             servers.clone()
         };
+        let mut stores: Vec<Arc<dyn Store>> = Vec::new();
         for server in servers.iter().filter_map(Weak::upgrade) {
-            server.notify(change);
+            let store = server.tasks.store();
+            // Servers that share a store hear what one of them publishes.
+            if !stores.iter().any(|other| Arc::ptr_eq(other, store)) {
+                store.publish(notice.clone());
+                stores.push(store.clone());
+            }
         }
     }
 }
@@ -323,6 +331,41 @@ impl Core {
         };
         for client in clients {
             client.tell(change.clone());
+        }
+    }
+
+    /// Does what a notice of this or another process asks for.
+    pub(super) fn hear(&self, notice: &Notice) {
+        // Without them, the server has not announced that it notifies of changes.
+        let announced = self.options.changes.is_some();
+        match notice {
+            Notice::Task(id) => self.tasks.wake(Some(id)),
+            Notice::Resources if announced => self.notify(&Change::Resources),
+            Notice::Prompts if announced => self.notify(&Change::Prompts),
+            Notice::Resource(uri) if announced => self.notify(&Change::Updated(uri.clone())),
+            Notice::Missed => {
+                self.tasks.wake(None);
+                if announced {
+                    self.notify(&Change::Resources);
+                    self.notify(&Change::Prompts);
+                    self.notify_all_updated();
+                }
+            }
+            Notice::Resources | Notice::Prompts | Notice::Resource(_) => {}
+        }
+    }
+
+    /// Notifies each client that all resources to which it has subscribed may have changed.
+    fn notify_all_updated(&self) {
+        let clients: Vec<_> = lock(&self.clients)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        for client in clients {
+            let uris = lock(&client.subscriptions).clone();
+            for uri in uris {
+                client.clone().tell(Change::Updated(uri));
+            }
         }
     }
 

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 use rmcp::service::{RequestContext, RoleServer};
@@ -122,7 +124,7 @@ impl Core {
                     user,
                 };
                 let running = AssertUnwindSafe(async { complete(completion).await }).catch_unwind();
-                let ended = until_end(running, None, context).await?;
+                let ended = until_end(pin!(running), None, context).await?;
                 ended.map_err(|_| ErrorData::internal_error("the completion failed", None))?
             }
             _ => {

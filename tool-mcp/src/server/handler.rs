@@ -222,7 +222,8 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         params: CallToolRequestParams,
         context: Context,
     ) -> Reply<CallToolResponse> {
-        self.core.call(params, context).await
+        // `rmcp` moves the future of a request several times, and this one has some kilobytes.
+        Box::pin(self.core.call(params, context)).await
     }
 
     async fn list_tools(
@@ -310,7 +311,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
 
     async fn get_task(&self, params: GetTaskParams, context: Context) -> Reply<GetTaskResult> {
         let user = self.core.user(&context)?;
-        let task = self.core.tasks.get(&params.task_id, user.as_ref())?;
+        let task = self.core.tasks.get(&params.task_id, user.as_ref()).await?;
         Ok(GetTaskResult::new(task))
     }
 
@@ -319,11 +320,12 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         self.core
             .tasks
             .update(&params.task_id, user.as_ref(), params.input_responses)
+            .await
     }
 
     async fn cancel_task(&self, params: CancelTaskParams, context: Context) -> Reply<()> {
         let user = self.core.user(&context)?;
-        self.core.tasks.cancel(&params.task_id, user.as_ref())
+        self.core.tasks.cancel(&params.task_id, user.as_ref()).await
     }
 
     async fn on_custom_request(
@@ -359,7 +361,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
             pass(&context);
             return Ok(ReadResourceResponse::Complete(page));
         }
-        if let Some(response) = self.core.read(&params, context.clone()).await {
+        if let Some(response) = Box::pin(self.core.read(&params, context.clone())).await {
             return response;
         }
         if self.is_own(|capabilities| capabilities.resources.is_some()) {
@@ -375,7 +377,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         context: Context,
     ) -> Reply<GetPromptResponse> {
         self.core.user(&context)?;
-        if let Some(response) = self.core.prompt(&params, context.clone()).await {
+        if let Some(response) = Box::pin(self.core.prompt(&params, context.clone())).await {
             return response;
         }
         if self.is_own(|capabilities| capabilities.prompts.is_some()) {
@@ -391,7 +393,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         context: Context,
     ) -> Reply<CompleteResult> {
         self.core.user(&context)?;
-        if let Some(response) = self.core.complete(&params, &context).await {
+        if let Some(response) = Box::pin(self.core.complete(&params, &context)).await {
             return response;
         }
         if self.is_own(|capabilities| capabilities.completions.is_some()) {

@@ -1,6 +1,7 @@
 //! A gateway: the tools, resources and prompts of other servers, for the clients of this one.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, Weak};
 
 use rmcp::model::{
@@ -454,7 +455,7 @@ impl Core {
             });
         let (server, function) = found?;
         Some(match self.admit(&function, context, true) {
-            Ok(_) => match until_end(server.import.complete(params), None, context).await {
+            Ok(_) => match until_end(pin!(server.import.complete(params)), None, context).await {
                 Ok(Ok(completed)) => Ok(completed),
                 // A field without suggestions can be filled in, too.
                 Ok(Err(error)) => {

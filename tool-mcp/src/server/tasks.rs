@@ -1,32 +1,35 @@
 //! Calls that continue after their response.
-//!
-//! The store is not that of `rmcp`, which looks at every task whenever one starts, and keeps any number of results.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResponse, CallToolResult, ClientCapabilities, CreateTaskResult, DetailedTask,
-    InputRequest, InputRequests, InputResponses, Task, TaskPayload, TaskStatus,
+    InputRequest, InputResponses,
 };
-use rmcp::task_manager::current_timestamp;
-use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::oneshot;
-use tool_core::call::CancellationToken;
+use tokio::sync::{oneshot, watch};
 use tool_core::{Registry, ToolCall};
 
 use super::approvals::HeldCall;
 use super::ask::Asker;
 use super::call::{Purpose, run_call};
 use super::request::UserId;
-use super::state::{State as SignedState, random};
+use super::state::{State as SignedState, digest, random};
+use super::store::{Notice, Store, StoreError, StoredTask, TaskUpdate};
 use crate::{hex, lock};
 
-/// How often a client is asked to look for the result, in milliseconds.
-const POLL_INTERVAL: u64 = 1000;
+/// How long a message of a task is shown before the next one.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// When a task that waits looks at the store without a notice. A process may end between a change and its notice.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// How often the end of a task is written before it is given up.
+const ATTEMPTS: u32 = 5;
 
 /// Says whether the calls of a tool may be tasks: they then end with a task, and the client asks for the result
 /// later.
@@ -61,7 +64,7 @@ pub enum TaskPolicy {
     AfterQuestions,
 }
 
-/// The limits of the tasks of a server, which keeps them in memory.
+/// The limits of the tasks of a server, in its [store](crate::Server::store).
 ///
 /// At the limit of running tasks, a call is a protocol error. At a limit of results, the oldest are forgotten: their
 /// tasks are unknown then. The limits of a user apply to users that have a [`UserId`].
@@ -117,107 +120,31 @@ impl Default for TaskLimits {
 type Answered = (SignedState, Option<InputResponses>);
 
 /// The tasks of a server.
-pub(super) struct TaskStore {
-    tasks: Arc<Mutex<Tasks>>,
-}
-
-struct Tasks {
+#[derive(Clone)]
+pub(super) struct Tasks {
+    store: Arc<dyn Store>,
     limits: TaskLimits,
-    by_id: HashMap<String, Entry>,
-    /// The times and ids of the tasks that have ended, in the order of their ends.
-    finished: BTreeMap<u64, (Instant, String)>,
-    /// How many tasks have ended.
-    ends: u64,
-    all: Usage,
-    users: HashMap<UserId, UserTasks>,
+    running: Arc<Running>,
 }
 
-/// How much the tasks of a server or of a user take.
-#[derive(Default)]
-struct Usage {
-    running: usize,
-    results: usize,
-    bytes: usize,
-}
+/// The tasks that run in this process, with what wakes them.
+type Running = Mutex<HashMap<String, watch::Sender<()>>>;
 
-#[derive(Default)]
-struct UserTasks {
-    usage: Usage,
-    /// The ids of the tasks that have ended, in the order of their ends.
-    finished: BTreeMap<u64, String>,
-}
-
-struct Entry {
-    task: Task,
-    user: Option<UserId>,
-    state: State,
-}
-
-enum State {
-    Running {
-        /// The questions without an answer.
-        questions: HashMap<String, (InputRequest, oneshot::Sender<Value>)>,
-        asked: HashSet<String>,
-        cancellation: CancellationToken,
-    },
-    /// With its number in the order of ends.
-    Finished(u64, Outcome),
-}
-
-/// The end of a task, with JSON text.
-enum Outcome {
-    Completed(Box<str>),
-    Failed(Box<str>),
-    Cancelled,
-}
-
-impl Outcome {
-    fn failed(error: &ErrorData) -> Outcome {
-        Outcome::Failed(json(error))
-    }
-
-    fn bytes(&self) -> usize {
-        match self {
-            Outcome::Completed(json) | Outcome::Failed(json) => json.len(),
-            Outcome::Cancelled => 0,
+impl Tasks {
+    pub(super) fn new(store: Arc<dyn Store>, limits: TaskLimits) -> Tasks {
+        Tasks {
+            store,
+            limits,
+            running: Arc::default(),
         }
     }
 
-    fn payload(&self) -> TaskPayload {
-        let object = |json: &str| serde_json::from_str(json).unwrap_or_default();
-        match self {
-            Outcome::Completed(json) => TaskPayload::Completed {
-                result: object(json),
-            },
-            Outcome::Failed(json) => TaskPayload::Failed {
-                error: object(json),
-            },
-            Outcome::Cancelled => TaskPayload::Cancelled,
-        }
-    }
-}
-
-fn json(value: &impl Serialize) -> Box<str> {
-    serde_json::to_string(value).unwrap_or_default().into()
-}
-
-impl TaskStore {
-    pub(super) fn new(limits: TaskLimits) -> TaskStore {
-        TaskStore {
-            tasks: Arc::new(Mutex::new(Tasks {
-                limits,
-                by_id: HashMap::new(),
-                finished: BTreeMap::new(),
-                ends: 0,
-                all: Usage::default(),
-                users: HashMap::new(),
-            })),
-        }
+    pub(super) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
     }
 
-    /// Starts a call as a task, with the answers that its user gave before. Must run before anything of the call, and returns
-    /// at once.
-    pub(super) fn start(
+    /// Starts a call as a task, with the answers that its user gave before. Must run before anything of the call.
+    pub(super) async fn start(
         &self,
         registry: Registry,
         call: ToolCall,
@@ -226,265 +153,227 @@ impl TaskStore {
         held: Option<Arc<HeldCall>>,
         answered: Option<Answered>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let (task, context) = self.add(user)?;
+        let (context, task) = self.create(user.as_ref());
+        let created = task.task();
+        let (added, is_added) = oneshot::channel();
+        // A client that leaves meanwhile does not leave a task that never ends.
         tokio::spawn(async move {
+            let Tasks { store, limits, .. } = &context.0.tasks;
+            let adding = store.add(task, limits).await;
+            let is_added = adding.is_ok();
+            let _ = added.send(adding);
+            if !is_added {
+                return;
+            }
             let ending = EndOnDrop(context.clone());
             let asker = Arc::new(Asker::of_task(context.clone(), capabilities));
             if let Some((state, responses)) = answered {
                 asker.resume(state, responses);
             }
-            let outcome = run_task(&registry, call, &context, &asker, held).await;
-            context.finish(outcome);
+            let end = run_task(&registry, call, &context, &asker, held).await;
+            context.end(end).await;
             drop(ending);
         });
-        Ok(CallToolResponse::Task(CreateTaskResult::new(task)))
-    }
-
-    fn add(&self, user: Option<UserId>) -> Result<(Task, TaskContext), ErrorData> {
-        let id = hex(&random::<16>());
-        let now = current_timestamp();
-        let mut tasks = lock(&self.tasks);
-        tasks.forget_expired(Instant::now());
-        let of_user = user.as_ref().and_then(|user| tasks.users.get(user));
-        let running = of_user.map_or(0, |tasks| tasks.usage.running);
-        if tasks.all.running >= tasks.limits.running || running >= tasks.limits.running_per_user {
-            let message = "too many tasks are running";
-            return Err(ErrorData::internal_error(message, None));
+        match is_added.await {
+            Ok(Ok(())) => Ok(CallToolResponse::Task(CreateTaskResult::new(created))),
+            Ok(Err(error)) => Err(hidden(&error)),
+            Err(_) => Err(ErrorData::internal_error(
+                "the server is shutting down",
+                None,
+            )),
         }
-        let mut task = Task::new(id.clone(), TaskStatus::Working, now.clone(), now);
-        let lifetime = tasks.limits.runs_for.saturating_add(tasks.limits.kept_for);
-        task.ttl_ms = Some(u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX));
-        task.poll_interval_ms = Some(POLL_INTERVAL);
-        let cancellation = CancellationToken::new();
-        let context = TaskContext {
-            id: id.clone(),
-            tasks: Arc::downgrade(&self.tasks),
-            cancellation: cancellation.clone(),
-            limit: tasks.limits.runs_for,
-        };
-        tasks.count(user.as_ref(), |usage| usage.running += 1);
-        let entry = Entry {
-            task: task.clone(),
-            user,
-            state: State::Running {
-                questions: HashMap::new(),
-                asked: HashSet::new(),
-                cancellation,
-            },
-        };
-        tasks.by_id.insert(id, entry);
-        Ok((task, context))
     }
 
-    /// Does something with a task of a user. That of another is unknown.
-    fn with<T>(
+    fn create(&self, user: Option<&UserId>) -> (TaskContext, StoredTask) {
+        let id = hex(&random::<16>());
+        let task = StoredTask::new(id.clone(), owner(user), &self.limits);
+        let (sender, woken) = watch::channel(());
+        lock(&self.running).insert(id.clone(), sender);
+        let (message, messages) = watch::channel(None);
+        let all = self.limits.result_bytes;
+        let most = user.map_or(all, |_| all.min(self.limits.result_bytes_per_user));
+        let tasks = self.clone();
+        let run = Run {
+            id,
+            most,
+            tasks,
+            woken,
+            message,
+            messages,
+        };
+        (TaskContext(Arc::new(run)), task)
+    }
+
+    /// Returns a task of a user. That of another is unknown.
+    async fn find(&self, id: &str, user: Option<&UserId>) -> Result<StoredTask, ErrorData> {
+        match self.store.get(id).await {
+            Ok(Some(task)) if task.owner() == owner(user).as_deref() => Ok(task),
+            Ok(_) => Err(ErrorData::invalid_params("unknown task", None)),
+            Err(error) => Err(hidden(&error)),
+        }
+    }
+
+    pub(super) async fn get(
         &self,
         id: &str,
         user: Option<&UserId>,
-        work: impl FnOnce(&mut Entry) -> T,
-    ) -> Result<T, ErrorData> {
-        let mut tasks = lock(&self.tasks);
-        tasks.forget_expired(Instant::now());
-        match tasks.by_id.get_mut(id) {
-            Some(entry) if entry.user.as_ref() == user => Ok(work(entry)),
-            _ => Err(ErrorData::invalid_params("unknown task", None)),
-        }
+    ) -> Result<DetailedTask, ErrorData> {
+        Ok(self.find(id, user).await?.detailed())
     }
 
-    pub(super) fn get(&self, id: &str, user: Option<&UserId>) -> Result<DetailedTask, ErrorData> {
-        self.with(id, user, |entry| entry.detailed())
-    }
-
-    pub(super) fn update(
+    pub(super) async fn update(
         &self,
         id: &str,
         user: Option<&UserId>,
         responses: InputResponses,
     ) -> Result<(), ErrorData> {
-        self.with(id, user, |entry| {
-            if let State::Running { questions, .. } = &mut entry.state {
-                for (key, response) in responses {
-                    if let Some((_, sender)) = questions.remove(&key) {
-                        // The call may not wait any more.
-                        let _ = sender.send(response);
-                    }
-                }
-                entry.touch();
-            }
-        })
+        let answers = responses.into_iter().collect();
+        self.change(id, user, TaskUpdate::answer(answers)).await
     }
 
-    pub(super) fn cancel(&self, id: &str, user: Option<&UserId>) -> Result<(), ErrorData> {
-        self.with(id, user, |entry| {
-            if let State::Running { cancellation, .. } = &entry.state {
-                cancellation.cancel();
-                entry.touch();
-            }
-        })
+    pub(super) async fn cancel(&self, id: &str, user: Option<&UserId>) -> Result<(), ErrorData> {
+        self.change(id, user, TaskUpdate::cancel()).await
+    }
+
+    /// Changes a task of a user, and wakes it wherever it runs.
+    async fn change(
+        &self,
+        id: &str,
+        user: Option<&UserId>,
+        update: TaskUpdate,
+    ) -> Result<(), ErrorData> {
+        self.find(id, user).await?;
+        let changed = self.store.update(id, update, &self.limits).await;
+        changed.map_err(|error| hidden(&error))?;
+        self.store.publish(Notice::Task(id.to_owned()));
+        Ok(())
+    }
+
+    /// Lets a task look at the store, if it runs here. Without an id, all do.
+    pub(super) fn wake(&self, id: Option<&str>) {
+        let running = lock(&self.running);
+        match id {
+            Some(id) => running
+                .get(id)
+                .into_iter()
+                .for_each(|task| task.send_replace(())),
+            None => running.values().for_each(|task| task.send_replace(())),
+        }
     }
 }
 
-impl Entry {
-    fn touch(&mut self) {
-        self.task.last_updated_at = current_timestamp();
-    }
-
-    fn detailed(&self) -> DetailedTask {
-        let payload = match &self.state {
-            State::Running { questions, .. } if questions.is_empty() => TaskPayload::Working,
-            State::Running { questions, .. } => {
-                let questions = questions.iter();
-                let requests = questions.map(|(key, (request, _))| (key.clone(), request.clone()));
-                TaskPayload::InputRequired {
-                    input_requests: requests.collect::<InputRequests>(),
-                }
-            }
-            State::Finished(_, outcome) => outcome.payload(),
-        };
-        DetailedTask::new(self.task.clone(), payload)
-    }
+/// Returns what the store knows a user by. A name may be a token.
+fn owner(user: Option<&UserId>) -> Option<String> {
+    user.map(|user| digest(&["tool-mcp task", user.as_str()]))
 }
 
-impl Tasks {
-    fn count(&mut self, user: Option<&UserId>, change: impl Fn(&mut Usage)) {
-        change(&mut self.all);
-        if let Some(user) = user {
-            let tasks = self.users.entry(user.clone()).or_default();
-            change(&mut tasks.usage);
-            if tasks.usage.running == 0 && tasks.usage.results == 0 {
-                self.users.remove(user);
-            }
-        }
+/// Returns the error for a client, which does not see what is wrong with the store.
+fn hidden(error: &StoreError) -> ErrorData {
+    if matches!(error, StoreError::Full) {
+        return ErrorData::internal_error(error.to_string(), None);
     }
-
-    /// Keeps the result of a task, and forgets the oldest ones beyond the limits.
-    fn finish(&mut self, id: &str, mut outcome: Outcome) {
-        let now = Instant::now();
-        self.forget_expired(now);
-        let Some(entry) = self.by_id.get_mut(id) else {
-            return;
-        };
-        if !matches!(entry.state, State::Running { .. }) {
-            return;
-        }
-        let user = entry.user.clone();
-        let most = match &user {
-            Some(_) => self
-                .limits
-                .result_bytes
-                .min(self.limits.result_bytes_per_user),
-            None => self.limits.result_bytes,
-        };
-        if outcome.bytes() > most {
-            let message = "the result is too large to be kept";
-            outcome = Outcome::failed(&ErrorData::internal_error(message, None));
-        }
-        let bytes = outcome.bytes();
-        self.ends += 1;
-        let number = self.ends;
-        entry.state = State::Finished(number, outcome);
-        entry.touch();
-        self.count(user.as_ref(), |usage| {
-            usage.running -= 1;
-            usage.results += 1;
-            usage.bytes += bytes;
-        });
-        self.finished.insert(number, (now, id.to_owned()));
-        if let Some(user) = &user {
-            if let Some(tasks) = self.users.get_mut(user) {
-                tasks.finished.insert(number, id.to_owned());
-            }
-            while let Some(tasks) = self.users.get(user)
-                && (tasks.usage.results > self.limits.results_per_user
-                    || tasks.usage.bytes > self.limits.result_bytes_per_user)
-                && let Some(oldest) = tasks.finished.values().next().cloned()
-            {
-                self.forget(&oldest);
-            }
-        }
-        while (self.all.results > self.limits.results || self.all.bytes > self.limits.result_bytes)
-            && let Some((_, oldest)) = self.finished.values().next().cloned()
-        {
-            self.forget(&oldest);
-        }
-    }
-
-    fn forget_expired(&mut self, now: Instant) {
-        while let Some((end, id)) = self.finished.values().next()
-            && now.duration_since(*end) >= self.limits.kept_for
-        {
-            let id = id.clone();
-            self.forget(&id);
-        }
-    }
-
-    /// Forgets a task that has ended.
-    fn forget(&mut self, id: &str) {
-        if let Some(entry) = self.by_id.remove(id)
-            && let State::Finished(number, outcome) = entry.state
-        {
-            self.finished.remove(&number);
-            let user = entry.user.as_ref();
-            if let Some(tasks) = user.and_then(|user| self.users.get_mut(user)) {
-                tasks.finished.remove(&number);
-            }
-            let bytes = outcome.bytes();
-            self.count(user, |usage| {
-                usage.results -= 1;
-                usage.bytes -= bytes;
-            });
-        }
-    }
+    tracing::warn!(%error, "a task can't be read or written");
+    let message = "tasks can't be read or written at the moment; try again later";
+    ErrorData::internal_error(message, None)
 }
 
 /// What a running call knows of its task.
 #[derive(Clone)]
-pub(super) struct TaskContext {
+pub(super) struct TaskContext(Arc<Run>);
+
+/// A task that runs in this process.
+struct Run {
     id: String,
-    tasks: Weak<Mutex<Tasks>>,
-    cancellation: CancellationToken,
-    limit: Duration,
+    /// The most bytes of its result.
+    most: usize,
+    tasks: Tasks,
+    woken: watch::Receiver<()>,
+    message: watch::Sender<Option<String>>,
+    /// Has seen no message.
+    messages: watch::Receiver<Option<String>>,
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        lock(&self.tasks.running).remove(&self.id);
+    }
 }
 
 impl TaskContext {
-    /// Asks the client, and waits for its answer. `None` if the key was used before.
+    /// Asks the client, and waits for its answer. `None` if there will be none.
     pub(super) async fn ask(&self, key: &str, request: InputRequest) -> Option<Value> {
-        let (sender, receiver) = oneshot::channel();
-        self.with(|entry| {
-            let State::Running {
-                questions, asked, ..
-            } = &mut entry.state
-            else {
-                return;
-            };
-            if asked.insert(key.to_owned()) {
-                questions.insert(key.to_owned(), (request, sender));
-                entry.touch();
+        let mut woken = self.0.woken.clone();
+        let question = serde_json::to_value(request).ok()?;
+        let asked = self.update(TaskUpdate::ask(key, question)).await;
+        let mut task = asked.map_err(|error| hidden(&error)).ok()??;
+        loop {
+            if let Some(answer) = task.answer(key).ok()? {
+                return Some(answer.clone());
             }
-        });
-        receiver.await.ok()
+            look(&mut woken).await;
+            match self.find().await {
+                Ok(found) => task = found?,
+                Err(error) => drop(hidden(&error)),
+            }
+        }
     }
 
+    /// Sets what the client is told while it waits.
     pub(super) fn set_message(&self, message: Option<&str>) {
-        self.with(|entry| {
-            entry.task.status_message = message.map(ToOwned::to_owned);
-            entry.touch();
-        });
+        let message = message.map(ToOwned::to_owned);
+        self.0.message.send_replace(message);
     }
 
-    fn with(&self, work: impl FnOnce(&mut Entry)) {
-        if let Some(tasks) = self.tasks.upgrade()
-            && let Some(entry) = lock(&tasks).by_id.get_mut(&self.id)
-        {
-            work(entry);
+    /// Writes the messages.
+    async fn write_messages(&self) {
+        let mut messages = self.0.messages.clone();
+        while messages.changed().await.is_ok() {
+            let message = messages.borrow_and_update().clone();
+            if let Err(error) = self.update(TaskUpdate::message(message)).await {
+                hidden(&error);
+            }
+            tokio::time::sleep(PAUSE).await;
         }
     }
 
-    fn finish(&self, outcome: Outcome) {
-        if let Some(tasks) = self.tasks.upgrade() {
-            lock(&tasks).finish(&self.id, outcome);
+    /// Completes once the client has cancelled the task, or another process has ended it.
+    async fn over(&self) {
+        let mut woken = self.0.woken.clone();
+        loop {
+            look(&mut woken).await;
+            match self.find().await {
+                Ok(task) if task.as_ref().is_none_or(StoredTask::is_over) => return,
+                Ok(_) => {}
+                Err(error) => drop(hidden(&error)),
+            }
         }
     }
+
+    async fn find(&self) -> Result<Option<StoredTask>, StoreError> {
+        self.0.tasks.store.get(&self.0.id).await
+    }
+
+    async fn update(&self, update: TaskUpdate) -> Result<Option<StoredTask>, StoreError> {
+        let Tasks { store, limits, .. } = &self.0.tasks;
+        store.update(&self.0.id, update, limits).await
+    }
+
+    async fn end(&self, end: TaskUpdate) {
+        let end = end.at_most(self.0.most);
+        for attempt in 1..=ATTEMPTS {
+            match self.update(end.clone()).await {
+                Ok(_) => return,
+                Err(error) => drop(hidden(&error)),
+            }
+            tokio::time::sleep(PAUSE * attempt).await;
+        }
+    }
+}
+
+/// Waits until it is time to look at the store.
+async fn look(woken: &mut watch::Receiver<()>) {
+    // The sender is only dropped with the task.
+    let _ = tokio::time::timeout(LOOK, woken.changed()).await;
 }
 
 /// Ends a task whose call was dropped or panicked.
@@ -492,18 +381,19 @@ struct EndOnDrop(TaskContext);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        // It has no effect on a task that has ended.
-        self.0.finish(Outcome::Cancelled);
+        // It has no effect on a task that has ended. A store that waits here ends the task with its process.
+        let _ = self.0.update(TaskUpdate::cancelled()).now_or_never();
     }
 }
 
+/// Returns how the task ends.
 async fn run_task(
     registry: &Registry,
     call: ToolCall,
     task: &TaskContext,
     asker: &Arc<Asker>,
     held: Option<Arc<HeldCall>>,
-) -> Outcome {
+) -> TaskUpdate {
     let status = task.clone();
     let call = call.on_progress(move |progress| {
         if let Some(message) = &progress.message {
@@ -511,139 +401,81 @@ async fn run_task(
         }
     });
     let running = tokio::time::timeout(
-        task.limit,
+        task.0.tasks.limits.runs_for,
         run_call(Purpose::Tool, registry, call, asker, held.as_ref()),
     );
     let finished: Result<Box<CallToolResult>, ErrorData> = tokio::select! {
         finished = running => finished.unwrap_or_else(|_| {
             Err(ErrorData::internal_error("the task took too long", None))
         }),
-        () = task.cancellation.cancelled() => return Outcome::Cancelled,
+        () = task.over() => return TaskUpdate::cancelled(),
+        () = task.write_messages() => return TaskUpdate::cancelled(),
     };
     match finished {
-        Ok(result) => Outcome::Completed(json(&result)),
-        Err(error) => Outcome::failed(&error),
+        Ok(result) => TaskUpdate::completed(&result),
+        Err(error) => TaskUpdate::failed(&error),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::store::MemoryStore;
     use super::*;
 
-    fn completed(bytes: usize) -> Outcome {
-        Outcome::Completed(format!("\"{}\"", "x".repeat(bytes - 2)).into())
-    }
-
-    fn store(change: impl FnOnce(&mut TaskLimits)) -> TaskStore {
+    fn tasks(change: impl FnOnce(&mut TaskLimits)) -> Tasks {
         let mut limits = TaskLimits::default();
         change(&mut limits);
-        TaskStore::new(limits)
+        Tasks::new(Arc::new(MemoryStore::default()), limits)
     }
 
-    fn user(name: &str) -> Option<UserId> {
-        Some(UserId::new(name))
+    async fn add(tasks: &Tasks, user: Option<&UserId>) -> TaskContext {
+        let (context, task) = tasks.create(user);
+        tasks.store.add(task, &tasks.limits).await.unwrap();
+        context
     }
 
-    /// Starts and ends a task. Returns its id.
-    fn finish(store: &TaskStore, user: Option<UserId>, outcome: Outcome) -> String {
-        let (task, context) = store.add(user).unwrap();
-        context.finish(outcome);
-        task.task_id
+    fn completed(bytes: usize) -> TaskUpdate {
+        TaskUpdate::completed(&"x".repeat(bytes - 2))
     }
 
-    /// Compares what is counted with what is there.
-    fn check(store: &TaskStore) {
-        let tasks = lock(&store.tasks);
-        let mut bytes = HashMap::<_, usize>::new();
-        let (mut results, mut running) = (0, 0);
-        for entry in tasks.by_id.values() {
-            match &entry.state {
-                State::Running { .. } => running += 1,
-                State::Finished(_, outcome) => {
-                    results += 1;
-                    *bytes.entry(entry.user.clone()).or_default() += outcome.bytes();
-                }
-            }
+    #[tokio::test]
+    async fn a_result_that_is_too_large_fails_its_task_only() {
+        let tasks = tasks(|limits| limits.result_bytes_per_user = 1000);
+        let ada = UserId::new("ada");
+        for (user, bytes, expected) in [
+            (Some(&ada), 900, "completed"),
+            (Some(&ada), 1001, "failed"),
+            (None, 1001, "completed"),
+        ] {
+            let context = add(&tasks, user).await;
+            context.end(completed(bytes)).await;
+            let task = tasks.get(&context.0.id, user).await.unwrap();
+            let task = serde_json::to_value(task).unwrap();
+            assert_eq!(task["status"], expected);
         }
-        let all = &tasks.all;
-        assert_eq!((all.running, all.results), (running, results));
-        assert_eq!(tasks.finished.len(), results);
-        assert_eq!(all.bytes, bytes.values().sum::<usize>());
-        for (user, of_user) in &tasks.users {
-            let expected = bytes.get(&Some(user.clone())).copied().unwrap_or_default();
-            assert_eq!(of_user.usage.bytes, expected);
-            assert_eq!(of_user.finished.len(), of_user.usage.results);
-        }
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_dropped_ends_its_task() {
+        let tasks = tasks(|_| {});
+        let context = add(&tasks, None).await;
+        let id = context.0.id.clone();
+        drop(EndOnDrop(context));
+        let task = tasks.store.get(&id).await.unwrap().unwrap();
+        assert!(!task.is_running());
+        assert!(lock(&tasks.running).is_empty());
     }
 
     #[test]
-    fn results_are_limited_in_all_and_for_each_user() {
-        let store = store(|limits| {
-            limits.results = 50;
-            limits.results_per_user = 10;
-            limits.result_bytes = 10_000;
-            limits.result_bytes_per_user = 1000;
-        });
-        let first = finish(&store, user("bob"), completed(10));
-        let mut last = String::new();
-        for round in 0..1000 {
-            last = finish(&store, user("ada"), completed(10 + round % 300));
-            check(&store);
-        }
-        let ada = user("ada");
-        assert!(store.get(&last, ada.as_ref()).is_ok());
-        // A flood of one user leaves the results of others.
-        assert!(store.get(&first, user("bob").as_ref()).is_ok());
-        assert!(store.get(&first, ada.as_ref()).is_err());
-        for round in 0..1000 {
-            finish(&store, user(&round.to_string()), completed(400));
-            check(&store);
-        }
-        let tasks = lock(&store.tasks);
-        assert_eq!(
-            (tasks.all.results, tasks.by_id.len(), tasks.users.len()),
-            (25, 25, 25)
+    fn the_store_does_not_see_the_name_of_a_user() {
+        // It may be a token.
+        let tasks = tasks(|_| {});
+        let (_, task) = tasks.create(Some(&UserId::new("token-of-ada")));
+        let json = serde_json::to_string(&task).unwrap();
+        assert!(!json.contains("ada"), "{json}");
+        assert_ne!(
+            task.owner(),
+            owner(Some(&UserId::new("token-of-bob"))).as_deref()
         );
-    }
-
-    #[test]
-    fn a_result_that_is_too_large_fails_its_task_only() {
-        let store = store(|limits| limits.result_bytes_per_user = 1000);
-        let kept = finish(&store, user("ada"), completed(900));
-        let large = finish(&store, user("ada"), completed(1001));
-        let status = |id: &str| store.get(id, user("ada").as_ref()).unwrap().status();
-        assert_eq!(status(&large), TaskStatus::Failed);
-        assert_eq!(status(&kept), TaskStatus::Completed);
-        let of_nobody = finish(&store, None, completed(1001));
-        assert_eq!(
-            store.get(&of_nobody, None).unwrap().status(),
-            TaskStatus::Completed
-        );
-    }
-
-    #[test]
-    fn running_tasks_are_limited_in_all_and_for_each_user() {
-        let store = store(|limits| {
-            limits.running = 3;
-            limits.running_per_user = 2;
-        });
-        let (_, first) = store.add(user("ada")).unwrap();
-        store.add(user("ada")).unwrap();
-        assert!(store.add(user("ada")).is_err());
-        store.add(user("bob")).unwrap();
-        assert!(store.add(None).is_err());
-        drop(EndOnDrop(first));
-        store.add(user("ada")).unwrap();
-        check(&store);
-    }
-
-    #[test]
-    fn results_are_forgotten_when_their_time_is_over() {
-        let store = store(|limits| limits.kept_for = Duration::ZERO);
-        let id = finish(&store, None, completed(10));
-        assert!(store.get(&id, None).is_err());
-        check(&store);
-        let tasks = lock(&store.tasks);
-        assert!(tasks.by_id.is_empty() && tasks.finished.is_empty());
     }
 }

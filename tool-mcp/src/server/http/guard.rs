@@ -167,16 +167,15 @@ impl<H: ServerHandler> Guard<H> {
     }
 }
 
-/// How often other tasks run before the start of a stream is sent. A call that does not wait needs fewer than ten
-/// turns in a session of `rmcp`.
-const TURNS: u32 = 16;
+/// How long the start of a stream waits for the rest: longer than a call in a session of `rmcp` that does not wait.
+const GATHERING: Duration = Duration::from_millis(5);
 
 /// Waits for what a stream of events has at once, and sends that in one piece: in a session, a response is a first
 /// event without data, the result, and the end, each of which would be a write of its own. Waits for a ruling, too.
 async fn gathered(response: Response, ruling: Option<&Ruling>) -> Response {
     let (parts, mut body) = response.into_parts();
     let mut start = Vec::new();
-    let mut turns = 0;
+    let mut sleep = None;
     let (is_complete, next) = poll_fn(|cx| {
         loop {
             match Pin::new(&mut body).poll_frame(cx) {
@@ -193,12 +192,12 @@ async fn gathered(response: Response, ruling: Option<&Ruling>) -> Response {
                 Poll::Pending if ruling.is_some_and(|ruling| ruling.poll(cx).is_pending()) => {
                     return Poll::Pending;
                 }
-                Poll::Pending if turns < TURNS => {
-                    turns += 1;
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
+                Poll::Pending => {
+                    let sleep =
+                        sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(GATHERING)));
+                    ready!(sleep.as_mut().poll(cx));
+                    return Poll::Ready((false, None));
                 }
-                Poll::Pending => return Poll::Ready((false, None)),
             }
         }
     })
@@ -217,6 +216,10 @@ const GATHERED: usize = 64 * 1024;
 
 /// Returns `true` if a header that decides occurs twice: others may read the second.
 fn is_ambiguous(headers: &HeaderMap) -> bool {
+    // None is repeated.
+    if headers.len() == headers.keys_len() {
+        return false;
+    }
     [
         HOST,
         ORIGIN,

@@ -3,15 +3,16 @@
 //! The session manager of `rmcp` repeats the event that the client names, and drops a response that it sends while the client
 //! is away.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, Stream, StreamExt};
+use rmcp::model::{JsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 
 use crate::lock;
@@ -31,6 +32,9 @@ const MAX_ENDED_BYTES: usize = 64 << 20;
 /// The most streams that have ended.
 const MAX_ENDED: usize = 1000;
 
+/// About the memory of a tool in a list, without its schemas.
+const TOOL_BYTES: usize = 1024;
+
 type Source = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 
 /// The streams that can be resumed. Clones share them.
@@ -39,7 +43,8 @@ pub(super) struct Streams(Arc<Mutex<All>>);
 
 #[derive(Default)]
 struct All {
-    by_session: HashMap<SessionId, Vec<Log>>,
+    /// With their numbers in the session.
+    by_session: HashMap<SessionId, BTreeMap<u64, Log>>,
     /// In the order of their ends.
     ended: VecDeque<Ended>,
     ended_bytes: usize,
@@ -47,15 +52,15 @@ struct All {
 
 struct Ended {
     session: SessionId,
-    state: Weak<Mutex<State>>,
+    number: u64,
     bytes: usize,
     at: Instant,
 }
 
 impl All {
-    fn remove(&mut self, session: &SessionId, state: &Arc<Mutex<State>>) {
+    fn remove(&mut self, session: &SessionId, number: u64) {
         if let Some(logs) = self.by_session.get_mut(session) {
-            logs.retain(|other| !Arc::ptr_eq(&other.state, state));
+            logs.remove(&number);
             if logs.is_empty() {
                 self.by_session.remove(session);
             }
@@ -105,6 +110,13 @@ impl State {
             .iter()
             .filter_map(|event| event.message.as_ref())
         {
+            if let JsonRpcMessage::Response(response) = &**message
+                && let ServerResult::ListToolsResult(list) = &response.result
+            {
+                // To write its schemas again would double the cost of a list, which shares them with all others.
+                count.0 += list.tools.len() * TOOL_BYTES;
+                continue;
+            }
             // What can't be written is not sent either.
             let _ = serde_json::to_writer(&mut count, message);
         }
@@ -170,7 +182,8 @@ impl Streams {
         };
         if position.is_some() {
             let all = &mut lock(&self.0).by_session;
-            all.entry(session.clone()).or_default().push(log.clone());
+            let logs = all.entry(session.clone()).or_default();
+            logs.insert(log.number, log.clone());
         }
         let next = position.map_or(0, |position| position.index);
         self.read(session.clone(), log, 0, next)
@@ -184,8 +197,7 @@ impl Streams {
     ) -> Option<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static + use<>> {
         let log = {
             let all = lock(&self.0);
-            let mut logs = all.by_session.get(session)?.iter();
-            logs.find(|log| log.number == last.stream)?.clone()
+            all.by_session.get(session)?.get(&last.stream)?.clone()
         };
         let reader = {
             let mut state = lock(&log.state);
@@ -229,9 +241,9 @@ impl Streams {
     }
 
     /// Keeps a stream that has ended, for a while.
-    fn keep(&self, session: SessionId, state: &Arc<Mutex<State>>) {
+    fn keep(&self, session: SessionId, log: &Log) {
         let bytes = {
-            let mut state = lock(state);
+            let mut state = lock(&log.state);
             if std::mem::replace(&mut state.has_ended, true) {
                 return;
             }
@@ -241,7 +253,7 @@ impl Streams {
         all.ended_bytes += bytes;
         all.ended.push_back(Ended {
             session,
-            state: Arc::downgrade(state),
+            number: log.number,
             bytes,
             at: Instant::now(),
         });
@@ -252,9 +264,7 @@ impl Streams {
             && let Some(first) = all.ended.pop_front()
         {
             all.ended_bytes -= first.bytes;
-            if let Some(state) = first.state.upgrade() {
-                all.remove(&first.session, &state);
-            }
+            all.remove(&first.session, first.number);
         }
     }
 
@@ -266,19 +276,19 @@ impl Streams {
                 return;
             };
             lock(&log.state).is_abandoned = true;
-            let mut abandoned = logs.iter().filter(|log| lock(&log.state).is_abandoned);
-            let oldest = abandoned.next().cloned();
+            let mut abandoned = logs.values().filter(|log| lock(&log.state).is_abandoned);
+            let oldest = abandoned.next().map(|log| log.number);
             oldest.filter(|_| abandoned.count() >= MAX_ABANDONED)
         };
         if let Some(oldest) = oldest {
-            lock(&self.0).remove(&session, &oldest.state);
+            lock(&self.0).remove(&session, oldest);
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };
         let streams = self.clone();
         // Without the log itself, which the session or the limit ends.
-        let state = Arc::downgrade(&log.state);
+        let (number, state) = (log.number, Arc::downgrade(&log.state));
         drop(log);
         runtime.spawn(async move {
             let is_over = poll_fn(|cx| {
@@ -301,7 +311,7 @@ impl Streams {
             if is_over.await
                 && let Some(state) = state.upgrade()
             {
-                streams.keep(session, &state);
+                streams.keep(session, &Log { number, state });
             }
         });
     }
@@ -339,7 +349,7 @@ impl Drop for Reading {
             return;
         }
         if self.has_ended {
-            self.streams.keep(self.session.clone(), &self.log.state);
+            self.streams.keep(self.session.clone(), &self.log);
         } else {
             self.streams
                 .abandon(self.session.clone(), self.log.clone(), self.reader);
