@@ -4,13 +4,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tool_core::{Registry, ToolCall, ToolError};
+use tool_core::dialect::Mcp;
+use tool_core::hooks::Gate;
+use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind};
 use tool_mcp::{Backoff, Import, Protocol, Status};
 
 /// Two installations at once would disturb each other.
@@ -37,16 +40,318 @@ fn clients_of_others_call_tools_over_both_transports() {
     script(&[]);
 }
 
-/// A server of others, and a call of one of its tools.
+/// Where a server comes from, and the path of its program there.
+enum From {
+    /// A package of npm.
+    Node(&'static str),
+    /// A file with packages of PyPI.
+    Python(&'static str, &'static str),
+    /// It can't run here, for this reason.
+    Nowhere(&'static str),
+}
+
+use From::{Node, Nowhere, Python};
+
+/// Servers for the SDK for Python, and for its version before.
+const NEW: &str = "servers";
+const OLD: &str = "servers_old_sdk";
+
+/// A server of others, and a call of one of its tools. `{work}` is a folder, and `{page}` a page on this machine.
 struct Other {
     name: &'static str,
-    program: PathBuf,
-    arguments: Vec<String>,
+    from: From,
+    arguments: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
+    /// At least.
     tools: usize,
-    call: (&'static str, Value),
-    /// A part of the result; empty if the call can't succeed here.
+    call: (&'static str, &'static str),
+    /// A part of the result. It is empty for servers that need a network or an account: they say what is wrong.
     result: &'static str,
+}
+
+const OTHERS: [Other; 26] = [
+    Other {
+        name: "everything",
+        from: Node("@modelcontextprotocol/server-everything/dist/index.js"),
+        arguments: &["stdio"],
+        environment: &[],
+        tools: 8,
+        call: ("echo", r#"{"message": "hello"}"#),
+        result: "hello",
+    },
+    Other {
+        name: "filesystem",
+        from: Node("@modelcontextprotocol/server-filesystem/dist/index.js"),
+        arguments: &["{work}"],
+        environment: &[],
+        tools: 10,
+        call: ("list_directory", r#"{"path": "{work}"}"#),
+        result: ".git",
+    },
+    Other {
+        name: "memory",
+        from: Node("@modelcontextprotocol/server-memory/dist/index.js"),
+        arguments: &[],
+        environment: &[("MEMORY_FILE_PATH", "{work}/memory.json")],
+        tools: 9,
+        call: ("open_nodes", r#"{"names": ["Ada"]}"#),
+        result: "entities",
+    },
+    Other {
+        name: "sequential-thinking",
+        from: Node("@modelcontextprotocol/server-sequential-thinking/dist/index.js"),
+        arguments: &[],
+        environment: &[],
+        tools: 1,
+        call: (
+            "sequentialthinking",
+            r#"{"thought": "x", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1}"#,
+        ),
+        result: "thoughtHistoryLength",
+    },
+    Other {
+        name: "notion",
+        from: Node("@notionhq/notion-mcp-server/bin/cli.mjs"),
+        arguments: &[],
+        environment: &[("NOTION_TOKEN", "ntn_none")],
+        tools: 20,
+        call: ("API-get-self", "{}"),
+        result: "",
+    },
+    Other {
+        name: "github",
+        from: Node("@modelcontextprotocol/server-github/dist/index.js"),
+        arguments: &[],
+        environment: &[("GITHUB_PERSONAL_ACCESS_TOKEN", "none")],
+        tools: 20,
+        call: ("search_repositories", r#"{"query": "tool"}"#),
+        result: "",
+    },
+    Other {
+        name: "postgres",
+        from: Node("@modelcontextprotocol/server-postgres/dist/index.js"),
+        // Nobody listens.
+        arguments: &["postgresql://127.0.0.1:1/none"],
+        environment: &[],
+        tools: 1,
+        call: ("query", r#"{"sql": "SELECT 1"}"#),
+        result: "",
+    },
+    Other {
+        name: "slack",
+        from: Node("@modelcontextprotocol/server-slack/dist/index.js"),
+        arguments: &[],
+        environment: &[("SLACK_BOT_TOKEN", "none"), ("SLACK_TEAM_ID", "T0")],
+        tools: 8,
+        call: ("slack_list_channels", "{}"),
+        result: "",
+    },
+    Other {
+        name: "playwright",
+        from: Node("@playwright/mcp/cli.js"),
+        // A browser would outlive the server that is killed.
+        arguments: &["--headless", "--executable-path", "/nonexistent"],
+        environment: &[],
+        tools: 20,
+        call: ("browser_navigate", r#"{"url": "{page}"}"#),
+        result: "",
+    },
+    Other {
+        name: "chrome-devtools",
+        from: Node("chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js"),
+        arguments: &["--headless", "--executablePath", "/nonexistent"],
+        environment: &[("CHROME_DEVTOOLS_MCP_NO_USAGE_STATISTICS", "1")],
+        tools: 20,
+        call: ("list_pages", "{}"),
+        result: "",
+    },
+    Other {
+        name: "figma",
+        from: Node("figma-developer-mcp/dist/bin.js"),
+        arguments: &["--stdio", "--figma-api-key=none"],
+        environment: &[],
+        tools: 2,
+        call: ("get_figma_data", r#"{"fileKey": "none"}"#),
+        result: "",
+    },
+    Other {
+        name: "kubernetes",
+        from: Node("mcp-server-kubernetes/dist/index.js"),
+        arguments: &[],
+        environment: &[],
+        tools: 20,
+        call: ("ping", "{}"),
+        result: "",
+    },
+    Other {
+        name: "mongodb",
+        from: Node("mongodb-mcp-server/dist/index.js"),
+        arguments: &[],
+        environment: &[("MDB_MCP_TELEMETRY", "disabled")],
+        tools: 20,
+        call: ("list-databases", r#"{"connectionId": "none"}"#),
+        result: "",
+    },
+    Other {
+        name: "tavily",
+        from: Node("tavily-mcp/build/index.js"),
+        arguments: &[],
+        environment: &[("TAVILY_API_KEY", "none")],
+        tools: 5,
+        call: ("tavily_search", r#"{"query": "tool"}"#),
+        result: "",
+    },
+    Other {
+        name: "brave",
+        from: Node("@brave/brave-search-mcp-server/dist/index.js"),
+        arguments: &["--transport", "stdio"],
+        environment: &[("BRAVE_API_KEY", "none")],
+        tools: 6,
+        call: ("brave_web_search", r#"{"query": "tool"}"#),
+        result: "",
+    },
+    Other {
+        name: "context7",
+        from: Node("@upstash/context7-mcp/dist/index.js"),
+        arguments: &[],
+        environment: &[],
+        tools: 2,
+        call: (
+            "resolve-library-id",
+            r#"{"query": "tool", "libraryName": "tool"}"#,
+        ),
+        result: "",
+    },
+    Other {
+        name: "dbhub",
+        from: Node("@bytebase/dbhub/dist/index.js"),
+        arguments: &["--transport", "stdio", "--dsn", "sqlite:///:memory:"],
+        environment: &[],
+        tools: 1,
+        call: ("execute_sql", r#"{"sql": "SELECT 41 + 1 AS answer"}"#),
+        result: "42",
+    },
+    Other {
+        name: "stripe",
+        from: Nowhere("it passes on to a server at its maker's site, and does not answer without"),
+        arguments: &["--api-key=sk_test_none"],
+        environment: &[],
+        tools: 0,
+        call: ("", "{}"),
+        result: "",
+    },
+    Other {
+        name: "time",
+        from: Python(NEW, "mcp-server-time"),
+        arguments: &[],
+        environment: &[],
+        tools: 2,
+        call: ("get_current_time", r#"{"timezone": "Europe/Lisbon"}"#),
+        result: "Europe/Lisbon",
+    },
+    Other {
+        name: "fetch",
+        from: Python(NEW, "mcp-server-fetch"),
+        arguments: &["--ignore-robots-txt", "--allow-private-ips"],
+        environment: &[("NO_PROXY", "*")],
+        tools: 1,
+        call: ("fetch", r#"{"url": "{page}", "raw": true}"#),
+        result: "a page of ours",
+    },
+    Other {
+        name: "git",
+        from: Python(NEW, "mcp-server-git"),
+        arguments: &[],
+        environment: &[],
+        tools: 10,
+        call: ("git_status", r#"{"repo_path": "{work}"}"#),
+        result: "branch",
+    },
+    Other {
+        name: "duckduckgo",
+        from: Python(NEW, "duckduckgo-mcp-server"),
+        arguments: &[],
+        environment: &[],
+        tools: 2,
+        call: ("search", r#"{"query": "tool"}"#),
+        result: "",
+    },
+    Other {
+        name: "excel",
+        from: Python(NEW, "excel-mcp-server"),
+        arguments: &["stdio"],
+        environment: &[],
+        tools: 10,
+        call: ("create_workbook", r#"{"path": "{work}/book.xlsx"}"#),
+        result: "",
+    },
+    Other {
+        name: "sqlite",
+        from: Python(OLD, "mcp-server-sqlite"),
+        arguments: &["--db-path", "{work}/data.sqlite"],
+        environment: &[],
+        tools: 6,
+        call: ("read_query", r#"{"query": "SELECT 41 + 1 AS answer"}"#),
+        result: "42",
+    },
+    Other {
+        name: "word",
+        from: Python(OLD, "word_mcp_server"),
+        arguments: &[],
+        environment: &[],
+        tools: 40,
+        call: ("create_document", r#"{"filename": "{work}/text.docx"}"#),
+        result: "text.docx",
+    },
+    Other {
+        name: "atlassian",
+        from: Python(OLD, "mcp-atlassian"),
+        arguments: &[],
+        environment: &[
+            ("JIRA_URL", "http://127.0.0.1:1"),
+            ("JIRA_PERSONAL_TOKEN", "none"),
+            ("CONFLUENCE_URL", "http://127.0.0.1:1"),
+            ("CONFLUENCE_PERSONAL_TOKEN", "none"),
+        ],
+        tools: 60,
+        call: ("jira_get_issue", r#"{"issue_key": "DESK-7"}"#),
+        result: "",
+    },
+];
+
+/// The folder of what is installed, and what the table calls `{work}` and `{page}`.
+struct Place {
+    target: PathBuf,
+    node: Option<String>,
+    work: String,
+    page: String,
+}
+
+impl Place {
+    fn fill(&self, text: &str) -> String {
+        text.replace("{work}", &self.work)
+            .replace("{page}", &self.page)
+    }
+
+    /// Returns the command that starts a server, or why it can't run here.
+    fn command(&self, other: &Other) -> Result<Vec<String>, &'static str> {
+        let (program, script) = match (&other.from, &self.node) {
+            (Nowhere(reason), _) => return Err(reason),
+            (Node(_), None) => return Err("there is no Node, or no registry"),
+            (Node(path), Some(node)) => {
+                let path = self.target.join("npm/node_modules").join(path);
+                (node.into(), Some(path))
+            }
+            (Python(file, program), _) => (self.target.join(file).join("bin").join(program), None),
+        };
+        if !script.as_ref().unwrap_or(&program).exists() {
+            return Err("it is not installed");
+        }
+        let command = [Some(program), script].into_iter().flatten();
+        let command = command.map(|path: PathBuf| path.to_str().unwrap().to_owned());
+        let arguments = other.arguments.iter().map(|text| self.fill(text));
+        Ok(command.chain(arguments).collect())
+    }
 }
 
 /// Answers each request with a text.
@@ -65,7 +370,7 @@ async fn page() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn servers_of_others_are_imported_called_killed_and_restarted() {
+async fn servers_of_others_are_imported_judged_called_killed_and_restarted() {
     let Some(printed) = script(&["install"]) else {
         return;
     };
@@ -77,97 +382,219 @@ async fn servers_of_others_are_imported_called_killed_and_restarted() {
         .args(["init", "--quiet"])
         .arg(&work)
         .status();
-    let mut others = Vec::new();
-    if let Some(node) = printed.lines().find_map(|line| line.strip_prefix("node ")) {
-        let package = |path: &str| {
-            let path = target.join("npm/node_modules").join(path);
-            path.to_str().unwrap().to_owned()
+    let node = printed.lines().find_map(|line| line.strip_prefix("node "));
+    let place = Place {
+        target,
+        node: node.map(ToOwned::to_owned),
+        work: work.to_str().unwrap().to_owned(),
+        page: page().await,
+    };
+    // Some of them, by name.
+    let only = std::env::var("TOOL_MCP_SERVERS").ok();
+    let is_wanted = |name: &str| {
+        let only = only.as_deref();
+        only.is_none_or(|only| only.split(',').any(|wanted| wanted == name))
+    };
+    let mut checked = 0;
+    for other in OTHERS.iter().filter(|other| is_wanted(other.name)) {
+        let command = match &made {
+            Ok(status) if status.success() => place.command(other),
+            _ if other.name == "git" => Err("there is no git"),
+            _ => place.command(other),
         };
-        others.push(Other {
-            name: "everything",
-            program: node.into(),
-            arguments: vec![
-                package("@modelcontextprotocol/server-everything/dist/index.js"),
-                "stdio".into(),
-            ],
-            environment: &[],
-            tools: 8,
-            call: ("echo", json!({"message": "hello"})),
-            result: "hello",
-        });
-        others.push(Other {
-            name: "filesystem",
-            program: node.into(),
-            arguments: vec![
-                package("@modelcontextprotocol/server-filesystem/dist/index.js"),
-                work.to_str().unwrap().to_owned(),
-            ],
-            environment: &[],
-            tools: 10,
-            call: ("list_directory", json!({"path": work})),
-            result: ".git",
-        });
-        others.push(Other {
-            name: "notion",
-            program: node.into(),
-            arguments: vec![package("@notionhq/notion-mcp-server/bin/cli.mjs")],
-            environment: &[("NOTION_TOKEN", "ntn_none")],
-            tools: 20,
-            call: ("API-get-self", json!({})),
-            // It has no account.
-            result: "",
-        });
-    }
-    let python = |name: &str| target.join("servers/bin").join(name);
-    if python("mcp-server-time").exists() {
-        others.push(Other {
-            name: "time",
-            program: python("mcp-server-time"),
-            arguments: Vec::new(),
-            environment: &[],
-            tools: 2,
-            call: ("get_current_time", json!({"timezone": "Europe/Lisbon"})),
-            result: "Europe/Lisbon",
-        });
-        others.push(Other {
-            name: "fetch",
-            program: python("mcp-server-fetch"),
-            // The page is on this machine.
-            arguments: vec!["--ignore-robots-txt".into(), "--allow-private-ips".into()],
-            environment: &[("NO_PROXY", "*")],
-            tools: 1,
-            call: ("fetch", json!({"url": page().await, "raw": true})),
-            result: "a page of ours",
-        });
-        if made.is_ok_and(|status| status.success()) {
-            others.push(Other {
-                name: "git",
-                program: python("mcp-server-git"),
-                arguments: Vec::new(),
-                environment: &[],
-                tools: 10,
-                call: ("git_status", json!({"repo_path": work})),
-                result: "branch",
-            });
+        match command {
+            Ok(command) => {
+                check(other, command, &place).await;
+                checked += 1;
+            }
+            Err(reason) => println!("skipped: {}: {reason}", other.name),
         }
     }
-    for other in &others {
-        check(other, &target).await;
+    println!("{checked} of {} servers", OTHERS.len());
+}
+
+/// A registry with a hook that stops each call before its tool, if this is set. A hook sees what fits the schema alone.
+fn judging(is_judging: &Arc<AtomicBool>) -> Registry {
+    let is_judging = is_judging.clone();
+    let registry = Registry::builder().before(move |_| {
+        let is_judging = is_judging.load(Ordering::Relaxed);
+        async move {
+            if is_judging {
+                Gate::fail(FITS)
+            } else {
+                Gate::Allow
+            }
+        }
+    });
+    registry.build().unwrap()
+}
+
+const FITS: &str = "the arguments fit";
+
+/// Compares what the registry says of arguments with what a validator says by the schema that the server lists. Returns how
+/// many were compared.
+async fn judge(registry: &Registry, other: &Other) -> usize {
+    let listed = registry.render(&Mcp::v2026_07_28());
+    let tools: Vec<Value> = serde_json::from_str(listed.as_str()).unwrap();
+    assert!(
+        tools.len() >= other.tools,
+        "{}: {}",
+        other.name,
+        tools.len()
+    );
+    let mut count = 0;
+    for tool in &tools {
+        let (name, schema) = (tool["name"].as_str().unwrap(), &tool["inputSchema"]);
+        let validator = jsonschema::options()
+            .should_validate_formats(true)
+            .build(schema)
+            .unwrap_or_else(|error| panic!("{}, {name}: {error}", other.name));
+        for arguments in samples(schema) {
+            let fits = validator.is_valid(&arguments);
+            let result = registry
+                .call(ToolCall::new("call_1", name, arguments.clone()))
+                .await;
+            let is_accepted = match result.error().map(ToolError::kind) {
+                Some(ToolErrorKind::InvalidArguments) => false,
+                _ if result.content().contains(FITS) => true,
+                _ => panic!("{}, {name}: {}", other.name, result.content()),
+            };
+            // What is meant, though it is not written as the schema says, is accepted too.
+            assert!(
+                is_accepted || !fits,
+                "{}, {name}: {arguments} fits {schema}, but: {}",
+                other.name,
+                result.content()
+            );
+            if is_accepted && !fits {
+                let is_lenient = arguments.as_object().is_some_and(|arguments| {
+                    let mut values = arguments.values();
+                    values.any(|value| value.is_null() || value.is_f64() || value.is_string())
+                });
+                assert!(
+                    is_lenient,
+                    "{}, {name}: {arguments} does not fit {schema}",
+                    other.name
+                );
+            }
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Arguments of which some fit a schema and some don't: all parameters or the required ones, each of them also with a value
+/// of another type or missing.
+fn samples(schema: &Value) -> Vec<Value> {
+    let empty = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&empty);
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let all: Map<_, _> = properties
+        .iter()
+        .map(|(name, property)| (name.clone(), sample(schema, property, 0)))
+        .collect();
+    let mut least = all.clone();
+    least.retain(|name, _| required.contains(&name.as_str()));
+    let mut samples = vec![
+        json!([]),
+        json!({}),
+        Value::Object(all),
+        least.clone().into(),
+    ];
+    for name in properties.keys() {
+        for wrong in [
+            json!(null),
+            json!(7),
+            json!(0.5),
+            json!("text"),
+            json!([{}]),
+            json!({"a": 1}),
+            json!(true),
+        ] {
+            let mut arguments = least.clone();
+            arguments.insert(name.clone(), wrong);
+            samples.push(arguments.into());
+        }
+        let mut arguments = least.clone();
+        if arguments.remove(name).is_some() {
+            samples.push(arguments.into());
+        }
+    }
+    samples
+}
+
+/// Returns a value that may fit a schema.
+fn sample(root: &Value, schema: &Value, depth: usize) -> Value {
+    if depth > 8 {
+        return json!({});
+    }
+    let next = |schema: &Value| sample(root, schema, depth + 1);
+    if let Some(target) = schema["$ref"]
+        .as_str()
+        .and_then(|path| path.strip_prefix('#'))
+    {
+        return root.pointer(target).map_or(json!({}), next);
+    }
+    if let Some(value) = schema
+        .get("const")
+        .or(schema["enum"].get(0))
+        .or(schema.get("default"))
+    {
+        return value.clone();
+    }
+    for union in ["anyOf", "oneOf", "allOf"] {
+        if let Some(first) = schema[union].get(0) {
+            return next(first);
+        }
+    }
+    let kind = schema["type"].as_str().or(schema["type"][0].as_str());
+    match kind.unwrap_or("object") {
+        "string" => json!("text"),
+        "integer" | "number" => schema.get("minimum").cloned().unwrap_or(json!(1)),
+        "boolean" => json!(true),
+        "null" => json!(null),
+        "array" => json!([next(&schema["items"])]),
+        _ => {
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            let properties = properties.map(|(name, schema)| (name.clone(), next(schema)));
+            Value::Object(properties.collect())
+        }
     }
 }
 
-async fn check(other: &Other, target: &Path) {
-    let pid_file = target.join(format!("{}.pid", other.name));
+fn signal(name: &str, pid: &str) {
+    let sent = Command::new("kill").args([name, pid.trim()]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// Waits until a process is gone, also from the table of processes.
+async fn is_gone(name: &str, pid: &str) {
+    let path = format!("/proc/{}", pid.trim());
+    for _ in 0..1000 {
+        if !Path::new(&path).exists() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{name}: the process is still there");
+}
+
+async fn check(other: &Other, server: Vec<String>, place: &Place) {
+    let pid_file = place.target.join(format!("{}.pid", other.name));
     let mut command = tokio::process::Command::new("sh");
+    let environment = other.environment.iter();
     // The shell becomes the server, with the same id.
     command
         .args(["-c", r#"echo $$ >"$1"; shift; exec "$@""#, "sh"])
         .arg(&pid_file)
-        .arg(&other.program)
-        .args(&other.arguments)
-        .envs(other.environment.iter().copied());
+        .args(server)
+        .envs(environment.map(|(name, value)| (name, place.fill(value))));
     let backoff = Backoff::default().first(Duration::from_millis(10));
-    let registry = Registry::new();
+    let is_judging = Arc::new(AtomicBool::new(true));
+    let registry = judging(&is_judging);
     let import = Import::command(command)
         .name(other.name)
         .protocol(Protocol::Newest)
@@ -178,53 +605,59 @@ async fn check(other: &Other, target: &Path) {
         .await
         .unwrap_or_else(|error| panic!("{}: {error}", other.name));
     let report = import.report();
-    assert!(
-        report.taken.len() >= other.tools && report.rejected.is_empty(),
-        "{}: {report}",
-        other.name
-    );
+    assert!(report.rejected.is_empty(), "{}: {report}", other.name);
     let repaired = report
         .taken
         .iter()
         .filter(|tool| !tool.repairs.is_empty())
         .count();
+    let judged = judge(&registry, other).await;
+    is_judging.store(false, Ordering::Relaxed);
     let call = || {
-        let (name, arguments) = &other.call;
-        registry.call(ToolCall::new("call_1", *name, arguments.clone()))
+        let (name, arguments) = other.call;
+        let arguments = place.fill(arguments);
+        registry.call(ToolCall::new("call_1", name, arguments))
     };
     let result = call().await;
     let is_expected = |text: &str| !text.is_empty() && text.contains(other.result);
+    let kind = result.error().map(ToolError::kind);
     assert!(
-        is_expected(result.content()),
+        is_expected(result.content()) && kind != Some(ToolErrorKind::InvalidArguments),
         "{}: {}",
         other.name,
         result.content()
     );
 
+    // A process that is stopped takes the call, and never answers.
     let pid = std::fs::read_to_string(&pid_file).unwrap();
-    let killed = Command::new("kill")
-        .args(["-9", pid.trim()])
-        .status()
-        .unwrap();
-    assert!(killed.success());
-    // Calls fail, retryably, until the server is back. The first ones may still find the old one: they are answered, or
-    // end with it, and then nobody knows whether they had an effect.
-    let is_new = || std::fs::read_to_string(&pid_file).is_ok_and(|new| new != pid);
+    signal("-STOP", &pid);
+    let running = call();
+    let killed = async {
+        // The call is sent meanwhile. If it is not, it fails all the same.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        signal("-KILL", &pid);
+    };
+    let ended = async { tokio::join!(running, killed).0 };
+    let ended = tokio::time::timeout(Duration::from_secs(20), ended)
+        .await
+        .unwrap_or_else(|_| panic!("{}: the call does not end", other.name));
+    assert!(
+        ended.is_error()
+            && ended
+                .content()
+                .contains(&format!("the server {}", other.name)),
+        "{}: {}",
+        other.name,
+        ended.content()
+    );
+    is_gone(other.name, &pid).await;
+    // Calls fail, retryably, until the server is back.
     let again = tokio::time::timeout(Duration::from_secs(60), async {
         loop {
-            let was_new = is_new();
             let result = call().await;
-            let is_retryable = result.error().is_some_and(ToolError::is_retryable);
-            if is_new() && !is_retryable {
+            if !result.error().is_some_and(ToolError::is_retryable) {
                 return result;
             }
-            let ended = !was_new && result.is_error();
-            assert!(
-                is_retryable || ended || is_expected(result.content()),
-                "{}: {}",
-                other.name,
-                result.content()
-            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     });
@@ -239,12 +672,16 @@ async fn check(other: &Other, target: &Path) {
     );
     assert_eq!(import.status(), Status::Connected);
     println!(
-        "{}: protocol {}, {} tools, {repaired} repaired, called, killed, restarted",
+        "{}: protocol {}, {} tools, {repaired} repaired, {judged} calls judged, called, killed in a call ({:?}), \
+         restarted",
         other.name,
         report.protocol,
-        report.taken.len()
+        report.taken.len(),
+        ended.content()
     );
+    let pid = std::fs::read_to_string(&pid_file).unwrap();
     import.close().await;
+    is_gone(other.name, &pid).await;
     assert!(registry.is_empty(), "{}", other.name);
 }
 

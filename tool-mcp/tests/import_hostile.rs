@@ -738,7 +738,7 @@ async fn a_server_that_dies_in_a_call_is_restarted() {
     // It may have paid before it died.
     assert!(!error.is_retryable(), "{error}");
     for part in [
-        "the server ended during the request",
+        "the server child ended during the request",
         "being restarted",
         "may have had an effect",
     ] {

@@ -264,6 +264,32 @@ async fn a_change_that_one_server_raises_reaches_the_clients_of_another() {
     }
 }
 
+/// It has not announced that it notifies of changes.
+#[tokio::test]
+async fn a_server_without_changes_tells_its_clients_nothing_of_those_of_another() {
+    let folder = Folder::new("quiet");
+    for [here, there] in stores(&folder) {
+        let (dropped, raised) = (Arc::new(Notify::new()), Changes::new());
+        let told = server(here, &dropped).changes(&raised);
+        let told = connect(told, Lifecycle::Legacy, with_tasks()).await;
+        let quiet = server(there.clone(), &dropped);
+        let quiet = connect(quiet, Lifecycle::Legacy, with_tasks()).await;
+        let heard = Arc::new(Notify::new());
+        let hears = heard.clone();
+        there.listen(Box::new(move |_| {
+            hears.notify_one();
+            true
+        }));
+        raised.prompts_changed();
+        told.service().noticed("prompts").await;
+        in_time(heard.notified()).await;
+        // What was sent before has arrived with the answer.
+        in_time(quiet.list_tools(None)).await.unwrap();
+        let notices = quiet.service().notices.lock().unwrap().clone();
+        assert!(notices.is_empty(), "{notices:?}");
+    }
+}
+
 /// The variable with the path of the database, for the process that is killed.
 const DATABASE: &str = "TOOL_MCP_TEST_DATABASE";
 

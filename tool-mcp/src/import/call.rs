@@ -353,6 +353,11 @@ pub(super) fn text(secrets: &Secrets, error: &str) -> String {
 fn failure(target: &Target, error: &RequestError) -> CallError {
     let shared = &target.shared;
     let text = describe(error, &shared.secrets);
+    // Tools of several servers are called side by side.
+    let text = match text.strip_prefix("the server ") {
+        Some(rest) => format!("the server {} {rest}", shared.settings.name),
+        None => text,
+    };
     let restarts = shared.settings.backoff.is_some();
     let restarting = match error {
         RequestError::Service(ServiceError::TransportClosed) if restarts => {

@@ -464,3 +464,29 @@ impl Listeners {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_whose_end_was_never_written_fails_after_its_time() {
+        let limits = TaskLimits::default();
+        let mut task = StoredTask::new("a".to_owned(), None, &limits);
+        assert_eq!(task.detailed().status(), TaskStatus::Working);
+        task.deadline_ms = now_ms() - 1;
+        assert_eq!(task.detailed().status(), TaskStatus::Failed);
+        task.apply(&TaskUpdate::completed(&Value::Null));
+        assert_eq!(task.detailed().status(), TaskStatus::Completed);
+    }
+
+    #[test]
+    fn what_is_logged_of_a_task_tells_nothing_of_its_user() {
+        let limits = TaskLimits::default();
+        let mut task = StoredTask::new("the-id".to_owned(), Some("the-owner".to_owned()), &limits);
+        let update = TaskUpdate::completed(&"the-result");
+        task.apply(&update);
+        let text = format!("{task:?} {update:?}");
+        assert!(!text.contains("the-"), "{text}");
+    }
+}

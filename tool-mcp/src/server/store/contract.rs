@@ -140,6 +140,13 @@ async fn questions_are_answered_at_any_process(here: &impl Store, there: &impl S
     let task = get(here, id).await.expect("the task is kept");
     assert_eq!(task.answer("go"), Ok(Some(&json!({"action": "accept"}))));
     assert_eq!(task.answer("stay"), Ok(None));
+    // A call that runs again asks again.
+    let asked = update(here, id, TaskUpdate::ask("go", question), &limits).await;
+    let asked = shown(&asked.expect("the task is kept"))["inputRequests"].clone();
+    assert!(
+        asked["go"].is_null(),
+        "what was answered is not asked again"
+    );
     assert_eq!(task.answer("other"), Err(()));
     update(here, id, completed(10), &limits).await;
     let task = get(there, id).await.expect("the task is kept");
