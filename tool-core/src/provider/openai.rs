@@ -13,7 +13,6 @@ use self::profile::STRICT;
 pub use self::responses::OpenAiResponses;
 use crate::provider::request::{RequestParts, RequestWriter};
 use crate::provider::target::Target;
-#[cfg(feature = "docs")]
 use crate::provider::writer::JsonWriter;
 use crate::spec::Grammar;
 
