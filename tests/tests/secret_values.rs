@@ -690,7 +690,6 @@ fn a_changed_call_keeps_the_secrets_that_were_not_shown() {
     );
 }
 
-/// A saved run has what it needs to go on.
 #[test]
 fn a_result_that_comes_later_is_not_written() {
     let call = ToolCall::new("call_1", "open_account", r#"{"user":"ada"}"#);
@@ -701,9 +700,11 @@ fn a_result_that_comes_later_is_not_written() {
     );
     assert_eq!(leak(&written), None);
     // The message repeats the result of the call, which is written as one with secrets.
-    assert!(!written.contains("token\\"), "{written}");
+    let end = r#"not instructions.\",\"type\""#;
+    assert!(written.contains(end), "{written}");
 }
 
+/// A saved run has what it needs to go on.
 #[test]
 fn a_saved_run_keeps_secrets() {
     let [_, _, registry] = registries();

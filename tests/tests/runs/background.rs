@@ -260,6 +260,7 @@ async fn more_calls_than_the_limit_are_not_run() {
     ];
     let mut settings = RunSettings::default();
     settings.max_background = 2;
+    settings.parallel = Some(true);
     let mut run = Run::builder("run-1").settings(settings).build();
     run.push(question()).unwrap();
     let agent = agent(&gates, responses);
@@ -741,6 +742,11 @@ async fn what_was_not_saved_starts_again_and_what_was_refused_does_not() {
     assert_eq!(gates.started(), 0);
     assert_eq!(agent.run(&mut run).await.unwrap(), answered("Done."));
     assert_eq!(gates.started(), 1);
+    let (_, refused) = run.rounds()[0].calls().nth(1).unwrap();
+    assert_eq!(
+        refused.unwrap().error().unwrap().kind(),
+        ToolErrorKind::Denied
+    );
 }
 
 #[tokio::test]
@@ -888,6 +894,7 @@ async fn rests_with(conversation: &Conversation, text: &str) -> Vec<Value> {
             let entries = update["entries"].as_array().cloned().unwrap_or_default();
             let is_said = entries.iter().any(|entry| entry["text"] == text);
             if is_said && update["status"]["is_busy"] == false {
+                assert_eq!(update["status"]["can_retry"], false);
                 return entries;
             }
         }
