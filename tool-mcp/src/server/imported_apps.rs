@@ -27,12 +27,6 @@ fn page(meta: &Map<String, Value>) -> Option<&str> {
     uri.or_else(|| meta.get(OLD_KEY))?.as_str()
 }
 
-/// Returns `true` if a tool links to a page.
-fn links(tool: &ToolEntry, uri: &str) -> bool {
-    let meta = tool.meta_json().map(serde_json::from_str);
-    matches!(meta, Some(Ok(meta)) if page(&meta) == Some(uri))
-}
-
 /// Returns `true` if a registry has a tool, and not another one of its name.
 fn has(registry: &Registry, tool: &ToolEntry) -> bool {
     let other = registry.get(&tool.name);
@@ -82,28 +76,65 @@ pub(super) fn unlink(tools: &mut [Tool], registry: &Registry, options: &Options)
     }
 }
 
-/// Removes the servers that may not show a page to who can see the tools of a registry. Returns `true` if the server that is
-/// left has it, whether it lists it or not.
-pub(super) fn keep_owner(servers: &mut Vec<Imported>, tools: &Registry, uri: &str) -> bool {
-    if !uri.starts_with(SCHEME) {
-        return false;
+/// The tools of each imported server that link to pages, by the URI of the page.
+pub(super) struct Links(Vec<HashMap<String, Vec<ToolEntry>>>);
+
+/// Whether a server has a resource, for those who can see some of its tools.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shows {
+    Never,
+    /// If it lists the resource, or a template for it.
+    Listed,
+    /// Whether it lists it or not.
+    Always,
+}
+
+impl Links {
+    pub(super) fn of(servers: &[Imported]) -> Links {
+        let links = servers.iter().map(|server| {
+            let mut links: HashMap<String, Vec<ToolEntry>> = HashMap::new();
+            for (_, tool) in server.import.tools() {
+                let meta = tool.meta_json().map(serde_json::from_str);
+                if let Some(Ok(meta)) = meta
+                    && let Some(uri) = page(&meta)
+                {
+                    links.entry(uri.to_owned()).or_default().push(tool);
+                }
+            }
+            links
+        });
+        Links(links.collect())
     }
-    let linking = |server: &Imported| {
-        let tools = server.import.tools().into_iter().map(|(_, tool)| tool);
-        tools.filter(|tool| links(tool, uri)).collect::<Vec<_>>()
-    };
-    let owner = servers
-        .iter()
-        .position(|server| linking(server).iter().any(|tool| has(tools, tool)));
-    match owner {
-        Some(owner) => {
-            servers.drain(..owner);
-            servers.truncate(1);
+
+    /// Returns the links to a resource, and none if it is no page.
+    pub(super) fn to(uri: &str, servers: &[Imported]) -> Links {
+        let is_page = uri.starts_with(SCHEME);
+        Links::of(if is_page { servers } else { &[] })
+    }
+
+    /// Says whether the server with a number shows a resource to who can see the tools of a registry.
+    pub(super) fn shows(&self, number: usize, tools: &Registry, uri: &str) -> Shows {
+        if !uri.starts_with(SCHEME) {
+            return Shows::Listed;
         }
-        // Who can't see the tool can't see its page.
-        None => servers.retain(|server| linking(server).is_empty()),
+        let sees = |links: &HashMap<_, Vec<_>>| {
+            let linking = links.get(uri).into_iter().flatten();
+            linking.into_iter().any(|tool| has(tools, tool))
+        };
+        match self.0.iter().position(sees) {
+            Some(owner) if owner == number => Shows::Always,
+            Some(_) => Shows::Never,
+            // Who can't see the tool can't see its page.
+            None if self
+                .0
+                .get(number)
+                .is_some_and(|links| links.contains_key(uri)) =>
+            {
+                Shows::Never
+            }
+            None => Shows::Listed,
+        }
     }
-    owner.is_some()
 }
 
 impl Core {

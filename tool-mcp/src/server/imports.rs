@@ -15,7 +15,7 @@ use tool_core::{Registry, ToolCall, ToolEntry};
 
 use super::call::until_end;
 use super::changes::Change;
-use super::imported_apps::keep_owner;
+use super::imported_apps::{Links, Shows};
 use super::offers::{FoundCall, Offers};
 use super::state::random;
 use super::{Core, Server};
@@ -130,6 +130,8 @@ struct Inner {
 
 #[derive(Clone)]
 pub(super) struct Imported {
+    /// Its place among the servers.
+    number: usize,
     prefix: String,
     pub(super) import: Arc<Import>,
 }
@@ -205,10 +207,13 @@ impl Imports {
         offers.add(registry, functions.into(), |names| {
             format!("the functions {names}")
         })?;
-        lock(&self.0.servers).push(Imported {
+        let mut servers = lock(&self.0.servers);
+        let server = Imported {
+            number: servers.len(),
             prefix: prefix.to_owned(),
             import: Arc::new(import),
-        });
+        };
+        servers.push(server);
         Ok(())
     }
 
@@ -300,20 +305,17 @@ impl Core {
         context: &RequestContext<RoleServer>,
         resources: &mut Vec<Resource>,
     ) {
+        let links = Links::of(&self.options.imports.servers());
+        let tools = self.registry_of(context);
         let of = |server: &Imported, offered: &Registry| match server.reader(offered) {
-            Some(_) => server.import.offered().resources.clone(),
+            Some(_) => {
+                let mut resources = server.import.offered().resources.clone();
+                resources.retain(|resource| {
+                    links.shows(server.number, &tools, &resource.uri) != Shows::Never
+                });
+                resources
+            }
             None => Vec::new(),
-        };
-        let (servers, tools) = (self.options.imports.servers(), self.registry_of(context));
-        let of = |server: &Imported, offered: &Registry| {
-            let mut resources = of(server, offered);
-            resources.retain(|resource| {
-                let mut servers = servers.clone();
-                keep_owner(&mut servers, &tools, &resource.uri);
-                let mut servers = servers.iter();
-                servers.any(|other| Arc::ptr_eq(&other.import, &server.import))
-            });
-            resources
         };
         self.add_imported(context, resources, of, |resource| &resource.uri);
     }
@@ -357,15 +359,20 @@ impl Core {
         uri: &str,
         context: &RequestContext<RoleServer>,
     ) -> Option<(Imported, Registry, ToolEntry)> {
-        let (mut servers, offered) = self.imported(context)?;
-        let is_page = keep_owner(&mut servers, &self.registry_of(context), uri);
+        let (servers, offered) = self.imported(context)?;
+        let (links, tools) = (Links::to(uri, &servers), self.registry_of(context));
         let mut best: Option<(usize, Imported, ToolEntry)> = None;
         for server in servers {
             let Some(function) = server.reader(&offered) else {
                 continue;
             };
+            let shows = links.shows(server.number, &tools, uri);
+            if shows == Shows::Never {
+                continue;
+            }
             let listed = server.import.offered();
-            if is_page || listed.resources.iter().any(|resource| resource.uri == uri) {
+            if shows == Shows::Always || listed.resources.iter().any(|resource| resource.uri == uri)
+            {
                 return Some((server, offered, function));
             }
             let fits = listed.templates.iter();
