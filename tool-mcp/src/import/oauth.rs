@@ -43,8 +43,11 @@
 //!   ([`sign_in_timeout`](OAuth::sign_in_timeout)).
 //! - Errors, logs and `Debug` contain no tokens, codes or client secrets.
 
+mod discovery;
 mod redirect;
 pub(super) mod session;
+mod shelf;
+mod sign_in;
 mod store;
 
 use std::error::Error;

@@ -1,0 +1,617 @@
+//! The settings of an import, and how it starts.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, mpsc, watch};
+use tool_core::call::elicit::Elicited;
+use tool_core::call::{CancellationToken, TraceContext};
+use tool_core::{CallContext, Registry};
+
+use super::backoff::Backoff;
+use super::capabilities::{Capabilities, LogLevel, LogMessage, Sample};
+use super::connection::{Opener, Protocol, Source};
+use super::elicit::{Answerer, Elicitation};
+#[cfg(feature = "client-http")]
+use super::http;
+#[cfg(feature = "oauth")]
+use super::oauth;
+use super::process;
+use super::secrets::Secrets;
+use super::supervisor::Supervisor;
+use super::{Import, ImportError, ImportErrorKind, Link, Shared};
+
+/// Settings of an [`Import`].
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use tokio::process::Command;
+/// use tool_core::Registry;
+/// use tool_mcp::{Backoff, Import};
+///
+/// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = Registry::new();
+/// let import = Import::command(Command::new("notes-server"))
+///     .prefix("notes_")
+///     .pin("notes.pins.json")
+///     .call_timeout(Duration::from_secs(30))
+///     .restart(Backoff::default())
+///     .connect(&registry)
+///     .await?;
+/// # let _ = import;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "an import does nothing until it is connected"]
+pub struct ImportBuilder {
+    pub(super) source: Source,
+    pub(super) settings: Settings,
+    pub(super) secrets: Secrets,
+}
+
+#[derive(Debug)]
+pub(super) struct Settings {
+    pub(super) name: String,
+    pub(super) prefix: String,
+    pub(super) tags: Vec<String>,
+    pub(super) protocol: Protocol,
+    pub(super) trusts_annotations: bool,
+    pub(super) pins: Option<PathBuf>,
+    pub(super) backoff: Option<Backoff>,
+    pub(super) answerer: Answerer,
+    pub(super) capabilities: Capabilities,
+    pub(super) tracer: Tracer,
+    pub(super) connect_timeout: Duration,
+    pub(super) list_timeout: Duration,
+    pub(super) call_timeout: Duration,
+    pub(super) task_timeout: Duration,
+    pub(super) grace: Duration,
+    pub(super) max_tools: usize,
+    pub(super) max_message: usize,
+    pub(super) offers: bool,
+    pub(super) apps: bool,
+    /// The id of the gateway that imports the server.
+    pub(super) gateway: Option<String>,
+}
+
+/// Returns the trace of the current call. Without a closure, that is what the caller attached to it.
+#[derive(Clone, Default)]
+pub(super) struct Tracer(Option<Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>>);
+
+impl Tracer {
+    pub(super) fn current(&self, call: &CallContext) -> Option<TraceContext> {
+        match &self.0 {
+            Some(current) => current(),
+            None => call.get().cloned(),
+        }
+    }
+}
+
+impl fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Tracer" } else { "None" })
+    }
+}
+
+impl Settings {
+    pub(super) fn new(name: String) -> Settings {
+        Settings {
+            name,
+            prefix: String::new(),
+            tags: Vec::new(),
+            protocol: Protocol::default(),
+            trusts_annotations: false,
+            pins: None,
+            backoff: None,
+            answerer: Answerer::default(),
+            capabilities: Capabilities::default(),
+            tracer: Tracer::default(),
+            connect_timeout: Duration::from_secs(60),
+            list_timeout: Duration::from_secs(30),
+            call_timeout: Duration::from_secs(120),
+            task_timeout: Duration::from_secs(3600),
+            grace: Duration::from_secs(2),
+            max_tools: 1000,
+            max_message: 16 << 20,
+            offers: false,
+            apps: false,
+            gateway: None,
+        }
+    }
+}
+
+impl ImportBuilder {
+    pub(super) fn new(source: Source, name: String, secrets: Secrets) -> ImportBuilder {
+        ImportBuilder {
+            source,
+            settings: Settings::new(name),
+            secrets,
+        }
+    }
+
+    /// Adds two tools to the registry, `read_resource` and `get_prompt` after the [prefix](ImportBuilder::prefix). With them a
+    /// model reads every resource of the server and gets every prompt. Without this, only the application does, by
+    /// [`Import::read_resource`] and [`Import::get_prompt`].
+    ///
+    /// ```no_run
+    /// use tool_core::Registry;
+    /// use tool_mcp::Import;
+    ///
+    /// # async fn import() -> Result<(), tool_mcp::ImportError> {
+    /// let registry = Registry::new();
+    /// let import = Import::http("https://notes.example.com/mcp").prefix("notes_").resource_tools().connect(&registry).await?;
+    /// assert!(registry.get("notes_read_resource").is_some());
+    /// # let _ = import;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn resource_tools(mut self) -> Self {
+        self.settings.offers = true;
+        self
+    }
+
+    /// Sets the name of the server in errors, logs and questions. The default is the program or the host.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.settings.name = name.into();
+        self
+    }
+
+    /// Puts a prefix before the names of the tools.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.settings.prefix = prefix.into();
+        self
+    }
+
+    /// Adds tags to all tools, which an application uses to
+    /// [select](tool_core::Registry::select_tags) them.
+    pub fn tags<T: Into<String>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.settings.tags.extend(tags.into_iter().map(Into::into));
+        self
+    }
+
+    /// Restarts the server, or connects again, when the connection is lost. Without it the tools stay
+    /// listed, and their calls fail.
+    pub fn restart(mut self, backoff: Backoff) -> Self {
+        self.settings.backoff = Some(backoff);
+        self
+    }
+
+    /// Chooses the version of the protocol. The default is the newest.
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        self.settings.protocol = protocol;
+        self
+    }
+
+    /// Trusts what the server says about the effects of its tools: their annotations become the annotations of the
+    /// tools in the registry. Without it, the tools have no annotations.
+    pub fn trust_annotations(mut self) -> Self {
+        self.settings.trusts_annotations = true;
+        self
+    }
+
+    /// Keeps hashes of the descriptions, schemas and annotations of the tools in a JSON file, by name. The
+    /// first connection accepts all tools and writes the file. Later, a tool that is new or changed is
+    /// not added to the registry, and removed from it, until a person [accepts](Import::accept) it. Each
+    /// server needs its own file.
+    ///
+    /// A file that can't be read is an error, and accepts nothing.
+    ///
+    /// ```no_run
+    /// use tokio::process::Command;
+    /// use tool_mcp::Import;
+    ///
+    /// let builder = Import::command(Command::new("notes-server")).pin("notes.pins.json");
+    /// # let _ = builder;
+    /// ```
+    pub fn pin(mut self, file: impl Into<PathBuf>) -> Self {
+        self.settings.pins = Some(file.into());
+        self
+    }
+
+    /// Sets the handler of the questions that the server asks the user. Without one, the user of the call is asked
+    /// as [`CallContext::elicit`] does, such as the user of a [`Server`](crate::Server) with these tools, and
+    /// a question without such a user is declined.
+    ///
+    /// Where a question ends the call, which is then [made
+    /// again](tool_core::call::elicit#a-tool-may-run-again), a server of version 2026-07-28 goes on where it asked. An
+    /// older one runs the call again from its start.
+    ///
+    /// The clock of a call stops while the user is asked.
+    ///
+    /// ```no_run
+    /// use tool_core::call::elicit::Elicited;
+    /// use tool_mcp::Import;
+    ///
+    /// # fn build(command: tokio::process::Command) {
+    /// let import = Import::command(command).on_elicit(async |question| {
+    ///     println!("{} asks: {}", question.server, question.request.message);
+    ///     Elicited::Declined
+    /// });
+    /// # }
+    /// ```
+    pub fn on_elicit<F, R>(mut self, answer: F) -> Self
+    where
+        F: Fn(Elicitation) -> R + Send + Sync + 'static,
+        R: Future<Output = Elicited> + Send + 'static,
+    {
+        self.settings.answerer = Answerer::new(answer);
+        self
+    }
+
+    /// Lets the server ask the model of the application (`sampling`), and sets what answers: the result of
+    /// `sampling/createMessage` in the form of the protocol, or an error that the server gets. Without this, the server is
+    /// not told that it could.
+    ///
+    /// A server can spend money with this, and its messages are as untrusted as its results. At most 4 requests run at the
+    /// same time and 60 in a minute, and one has at most 1 MiB; further ones are errors. The clock of a call stops while the
+    /// model is asked. The protocol deprecates sampling since version 2026-07-28.
+    ///
+    /// See [`Sample`] for an example.
+    pub fn on_sample<F, R>(mut self, answer: F) -> Self
+    where
+        F: Fn(Sample) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<serde_json::Value, String>> + Send + 'static,
+    {
+        self.settings.capabilities.on_sample(answer);
+        self
+    }
+
+    /// Tells the server which folders it is about (`roots`), as URIs such as `file:///home/ada/project`. They are a hint and
+    /// confine nothing. Without this, the server is not told of any. The protocol deprecates roots since version 2026-07-28.
+    ///
+    /// ```
+    /// let command = tokio::process::Command::new("mcp-server-filesystem");
+    /// let builder = tool_mcp::Import::command(command).roots(["file:///home/ada/project"]);
+    /// # let _ = builder;
+    /// ```
+    pub fn roots(mut self, uris: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let uris = uris.into_iter().map(Into::into).collect();
+        self.settings.capabilities.roots = Some(uris);
+        self
+    }
+
+    /// Calls a closure with each message of the server's log of this level or a more serious one. Without this, they are
+    /// dropped. The protocol deprecates logging since version 2026-07-28.
+    ///
+    /// The closure should return quickly, because the connection waits for it. It gets at most 100 messages in a second, and
+    /// the rest is dropped. See [`LogMessage`] for an example.
+    pub fn on_log(
+        mut self,
+        level: LogLevel,
+        listener: impl Fn(LogMessage) + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.capabilities.on_log(level, listener);
+        self
+    }
+
+    /// Sets what returns the trace of a call, which the server gets in the `_meta` of the request: `traceparent`,
+    /// `tracestate` and `baggage`. The closure runs inside the span of the call. Without it, the server gets
+    /// the [`TraceContext`] that the call carries, as the calls of a [`Server`](crate::Server) do.
+    ///
+    /// ```no_run
+    /// use tool_core::call::TraceContext;
+    /// use tool_mcp::Import;
+    ///
+    /// # fn current_traceparent() -> Option<String> { None }
+    /// # fn build(command: tokio::process::Command) {
+    /// // With `tracing-opentelemetry`: inject `Span::current().context()` into a map with a propagator.
+    /// let import = Import::command(command)
+    ///     .trace_context(|| TraceContext::new(current_traceparent()?));
+    /// # }
+    /// ```
+    pub fn trace_context(
+        mut self,
+        current: impl Fn() -> Option<TraceContext> + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.tracer = Tracer(Some(Arc::new(current)));
+        self
+    }
+
+    /// Sets the timeout of a connection, including the start of the program. One minute by default.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.settings.connect_timeout = limit;
+        self
+    }
+
+    /// Sets the timeout of listing the tools, with all pages. 30 seconds by default.
+    pub fn list_timeout(mut self, limit: Duration) -> Self {
+        self.settings.list_timeout = limit;
+        self
+    }
+
+    /// Sets the timeout of a call. Two minutes by default. Each progress report starts it again, until the
+    /// call has taken ten times as long. It does not run while the user is asked.
+    pub fn call_timeout(mut self, limit: Duration) -> Self {
+        self.settings.call_timeout = limit;
+        self
+    }
+
+    /// Sets how long the server may continue a call as a task, in place of [`call_timeout`](ImportBuilder::call_timeout). An hour
+    /// by default. It does not run while the user is asked. Then the task is cancelled, and so it is when the call is cancelled.
+    ///
+    /// The call waits for the result, which it asks for as often as the server wants, but at most ten times in a second, and
+    /// once in a minute. A lost connection does not end the task if the server still knows it after a
+    /// [restart](ImportBuilder::restart).
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    ///
+    /// let import = tool_mcp::Import::http("https://render.example.com/mcp").task_timeout(Duration::from_secs(24 * 3600));
+    /// # let _ = import;
+    /// ```
+    pub fn task_timeout(mut self, limit: Duration) -> Self {
+        self.settings.task_timeout = limit;
+        self
+    }
+
+    /// Sets how long a program may take to end: after its standard input is closed, and again after
+    /// it is asked to end. Then it is killed. Two seconds by default.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.settings.grace = grace;
+        self
+    }
+
+    /// Sets the maximum number of tools. Further ones are left out. 1,000 by default.
+    pub fn max_tools(mut self, count: usize) -> Self {
+        self.settings.max_tools = count;
+        self
+    }
+
+    /// Sets the maximum size of a message, and of the list of tools, in bytes. A call whose result is
+    /// larger fails. 16 MiB by default.
+    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
+        self.settings.max_message = bytes;
+        self
+    }
+
+    /// Sets an environment variable of the program, in place of one that the command sets. Its value is a secret:
+    /// errors and logs do not contain it.
+    ///
+    /// ```no_run
+    /// # fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// let command = tokio::process::Command::new("mcp-server-github");
+    /// let import = tool_mcp::Import::command(command)
+    ///     .env("GITHUB_TOKEN", std::env::var("GITHUB_TOKEN")?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        let (name, value) = (name.as_ref(), value.as_ref());
+        if let Source::Command {
+            command,
+            environment,
+            ..
+        } = &mut self.source
+        {
+            environment.set(command.get_mut().as_std_mut(), name, value);
+            self.secrets.add(&value.to_string_lossy());
+        }
+        self
+    }
+
+    /// Lets the program inherit all environment variables of this process, with every secret in them, but those
+    /// that the command sets or removes.
+    pub fn inherit_env(mut self) -> Self {
+        if let Source::Command {
+            command,
+            environment,
+            ..
+        } = &mut self.source
+        {
+            environment.inherit_all(command.get_mut().as_std_mut());
+            // Not the number of this program.
+            process::count(command.get_mut());
+            self.secrets.add_inherited();
+        }
+        self
+    }
+
+    /// Passes the standard error of the program on to this process's. Without it, the last lines
+    /// are part of the error if the program can't be started, with secrets redacted.
+    pub fn inherit_stderr(mut self) -> Self {
+        self.source.inherit_stderr();
+        self
+    }
+
+    /// Sends a bearer token with each request to a server at a URL, which must start with `https://` unless the server
+    /// is on this machine. Replaces other tokens.
+    #[cfg(feature = "client-http")]
+    pub fn bearer(self, token: impl Into<String>) -> Self {
+        self.tokens(http::Tokens::Fixed(token.into()))
+    }
+
+    /// Sends the bearer token that a closure returns. It is called for each connection, and again when the server
+    /// rejects the token with status 401: then the request is sent once more, with the new token. Its errors must
+    /// contain no secrets. The rules of [`bearer`](ImportBuilder::bearer) apply.
+    ///
+    /// ```no_run
+    /// # async fn token_of_vault() -> std::io::Result<String> { Ok(String::new()) }
+    /// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// let registry = tool_core::Registry::new();
+    /// let import = tool_mcp::Import::http("https://example.com/mcp")
+    ///     .bearer_with(async || Ok(token_of_vault().await?))
+    ///     .connect(&registry)
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "client-http")]
+    pub fn bearer_with<F, R>(self, token: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = Result<String, Box<dyn std::error::Error + Send + Sync>>>
+            + Send
+            + 'static,
+    {
+        self.tokens(http::Tokens::Source(http::TokenSource::new(token)))
+    }
+
+    /// Signs in to a server at a URL by OAuth, when the server asks for it; see the module [`oauth`](super::oauth). Replaces other
+    /// tokens.
+    ///
+    /// ```no_run
+    /// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// use tool_mcp::import::oauth::{FileStore, OAuth};
+    ///
+    /// let registry = tool_core::Registry::new();
+    /// let oauth = OAuth::new(FileStore::new("tokens.json")).open(async |url| {
+    ///     println!("sign in at {url}");
+    ///     Ok(())
+    /// });
+    /// let import = tool_mcp::Import::http("https://example.com/mcp")
+    ///     .oauth(oauth)
+    ///     .connect(&registry)
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "oauth")]
+    pub fn oauth(mut self, oauth: oauth::OAuth) -> Self {
+        oauth.add_secrets(&mut self.secrets);
+        let tokens = match &self.source {
+            Source::Http(endpoint) => oauth.session(&endpoint.url, &self.secrets),
+            _ => return self,
+        };
+        self.tokens(tokens)
+    }
+
+    #[cfg(feature = "client-http")]
+    fn tokens(mut self, tokens: http::Tokens) -> Self {
+        if let Source::Http(endpoint) = &mut self.source {
+            endpoint.tokens = tokens;
+        }
+        self
+    }
+
+    /// Sends a header with each request to a server at a URL.
+    #[cfg(feature = "client-http")]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Source::Http(endpoint) = &mut self.source {
+            endpoint.headers.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    /// Connects, and adds the tools to a registry. Must be called in a runtime of tokio, which the
+    /// connection and the calls run on.
+    ///
+    /// ```no_run
+    /// use tokio::process::Command;
+    /// use tool_core::Registry;
+    /// use tool_mcp::Import;
+    ///
+    /// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
+    /// let registry = Registry::new();
+    /// let import = Import::command(Command::new("notes-server")).connect(&registry).await?;
+    /// println!("{} tools", registry.len());
+    /// // They stay until the import is dropped.
+    /// drop(import);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error outside of such a runtime, if the program can't be started, if the handshake fails, if the tools can't be
+    /// listed, or if the registry rejects them for another reason than a name that is taken.
+    pub async fn connect(self, registry: &Registry) -> Result<Import, ImportError> {
+        let (mut import, mut supervisor) = self.prepare(registry, "connect")?;
+        let shared = import.shared.clone();
+        // Boxed, because it is large, and so would be each future that connects.
+        let connected = Box::pin(supervisor.connect()).await;
+        let connection = connected.map_err(|error| error.of(&shared.place))?;
+        if shared.settings.offers {
+            let added = shared.add_offers();
+            added.map_err(|error| error.of(&shared.place))?;
+        }
+        import.supervisor = Some(tokio::spawn(supervisor.run(connection)));
+        Ok(import)
+    }
+
+    /// Connects in the background, on behalf of the gateway with an id. A server that is down joins later.
+    #[cfg(feature = "server")]
+    pub(crate) fn start(
+        mut self,
+        registry: &Registry,
+        gateway: &str,
+    ) -> Result<Import, ImportError> {
+        self.settings.gateway = Some(gateway.to_owned());
+        self.settings.apps = true;
+        self.settings.backoff.get_or_insert_default();
+        let (mut import, supervisor) = self.prepare(registry, "import")?;
+        if import.shared.settings.offers {
+            let added = import.shared.add_offers();
+            added.map_err(|error| error.of(&import.shared.place))?;
+        }
+        import.supervisor = Some(tokio::spawn(supervisor.start()));
+        Ok(import)
+    }
+
+    /// Creates an import that is not connected, in a method with a name.
+    fn prepare(
+        self,
+        registry: &Registry,
+        method: &str,
+    ) -> Result<(Import, Supervisor), ImportError> {
+        let Ok(runtime) = Handle::try_current() else {
+            let text = format!("an import needs a runtime of tokio; call `{method}` in one");
+            let error = ImportError::new(ImportErrorKind::Start, text);
+            return Err(error.of(&self.settings.name));
+        };
+        #[cfg_attr(not(feature = "client-http"), allow(unused_mut))]
+        let mut secrets = self.secrets;
+        #[cfg(feature = "client-http")]
+        if let Source::Http(endpoint) = &self.source {
+            endpoint.add_secrets(&mut secrets);
+        }
+        let away = Link::Away {
+            reason: "it is not connected yet".into(),
+            restarts: true,
+        };
+        let shared = Arc::new(Shared {
+            place: secrets.redact(self.source.place(&self.settings.name)),
+            settings: self.settings,
+            secrets,
+            runtime,
+            registry: registry.clone(),
+            link: watch::Sender::new(away),
+            report: Mutex::default(),
+            owned: Mutex::new(Some(HashMap::new())),
+            added: Mutex::default(),
+            offers: Mutex::default(),
+            offered: Mutex::default(),
+            gateways: Mutex::default(),
+            listener: OnceLock::new(),
+            watched: Mutex::default(),
+            rewatch: Notify::new(),
+            shutdown: CancellationToken::new(),
+        });
+        let (commands, receiver) = mpsc::channel(16);
+        let opener = Opener {
+            source: self.source,
+            is_legacy: AtomicBool::new(false),
+        };
+        // Removes the tools if it is dropped before the supervisor runs.
+        let import = Import {
+            shared: shared.clone(),
+            commands,
+            supervisor: None,
+        };
+        Ok((import, Supervisor::new(shared, opener, receiver)))
+    }
+}
+
+impl fmt::Debug for ImportBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ImportBuilder")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
