@@ -6,6 +6,7 @@
 //! cargo run --example desk_agent --features desk_agent -- --api chat --unattended
 //! echo "What is on my desk?" | cargo run --example desk_agent --features desk_agent -- \
 //!     --task - --desk ~/desk --tools ~/desk-tools --url https://api.openai.com/v1 --model gpt-5.2
+//! cargo run --example desk_agent --features desk_agent -- --desk ~/desk tools call read_file --path plan.md
 //! ```
 //!
 //! A tool that the model has written waits until the person at the terminal has seen its code, its tests and their
@@ -39,6 +40,7 @@ use serde_json::Value;
 use tool_agent::Agent;
 use tool_agent::model::{HttpModel, Retry};
 use tool_agent::run::RunSettings;
+use tool_cli::Cli;
 use tool_core::Registry;
 use tool_mcp::submodel;
 use tool_python::Sandbox;
@@ -93,10 +95,7 @@ async fn run(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     let prompt = SystemPrompt::new(PROMPT);
     let model = connect(api, url, script, model, prompt.clone())?;
     let temporary = Temporary::new()?;
-    let folder = match text("desk") {
-        Some(folder) => PathBuf::from(folder),
-        None => default_desk(temporary.path())?,
-    };
+    let folder = desk_of(flags, &temporary)?;
     let desk = Desk::open(&folder)?;
     let operator = Operator {
         approval: match text("approve") {
@@ -161,6 +160,27 @@ fn connect(
     Ok(model)
 }
 
+/// Returns the folder of `--desk`, or a desk with some files.
+fn desk_of(flags: &ArgMatches, temporary: &Temporary) -> io::Result<PathBuf> {
+    match flags.get_one::<String>("desk") {
+        Some(folder) => Ok(PathBuf::from(folder)),
+        None => default_desk(temporary.path()),
+    }
+}
+
+/// Carries out a command of the tools, which are those of the desk.
+fn try_tools(
+    cli: Cli,
+    flags: &ArgMatches,
+    command: &ArgMatches,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let temporary = Temporary::new()?;
+    let folder = desk_of(flags, &temporary)?;
+    let cli = cli.context(|| SystemPrompt::new(PROMPT));
+    let open = move || Desk::open(&folder).map_err(|error| error.to_string());
+    Ok(cli.try_context(open).execute(command))
+}
+
 /// Creates a desk with some files.
 fn default_desk(parent: &Path) -> io::Result<PathBuf> {
     let folder = parent.join("desk");
@@ -193,6 +213,7 @@ fn script(api: Api, source: Option<&str>) -> Result<Vec<Value>, String> {
 }
 
 fn main() -> ExitCode {
+    let cli = Cli::linked().name("desk_agent tools");
     let flag = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help)
     };
@@ -259,8 +280,13 @@ fn main() -> ExitCode {
         )
         .arg(flag("user", "NAME", "Who approves, for the records").default_value("operator"))
         .arg(input::log_flag())
+        .subcommand(cli.command().name("tools"))
         .get_matches();
     input::log(&flags);
+    if let Some(("tools", command)) = flags.subcommand() {
+        return try_tools(cli, &flags, command)
+            .unwrap_or_else(|error| input::end("desk_agent", Err(error)));
+    }
     // Several threads, so that connections to helpers live on while a person thinks.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --example desk_service --features desk_service
+//! cargo run --example desk_service --features desk_service -- tools call find_order --order 1042
 //! ```
 //!
 //! It prints a token for each user. A clerk asks, a lead decides on what others ask, and an admin may do more; nobody
@@ -20,6 +21,7 @@ mod users;
 use std::error::Error;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
@@ -30,10 +32,14 @@ use tool_agent::Agent;
 use tool_agent::conversations::Conversations;
 use tool_agent::run::{RunInfo, SqliteJournal};
 use tool_agent::testing::{RecordedModel, Recording};
+use tool_cli::Cli;
 use tool_core::dialect::OpenAiChat;
 
 use crate::service::Desk;
-use crate::users::Users;
+use crate::users::{User, Users};
+
+/// The tables of a new shop, with some orders.
+const TABLES: &str = include_str!("tables.sql");
 
 /// The system prompt of a real model.
 const PROMPT: &str = "You help the people of a small shop with orders and sales. Be brief.";
@@ -46,7 +52,7 @@ fn open(folder: &str) -> Result<(Connection, SqliteJournal), Box<dyn Error>> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(folder)?;
     let shop = Connection::open(folder.join("shop.sqlite"))?;
-    shop.execute_batch(include_str!("tables.sql"))?;
+    shop.execute_batch(TABLES)?;
     Ok((shop, SqliteJournal::open(folder.join("runs.sqlite"))?))
 }
 
@@ -63,7 +69,8 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     let folder = text("folder").unwrap_or_default();
     let (shop, journal) = open(folder).map_err(|error| format!("can't open {folder}: {error}"))?;
     let users = Users::read(&shop)?;
-    let registry = tools::registry(shop, time("delay"))?;
+    let registry = tools::registry(shop, time("delay")).context_per_call::<User>();
+    let registry = registry.build()?;
 
     let dialect = OpenAiChat::default();
     let agent = if let Some(name) = text("model") {
@@ -107,8 +114,17 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-#[tokio::main]
-async fn main() -> std::process::ExitCode {
+/// The tools of a new shop in memory, for an admin.
+fn command_line() -> Cli {
+    Cli::new(|| {
+        let shop = Connection::open_in_memory().expect("a database in memory");
+        shop.execute_batch(TABLES).expect("the tables are valid");
+        tools::registry(shop, Duration::ZERO).context(User::admin("you"))
+    })
+}
+
+fn main() -> ExitCode {
+    let cli = command_line().name("desk_service tools");
     let flag = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help)
     };
@@ -130,7 +146,18 @@ async fn main() -> std::process::ExitCode {
         .arg(time("pace", "40", "Time between recorded events"))
         .arg(time("delay", "1500", "Time that a refund takes"))
         .arg(input::log_flag())
+        .subcommand(cli.command().name("tools"))
         .get_matches();
     trace::start(&flags);
-    input::end("desk_service", serve(&flags).await)
+    if let Some(("tools", command)) = flags.subcommand() {
+        return cli.execute(command);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build();
+    let ended = match runtime {
+        Ok(runtime) => runtime.block_on(serve(&flags)),
+        Err(error) => Err(error.into()),
+    };
+    input::end("desk_service", ended)
 }

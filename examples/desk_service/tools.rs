@@ -8,7 +8,7 @@ use serde::Serialize;
 use tool_core::call::Progress;
 use tool_core::content::{Content, Image};
 use tool_core::hooks::{Gate, HookCall};
-use tool_core::{CallContext, Registry, RegistryError, ToolType, toolset};
+use tool_core::{CallContext, Registry, RegistryBuilder, ToolType, toolset};
 
 use crate::chart;
 use crate::users::User;
@@ -28,11 +28,11 @@ struct Order {
     refunded_cents: u32,
 }
 
-/// Returns the registry of the page and of the MCP server.
-pub(crate) fn registry(database: Connection, delay: Duration) -> Result<Registry, RegistryError> {
+/// Returns the tools of the page, of the MCP server and of the command line, which need a [`User`].
+pub(crate) fn registry(database: Connection, delay: Duration) -> RegistryBuilder {
     let database = Mutex::new(database);
     let tools = Registry::builder().toolset("", Shop { database, delay });
-    tools.context_per_call::<User>().before(gate).build()
+    tools.before(gate)
 }
 
 /// Checks the rights of the user whose call it is, whoever continues the conversation.

@@ -294,3 +294,33 @@ fn lock_and_catalogue_are_up_to_date() {
 fn output_that_is_closed_early_ends_it_quietly() {
     assert_closed_early("desk_agent");
 }
+
+#[test]
+fn the_tools_have_a_command_line() {
+    let ran = run("desk_agent", &["tools", "list"], "");
+    assert!(ran.out.contains(r#""name":"read_file""#), "{ran:?}");
+    let read = ["tools", "call", "read_file", "--path", "plan.md"];
+    let ran = run("desk_agent", &read, "");
+    assert!(ran.out.contains("# Plan"), "{ran:?}");
+    at_a_desk(|around, _| {
+        let desk = around.path().join("desk");
+        let desk = desk.to_str().expect("a path of text");
+        let ran = run("desk_agent", &[&["--desk", desk], &read[..]].concat(), "");
+        assert!(ran.out.contains("fine"), "{ran:?}");
+        let escape = [
+            "--desk",
+            desk,
+            "tools",
+            "call",
+            "read_file",
+            "--path",
+            "../secret.md",
+        ];
+        let ran = run("desk_agent", &escape, "");
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(
+            ran.log.contains("not valid") && !ran.out.contains("SECRET"),
+            "{ran:?}"
+        );
+    });
+}

@@ -9,7 +9,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use examples::folder::Temporary;
-use examples::program::{assert_rejected, command};
+use examples::program::{assert_rejected, command, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tool_core::testing;
@@ -284,7 +284,9 @@ const QUESTION: &str = "Refund it, and show me how sales are going.";
 #[test]
 fn the_catalogue_is_up_to_date() {
     let database = Connection::open_in_memory().expect("a database");
-    let registry = tools::registry(database, Duration::ZERO).expect("four tools");
+    let registry = tools::registry(database, Duration::ZERO);
+    let registry = registry.context_per_call::<users::User>().build();
+    let registry = registry.expect("four tools");
     testing::check(&registry)
         .expect_tools(["change_price", "draw_sales", "find_order", "refund_order"])
         .lock("desk_service/tools.lock.json")
@@ -910,4 +912,22 @@ fn wrong_flags_end_with_a_message() {
     ] {
         assert_rejected("desk_service", flags, "[", said);
     }
+}
+
+#[test]
+fn the_tools_have_a_command_line() {
+    let ran = run("desk_service", &["tools", "list"], "");
+    assert!(ran.out.contains(r#""name":"refund_order""#), "{ran:?}");
+    let call = |arguments: &[&str]| {
+        run(
+            "desk_service",
+            &[&["tools", "call"], arguments].concat(),
+            "",
+        )
+    };
+    let ran = call(&["find_order", "--order", "1042"]);
+    assert!(ran.out.contains(r#""refunded_cents":0"#), "{ran:?}");
+    // The user is an admin, for whom the hook holds what can't be undone all the same.
+    let ran = call(&["change_price", "--order", "1042", "--cents", "100"]);
+    assert!(ran.log.contains("everybody sees it"), "{ran:?}");
 }

@@ -277,3 +277,68 @@ fn a_page_for_a_server_may_load_from_its_origin_alone() {
     }
     assert!(!files().docs().to_html().contains("'self'"));
 }
+
+/// Tools from elsewhere have names that nobody has checked.
+#[test]
+fn hostile_names_are_text() {
+    /// As the name of a type; a reference to it has its escapes.
+    const TYPE: &str = "T<img>\u{202e}";
+    let hostile = |place: &str| format!("{place}<img src=x onerror=alert(1)>\u{202e}&");
+    let node = json!({"type": "object", "properties": {
+        hostile("property"): {"$ref": "#/$defs/T%3Cimg%3E%E2%80%AE"},
+        hostile("choice"): {"enum": [hostile("value"), hostile("other")], "default": hostile("value")},
+        hostile("number"): {"type": "integer", "maximum": 3},
+    }});
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            hostile("parameter"): {"$ref": "#/$defs/T%3Cimg%3E%E2%80%AE"},
+            hostile("required"): {"type": "string", "pattern": hostile("pattern")},
+        },
+        "required": [hostile("required")],
+        "$defs": {TYPE: node},
+    });
+    let tool = |name: &str| {
+        let tool = DynamicTool::builder(name)
+            .title(hostile("title"))
+            .description(hostile("description"))
+            .when_to_use(hostile("when"))
+            .returns(hostile("returns"))
+            .parameters(parameters.clone())
+            .output(parameters.clone())
+            .build(async |_, _| Ok::<_, String>(String::new()));
+        tool.expect("a tool")
+    };
+    let registry = Registry::builder()
+        .group(&hostile("group"), [tool(&hostile("name")).into()])
+        .group("other", [tool("plain").into()])
+        .build()
+        .expect("two names");
+    let docs = registry.docs().title(hostile("head"));
+    let docs = docs.introduction(hostile("introduction"));
+    let html = docs.to_html();
+    let page = &html[..html.find("<script").expect("data")];
+    for place in [
+        "head",
+        "introduction",
+        "group",
+        "name",
+        "title",
+        "description",
+        "when",
+        "returns",
+        "parameter",
+        "required",
+        "property",
+        "choice",
+        "value",
+        "number",
+    ] {
+        let shown = format!("{place}&lt;img src=x onerror=alert(1)&gt;");
+        assert!(page.contains(&shown), "{shown} is not in {page}");
+    }
+    for raw in ["<img", "\u{202e}"] {
+        assert!(!page.contains(raw), "{raw:?} is in {page}");
+    }
+    assert!(page.contains("T&lt;img&gt;[U+202E]"), "{page}");
+}

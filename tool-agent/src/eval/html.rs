@@ -155,11 +155,10 @@ fn compared(model: &ModelReport, at: usize, out: &mut String) {
     *out += "</tbody></table>\n";
 }
 
-/// Writes the parameters that were wrong.
+/// Writes how often parameters were right, of those that were wrong at times.
 fn parameters(model: &ModelReport, out: &mut String) {
-    let mut wrong = model.parameters.iter();
-    let wrong: Vec<_> = wrong
-        .by_ref()
+    let parameters = model.parameters.iter();
+    let wrong: Vec<_> = parameters
         .filter(|(_, passes)| !passes.is_perfect())
         .map(|(name, passes)| format!("<code>{}</code> {passes}", escape(name)))
         .collect();

@@ -180,6 +180,14 @@ mod tests {
 
     use super::*;
 
+    /// Runs a test, which fails if a question waits for ever.
+    fn within_a_minute(test: impl Future<Output = ()>) {
+        let runtime = crate::cli::runtime(1).unwrap();
+        let limit = std::time::Duration::from_secs(60);
+        let ended = runtime.block_on(async { tokio::time::timeout(limit, test).await });
+        ended.unwrap();
+    }
+
     fn asked(line: Option<String>) -> String {
         let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
         line["question"]["id"].as_str().unwrap().to_owned()
@@ -187,8 +195,7 @@ mod tests {
 
     #[test]
     fn a_key_has_one_answer_in_a_call() {
-        let runtime = crate::cli::runtime(1).unwrap();
-        runtime.block_on(async {
+        within_a_minute(async {
             let questions = Questions::default();
             let (sender, mut page) = mpsc::channel(1);
             let asker = Arc::new(Asker::new(questions.clone(), sender));
@@ -219,8 +226,7 @@ mod tests {
 
     #[test]
     fn a_page_to_visit_has_no_schema_and_a_closed_page_no_answers() {
-        let runtime = crate::cli::runtime(1).unwrap();
-        runtime.block_on(async {
+        within_a_minute(async {
             let questions = Questions::default();
             let (sender, mut page) = mpsc::channel(1);
             let asker = Asker::new(questions.clone(), sender);

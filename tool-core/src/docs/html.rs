@@ -63,7 +63,7 @@ pub(super) fn write(docs: &Docs, head: Option<&str>) -> String {
     };
     let mut html = HtmlPage::new(&*docs.title)
         .entries("tools", "Tools")
-        .introduction(introduction(&docs.introduction))
+        .introduction(prose::blocks(&docs.introduction))
         .main(writer.part(|html| {
             html.groups(&page);
             html.cost(&page, &sent);
@@ -71,14 +71,6 @@ pub(super) fn write(docs: &Docs, head: Option<&str>) -> String {
     html.data = data;
     html.head = head.map(str::to_owned);
     html.to_html()
-}
-
-fn introduction(text: &str) -> String {
-    if text.trim().is_empty() {
-        String::new()
-    } else {
-        prose::blocks(text)
-    }
 }
 
 /// The tags with their anchors. The script makes the list of tags of the links to them.

@@ -184,7 +184,7 @@ pub fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::HtmlPage;
+    use super::{HtmlPage, escape, isolate};
 
     #[test]
     fn words_stay_in_their_attributes() {
@@ -193,6 +193,14 @@ mod tests {
         assert!(html.contains("aria-label=\"Search the &quot;&gt;&lt;script&gt;\""));
         assert!(html.contains("<nav aria-label=\"&quot; onfocus=x &quot;\" hidden>"));
         assert!(html.contains("<title>Rooms</title>"));
+    }
+
+    #[test]
+    fn what_could_hide_or_reorder_text_is_visible_in_the_source() {
+        assert_eq!(escape("a\u{7}\u{1b}[2J\n"), "a\u{fffd}\u{fffd}[2J\n");
+        assert_eq!(escape("\u{202e}\u{2066}"), "[U+202E]&#x2066;");
+        assert_eq!(isolate("a<b"), "a&lt;b");
+        assert_eq!(isolate("שלום<"), "<bdi>שלום&lt;</bdi>");
     }
 
     #[test]

@@ -166,6 +166,7 @@ mod tests {
 
     #[test]
     fn html_and_addresses_that_run_are_text() {
+        assert_eq!(blocks("`<b>`"), "<p><code>&lt;b&gt;</code></p>");
         assert_eq!(
             blocks("<b onclick=x>a</b>"),
             "<p>&lt;b onclick=x&gt;a&lt;/b&gt;</p>"
