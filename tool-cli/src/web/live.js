@@ -208,6 +208,8 @@
   const judging = (form, whole, asked, judged = () => {}) => {
     let latest = 0, timer;
     const judge = async () => {
+      // A field that leaves the page says that it has changed.
+      if (!whole.isConnected) return;
       const at = ++latest;
       const answer = await send("validate", asked()).then((response) => response.json()).catch(() => null);
       if (at !== latest || !answer) return;
@@ -408,7 +410,7 @@
 
     json.value = example;
     build(parse(example));
-    judge();
     target.insertBefore(panel, target.children[2] ?? null);
+    judge();
   });
 })();
