@@ -1,24 +1,34 @@
 #!/usr/bin/env python3
-"""Compares a server with a plain server of rmcp and with FastMCP, with the same client.
+"""Compares a server with a plain server of rmcp, and with servers of others, by the same client. Checks its bounds.
 
-    tool-mcp/benches/bounds.py OURS PLAIN [PYTHON]
+    tool-mcp/benches/bounds.py OURS PLAIN [NAME=COMMAND ...]
 
-OURS and PLAIN are the examples `bounds_ours` and `bounds_plain`, built with --release. PYTHON is an interpreter with
-FastMCP; without it, only the two are compared. The times of calls are those of the server's process on the CPU
-(Linux), which other programs disturb little. The client writes prepared bytes, one request after the other. Rounds
-alternate between the servers, and the least time counts.
+OURS and PLAIN are the examples `bounds_ours` and `bounds_plain`, built with --release. Others are servers that take
+`(stdio|http) TOOLS`, such as `fastmcp="PYTHON tool-mcp/benches/servers/fast.py"`. Without HTTP, they end at once with it.
+
+The times are those of the server's process on the CPU, in user and system mode (Linux): other programs disturb them
+little. The client writes prepared bytes. With 64 at a time it has 64 requests open: on one pipe, or on a connection of
+HTTP each, in a session each. The servers take turns. A ratio is the median of those of the turns, so that a
+machine that gets slower meanwhile does not change it. Ends with 1 if a bound is missed.
+
+Environment: ROUNDS (9), and ONLY, a part of the titles of the rows to measure.
 """
 
 import json
 import os
 import pathlib
 import re
+import shlex
 import socket
+import statistics
 import subprocess
 import sys
 import time
 
-ROUNDS = 5
+ROUNDS = int(os.environ.get("ROUNDS", 9))
+# A turn is made of this many smaller ones.
+BATCHES = 20
+ONLY = os.environ.get("ONLY", "")
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "bounds", "version": "1"},
@@ -27,6 +37,7 @@ META = {
 CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bounds", "version": "1"}}
 ADD = {"name": "add", "arguments": {"a": 2, "b": 3}}
 OLD, NEW = "2025-11-25", "2026-07-28"
+MISSED = []
 
 
 def message(method, params=None, version=OLD, id=1):
@@ -65,40 +76,54 @@ class Process:
 class Lines(Process):
     """A server on standard input and output."""
 
-    def ask(self, body):
-        self.process.stdin.write(body + b"\n")
-        parts = []
-        while True:
+    def write(self, bytes):
+        self.process.stdin.write(bytes)
+
+    def read(self, count):
+        """Reads lines, and returns the last part."""
+        while count > 0:
             part = os.read(self.process.stdout.fileno(), 1 << 20)
             if not part:
                 raise RuntimeError(f"{self.command} ended")
-            parts.append(part)
-            if part.endswith(b"\n"):
-                return b"".join(parts)
+            count -= part.count(b"\n")
+        return part
 
-    def initialize(self):
-        self.ask(message("initialize", CLIENT))
-        self.process.stdin.write(message("notifications/initialized", id=None) + b"\n")
+    def ask(self, body):
+        self.write(body + b"\n")
+        parts = []
+        while not parts or not parts[-1].endswith(b"\n"):
+            parts.append(os.read(self.process.stdout.fileno(), 1 << 20))
+            if not parts[-1]:
+                raise RuntimeError(f"{self.command} ended")
+        return b"".join(parts)
 
-    def request(self, method, params, version):
-        return message(method, params, version)
+    def open(self, method, params, version, width):
+        """Returns a function that makes `width` requests at a time."""
+        if version == OLD:
+            self.ask(message("initialize", CLIENT))
+            self.write(message("notifications/initialized", id=None) + b"\n")
+        requests = b"".join(message(method, params, version, id) + b"\n" for id in range(1, width + 1))
+
+        def round():
+            self.write(requests)
+            self.read(width)
+
+        return self.ask(message(method, params, version)), round
 
 
-class Http(Process):
-    """A server over HTTP, on one connection."""
+class Connection:
+    """A connection of HTTP."""
 
-    def __init__(self, command):
-        super().__init__(command)
-        url = self.process.stdout.readline().decode()
-        self.port = int(re.search(r":(\d+)/", url)[1])
+    def __init__(self, port):
+        self.port = port
+        self.session = ""
         for _ in range(100):
             try:
-                self.socket = socket.create_connection(("127.0.0.1", self.port))
+                self.socket = socket.create_connection(("127.0.0.1", port))
                 break
             except ConnectionRefusedError:
                 time.sleep(0.1)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.session = ""
 
     def post(self, body, headers=""):
         return (
@@ -107,13 +132,12 @@ class Http(Process):
             f"content-length: {len(body)}\r\n\r\n"
         ).encode() + body
 
-    def ask(self, request):
-        self.socket.sendall(request)
+    def read(self):
         received = b""
         while True:
             part = self.socket.recv(1 << 20)
             if not part:
-                raise RuntimeError(f"{self.command} closed the connection after {received!r}")
+                raise RuntimeError(f"the connection was closed after {received!r}")
             received += part
             head, separator, rest = received.partition(b"\r\n\r\n")
             if not separator:
@@ -123,121 +147,235 @@ class Http(Process):
             if len(rest) >= int(length[1]) if length else (not is_chunked or rest.endswith(b"0\r\n\r\n")):
                 return received
 
+    def ask(self, request):
+        self.socket.sendall(request)
+        return self.read()
+
     def new_session(self):
         self.session = ""
         head = self.ask(self.post(message("initialize", CLIENT)))
         self.session = "mcp-session-id: " + re.search(rb"mcp-session-id: (\S+)", head, re.IGNORECASE)[1].decode() + "\r\n"
         self.ask(self.post(message("notifications/initialized", id=None), "mcp-protocol-version: 2025-11-25\r\n"))
 
-    def initialize(self):
-        self.new_session()
-
     def request(self, method, params, version):
         headers = f"mcp-protocol-version: {version}\r\n"
         if version == NEW:
-            self.session = ""
             headers += f"mcp-method: {method}\r\n"
             if "name" in params:
                 headers += f"mcp-name: {params['name']}\r\n"
         return self.post(message(method, params, version), headers)
 
 
-def least(servers, make, version, method, params, count):
-    """Microseconds on the CPU and in all for each request, and the bytes of a response."""
-    best = {}
+class Http(Process):
+    """A server over HTTP."""
+
+    def __init__(self, command):
+        super().__init__(command)
+        url = re.search(r":(\d+)/", self.process.stdout.readline().decode())
+        if not url:
+            raise RuntimeError(f"{command} has no HTTP")
+        self.port = int(url[1])
+
+    def open(self, method, params, version, width):
+        connections = [Connection(self.port) for _ in range(width)]
+        if version == OLD:
+            for connection in connections:
+                connection.new_session()
+        requests = [(connection, connection.request(method, params, version)) for connection in connections]
+
+        def round():
+            for connection, request in requests:
+                connection.socket.sendall(request)
+            for connection in connections:
+                connection.read()
+
+        return connections[0].ask(requests[0][1]), round
+
+
+def open_one(make, command, method, params, version, width, repeats):
+    """Starts a server. Returns it and a function that makes that many rounds of requests, and the bytes of a response."""
+    server = make(command)
+    try:
+        reply, round = server.open(method, params, version, width)
+        if b'"result"' not in reply:
+            raise RuntimeError(f"{reply[:200]!r}")
+    except BaseException:
+        server.stop()
+        raise
+
+    def rounds():
+        for _ in range(repeats):
+            round()
+
+    return server, rounds, len(reply)
+
+
+def timed(server, rounds):
+    before = server.cpu()
+    rounds()
+    return server.cpu() - before
+
+
+def measure(servers, make, method, params, version, width, count):
+    """Microseconds on the CPU for each request and turn, and the bytes of a response, of each server."""
+    measured, sizes = {}, {}
+    repeats = max(count // width // BATCHES, 1)
     for _ in range(ROUNDS):
-        for name, command in servers.items():
-            server = make(command)
-            try:
-                # What rmcp serves as 2026-07-28 needs no handshake.
-                if version == OLD:
-                    server.initialize()
-                request = server.request(method, params, version)
-                repeats = count if name != "fastmcp" else max(count // 20, 5)
-                for _ in range(min(50, repeats)):
-                    reply = server.ask(request)
-                if b'"result"' not in reply:
-                    raise RuntimeError(f"{name}: {reply[:400]!r}")
-                cpu, wall = server.cpu(), time.perf_counter()
-                for _ in range(repeats):
-                    server.ask(request)
-                wall, cpu = time.perf_counter() - wall, server.cpu() - cpu
-            finally:
+        running = {}
+        try:
+            for name in ("ours", "plain"):
+                running[name] = open_one(make, servers[name], method, params, version, width, repeats)
+                sizes[name] = running[name][2]
+                running[name][1]()
+            cpu = dict.fromkeys(running, 0.0)
+            # In small turns: what disturbs one of them disturbs both.
+            for _ in range(BATCHES):
+                for name, (server, rounds, _) in running.items():
+                    cpu[name] += timed(server, rounds)
+        finally:
+            for server, *_ in running.values():
                 server.stop()
-            old = best.get(name, (1e9, 1e9, 0))
-            best[name] = (min(old[0], cpu / repeats * 1e6), min(old[1], wall / repeats * 1e6), len(reply))
-    return best
+        for name, time in cpu.items():
+            measured.setdefault(name, []).append(time / BATCHES / repeats / width * 1e6)
+    repeats = max(count // width // 10, 2)
+    for name in sorted(servers.keys() - measured.keys()):
+        for _ in range(3):
+            try:
+                server, rounds, sizes[name] = open_one(make, servers[name], method, params, version, width, repeats)
+                try:
+                    rounds()
+                    measured.setdefault(name, []).append(timed(server, rounds) / repeats / width * 1e6)
+                finally:
+                    server.stop()
+            except (RuntimeError, OSError, TypeError) as error:
+                print(f"  without {name}: {str(error)[:120]}")
+                break
+    return measured, sizes
 
 
-def row(title, best):
-    cells = [f"{title:<28}"]
-    ours = best["ours"]
-    for name, (cpu, wall, size) in best.items():
-        cells.append(f"{name} {cpu:8.1f} µs cpu, {1e6 / wall:7.0f}/s, {size:6} B")
-        if name != "ours":
-            cells[-1] += f" (ours: {cpu / ours[0]:.2f} × the speed by cpu, {wall / ours[1]:.2f} by clock)"
-    print("\n    ".join(cells), flush=True)
+def judge(title, ratio, bound):
+    text = f"{ratio:.2f} × plain, bound {bound}"
+    if ratio > bound:
+        MISSED.append(f"{title}: {text}")
+        text += ": MISSED"
+    return text
+
+
+def spread(values):
+    return f"{statistics.median(values):.1f} ({min(values):.1f}–{max(values):.1f})"
+
+
+def row(title, measured, sizes, bound, size_bound=None):
+    ratio = statistics.median(a / b for a, b in zip(measured["ours"], measured["plain"]))
+    print(f"{title:<34}{judge(title, ratio, bound)}")
+    for name, values in measured.items():
+        print(f"    {name:<10}{spread(values)} µs cpu, {sizes[name]} B")
+    if size_bound:
+        print(f"    bytes: {judge(title + ' bytes', sizes['ours'] / sizes['plain'], size_bound)}")
+    sys.stdout.flush()
 
 
 def start(servers):
-    """Milliseconds from the start of a process to its first answer, by clock."""
-    best = {name: [1e9, 1e9] for name in servers}
-    for _ in range(40):
+    """Milliseconds on the CPU from the start of a process to its first answer."""
+    title = "start of the stdio server"
+    if ONLY not in title:
+        return
+    measured = {name: [] for name in servers}
+    for turn in range(60):
         for name, command in servers.items():
-            if name == "fastmcp" and best[name][0] < 1e9:
+            if name not in ("ours", "plain") and turn >= 3:
                 continue
-            began = time.perf_counter()
             server = Lines(command)
             server.ask(message("initialize", CLIENT))
-            wall = time.perf_counter() - began
-            best[name] = [min(best[name][0], wall * 1000), min(best[name][1], server.cpu() * 1000)]
+            measured[name].append(server.cpu() * 1000)
             server.stop()
-    print("start of the stdio server: " + ", ".join(f"{name} {wall:.2f} ms ({cpu:.2f} ms cpu)" for name, (wall, cpu) in best.items()), flush=True)
+    ratio = statistics.median(a / b for a, b in zip(measured["ours"], measured["plain"]))
+    print(f"{title:<34}{judge(title, ratio, 1.1)}")
+    for name, values in measured.items():
+        values = sorted(values)[: max(len(values) * 9 // 10, 1)]
+        print(f"    {name:<10}{statistics.median(values):.2f} ({values[0]:.2f}–{values[-1]:.2f}) ms cpu")
 
 
-def sessions(servers, count=1000):
-    for name, command in servers.items():
-        server = Http(command)
-        made = 0
-        try:
-            # The first has what all share.
-            server.new_session()
+def memory(servers):
+    """MiB of a process, without clients and with 1,000 sessions, and after calls."""
+    for title, sessions, calls in [
+        ("memory after 1,000 sessions", 1000, 0),
+        ("memory after 1,000 calls, HTTP", 1, 1000),
+    ]:
+        if ONLY not in title:
+            continue
+        used = {}
+        for name, command in servers.items():
+            server = None
+            try:
+                server = Http(command)
+                connection = Connection(server.port)
+                for _ in range(sessions):
+                    connection.new_session()
+                request = connection.request("tools/call", ADD, OLD)
+                for _ in range(calls):
+                    connection.ask(request)
+                used[name] = server.memory() / 2**20
+            except (RuntimeError, OSError, TypeError) as error:
+                print(f"  without {name}: {str(error)[:120]}")
+            finally:
+                if server:
+                    server.stop()
+        print(f"{title:<34}{judge(title, used['ours'] / used['plain'], 1.1)}")
+        print("    " + ", ".join(f"{name} {size:.1f} MiB" for name, size in used.items()), flush=True)
+
+
+def flat(command, count=200_000):
+    """The memory of our server after the first tenth of many calls, and at the end."""
+    for version in [OLD, NEW]:
+        for transport, make in [("stdio", Lines), ("http", Http)]:
+            title = f"{count:,} calls, {transport} {version}"
+            if ONLY not in title:
+                continue
+            server = make(command(transport, 1))
+            width = 64
+            _, round = server.open("tools/call", ADD, version, width)
+            for _ in range(count // width // 10):
+                round()
             before = server.memory()
-            for made in range(count - 1):
-                server.new_session()
-            used = server.memory() - before
-            print(f"{count} sessions: {name} {used / (count - 1) / 1024:.1f} KiB each, {server.memory() / 2**20:.1f} MiB in all", flush=True)
-        except (RuntimeError, TypeError) as error:
-            print(f"{count} sessions: {name} failed after {made}: {error}", flush=True)
-        finally:
+            for _ in range(count // width * 9 // 10):
+                round()
+            after = server.memory()
             server.stop()
+            text = f"{before / 2**20:.1f} → {after / 2**20:.1f} MiB"
+            if after > before * 1.05 + 2**19:
+                MISSED.append(f"{title}: {text}")
+                text += ": MISSED"
+            print(f"{title:<34}{text}", flush=True)
 
 
 def main():
-    ours, plain, *python = sys.argv[1:]
-    fast = str(pathlib.Path(__file__).parent / "servers" / "fast.py")
+    ours, plain, *others = sys.argv[1:]
+    commands = {"ours": [ours], "plain": [plain]}
+    for other in others:
+        name, _, command = other.partition("=")
+        commands[name] = shlex.split(command)
 
-    def servers(transport, tools, with_fast=True):
-        commands = {"ours": [ours, transport, str(tools)], "plain": [plain, transport, str(tools)]}
-        if python and with_fast:
-            commands["fastmcp"] = [python[0], fast, transport, str(tools)]
-        return commands
+    def servers(transport, tools):
+        return {name: [*command, transport, str(tools)] for name, command in commands.items()}
 
     for version in [OLD, NEW]:
         for transport, make in [("stdio", Lines), ("http", Http)]:
-            for title, method, params, tools, count in [
-                ("call", "tools/call", ADD, 1, 4000),
-                ("list of 200", "tools/list", {}, 200, 100),
+            for what, method, params, tools, width, count, bounds in [
+                ("call, 1 at a time", "tools/call", ADD, 1, 1, 4000, (1.0,)),
+                ("call, 64 at a time", "tools/call", ADD, 1, 64, 6400, (1.0,)),
+                ("list of 200", "tools/list", {}, 200, 1, 200, (0.8, 0.8)),
             ]:
-                try:
-                    best = least(servers(transport, tools), make, version, method, params, count)
-                except RuntimeError as error:
-                    # FastMCP may lack a version.
-                    print(f"{transport} {version} {title}: without fastmcp: {str(error)[:200]}")
-                    best = least(servers(transport, tools, False), make, version, method, params, count)
-                row(f"{transport} {version} {title}", best)
+                title = f"{transport} {version} {what}"
+                if ONLY in title:
+                    row(title, *measure(servers(transport, tools), make, method, params, version, width, count), *bounds)
     start(servers("stdio", 1))
-    sessions(servers("http", 1))
+    memory(servers("http", 1))
+    flat(lambda transport, tools: servers(transport, tools)["ours"])
+    for missed in MISSED:
+        print(f"missed: {missed}")
+    sys.exit(1 if MISSED else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,5 @@
-//! The same server without tool-core, as the documentation of `rmcp` shows it, but with `TCP_NODELAY`.
+//! The same server without tool-core, as the documentation of `rmcp` shows it, but with `TCP_NODELAY`, and answers in
+//! JSON as ours has them.
 
 #![allow(clippy::large_futures, clippy::unused_self)]
 
@@ -92,7 +93,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
         Arc::new(LocalSessionManager::default()),
-        StreamableHttpServerConfig::default(),
+        StreamableHttpServerConfig::default().with_json_response(true),
     );
     let router = axum::Router::new().route_service("/mcp", service);
     axum::serve(listener, router).await?;

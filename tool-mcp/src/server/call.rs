@@ -249,7 +249,8 @@ impl Core {
             let state = self.states.open(state, &binding())?;
             asker.resume(state, request.input_responses.take());
         }
-        let running = pin!(async {
+        // Its future is large, and most tools neither ask nor have hooks.
+        let running = Box::pin(async {
             tokio::select! {
                 biased;
                 finished = run_call(purpose, &registry, call, &asker, held.as_ref()) => Some(finished),

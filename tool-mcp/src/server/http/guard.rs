@@ -90,7 +90,8 @@ impl<H: ServerHandler> Guard<H> {
             parts.extensions.insert(ruling.clone());
         }
         // `rmcp` looks a tool up before there is a context.
-        let head = self.core.options.visible.as_ref().map(|_| parts.clone());
+        let visible = self.core.options.visible.as_ref();
+        let head = visible.map(|_| Box::new(parts.clone()));
         let is_get = parts.method == Method::GET;
         let is_delete = parts.method == Method::DELETE;
         let mut request = Request::from_parts(parts, body);
@@ -238,7 +239,8 @@ fn is_malformed(headers: &HeaderMap, name: &HeaderName) -> bool {
         return false;
     };
     let host = host.as_bytes();
-    let scheme = host.windows(3).position(|bytes| bytes == b"://");
+    let colon = host.iter().position(|byte| *byte == b':');
+    let scheme = colon.filter(|at| host[*at..].starts_with(b"://"));
     let host = &host[scheme.map_or(0, |at| at + 3)..];
     let address = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
     let port = host[address..].iter().position(|byte| *byte == b':');

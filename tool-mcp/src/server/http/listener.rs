@@ -22,9 +22,6 @@ use super::HttpConfig;
 /// The most bytes of a head.
 const HEAD: usize = 64 * 1024;
 
-/// The most headers of a request.
-const HEADERS: usize = 100;
-
 /// What a client gets while there are too many connections.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
@@ -75,10 +72,10 @@ fn serve(
     mut closing: watch::Receiver<bool>,
 ) -> impl Future<Output = ()> + use<> {
     let mut builder = http1::Builder::new();
+    // A request has at most 100 headers, which is the limit of `hyper`. To set it would put them into an allocation.
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(config.head_timeout)
-        .max_headers(HEADERS)
         .max_header_size(HEAD)
         .max_buf_size(HEAD);
     let stream = TimedStream {

@@ -29,8 +29,8 @@ tokio::task_local! {
 
 struct Current {
     user: Option<UserId>,
-    /// Kept if tools are not visible to all.
-    head: Option<Parts>,
+    /// Kept if tools are not visible to all. In a box: the value is swapped at each poll.
+    head: Option<Box<Parts>>,
     outcome: Cell<Outcome>,
 }
 
@@ -49,7 +49,7 @@ pub(super) enum Outcome {
 /// Runs what handles a request of a user.
 pub(super) async fn in_request<T>(
     user: Option<UserId>,
-    head: Option<Parts>,
+    head: Option<Box<Parts>>,
     handling: impl Future<Output = T>,
 ) -> (T, Outcome) {
     let current = Current {
@@ -66,7 +66,7 @@ pub(super) async fn in_request<T>(
 
 /// Returns what a closure makes of the head of the HTTP request that this task handles.
 pub(in crate::server) fn with_head<T>(read: impl FnOnce(&Parts) -> T) -> Option<T> {
-    let current = CURRENT.try_with(|current| current.head.as_ref().map(read));
+    let current = CURRENT.try_with(|current| current.head.as_deref().map(read));
     current.ok().flatten()
 }
 

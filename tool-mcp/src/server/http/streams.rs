@@ -27,7 +27,7 @@ const MAX_EVENTS: usize = 256;
 const KEPT: Duration = Duration::from_secs(60);
 
 /// The most bytes of all streams that have ended. Older ones are given up.
-const MAX_ENDED_BYTES: usize = 64 << 20;
+const MAX_ENDED_BYTES: usize = 16 << 20;
 
 /// The most streams that have ended.
 const MAX_ENDED: usize = 1000;
