@@ -588,7 +588,7 @@ async fn subscriptions_at_an_imported_server_are_limited() {
         let (near, far) = tokio::io::duplex(64 * 1024);
         let serving = handler.clone();
         tokio::spawn(async move {
-            rmcp::serve_server(serving, far)
+            Box::pin(rmcp::serve_server(serving, far))
                 .await
                 .unwrap()
                 .waiting()
