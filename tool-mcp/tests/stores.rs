@@ -274,15 +274,15 @@ async fn a_server_without_changes_tells_its_clients_nothing_of_those_of_another(
         let told = connect(told, Lifecycle::Legacy, with_tasks()).await;
         let quiet = server(there.clone(), &dropped);
         let quiet = connect(quiet, Lifecycle::Legacy, with_tasks()).await;
-        let heard = Arc::new(Notify::new());
-        let hears = heard.clone();
+        let arrived = Arc::new(Notify::new());
+        let notified = arrived.clone();
         there.listen(Box::new(move |_| {
-            hears.notify_one();
+            notified.notify_one();
             true
         }));
         raised.prompts_changed();
         told.service().noticed("prompts").await;
-        in_time(heard.notified()).await;
+        in_time(arrived.notified()).await;
         // What was sent before has arrived with the answer.
         in_time(quiet.list_tools(None)).await.unwrap();
         let notices = quiet.service().notices.lock().unwrap().clone();

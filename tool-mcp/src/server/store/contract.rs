@@ -270,8 +270,10 @@ async fn results_are_limited(here: &impl Store, there: &impl Store) {
 }
 
 async fn results_are_kept_for_a_time(here: &impl Store, there: &impl Store) {
-    let mut limits = TaskLimits::default();
-    limits.kept_for = Duration::ZERO;
+    let mut limits = TaskLimits {
+        kept_for: Duration::ZERO,
+        ..TaskLimits::default()
+    };
     let id = &add(here, "short", Some("ada"), &limits).await;
     assert!(get(there, id).await.is_some(), "a task that runs is kept");
     update(here, id, completed(10), &limits).await;

@@ -210,7 +210,7 @@ impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryStore")
             .field("tasks", &lock(&self.tasks).by_id.len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -256,11 +256,13 @@ mod tests {
 
     #[test]
     fn what_is_counted_is_what_is_there() {
-        let mut limits = TaskLimits::default();
-        limits.results = 50;
-        limits.results_per_user = 10;
-        limits.result_bytes = 10_000;
-        limits.result_bytes_per_user = 1000;
+        let limits = TaskLimits {
+            results: 50,
+            results_per_user: 10,
+            result_bytes: 10_000,
+            result_bytes_per_user: 1000,
+            ..TaskLimits::default()
+        };
         let mut tasks = Tasks::default();
         let mut finish = |number: usize, owner: &str, bytes: usize| {
             let task = StoredTask::new(number.to_string(), Some(owner.into()), &limits);
