@@ -44,7 +44,7 @@ fn clients_of_others_call_tools_over_both_transports() {
 enum From {
     /// A package of npm.
     Node(&'static str),
-    /// A file with packages of PyPI.
+    /// A file with packages of `PyPI`.
     Python(&'static str, &'static str),
     /// It can't run here, for this reason.
     Nowhere(&'static str),
