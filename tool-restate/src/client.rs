@@ -105,6 +105,7 @@ impl Client {
     ///
     /// An agent keeps the text of a response until it is complete, up to 1 MiB; what is longer comes with the run. Text is
     /// not saved: if an agent dies, its text is [discarded](crate::Update::Discarded), and another agent asks the model again.
+    /// Besides what the agents tell, the stream reads every two seconds what is new in the saved run.
     ///
     /// ```no_run
     /// use futures_util::StreamExt;

@@ -4,6 +4,7 @@
 //! of the SDK is pinned.
 
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 use restate_sdk::discovery::ServiceName;
@@ -11,6 +12,7 @@ use restate_sdk::endpoint::{ContextInternal, Endpoint, ServiceOptions};
 use restate_sdk::http_server::HttpServer;
 use restate_sdk::service::macro_support::{ServiceBoxFuture, service_definition};
 use restate_sdk::service::{Discoverable, Service, ServiceDefinition};
+use socket2::SockRef;
 use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
@@ -59,9 +61,16 @@ pub(crate) async fn serve(
     for key in identity_keys {
         endpoint = endpoint.identity_key(key)?;
     }
+    send_at_once(&listener)?;
     let server = HttpServer::new(endpoint.build());
     server.serve_with_cancel(listener, ending()).await;
     Ok(())
+}
+
+/// Lets connections of a listener send small pieces at once. Otherwise they wait for acknowledgements, 40 ms for each step.
+/// Linux gives the option of a listener to its connections.
+pub(crate) fn send_at_once(listener: &TcpListener) -> io::Result<()> {
+    SockRef::from(listener).set_tcp_nodelay(true)
 }
 
 /// Completes at Ctrl-C, and at `SIGTERM`, which service managers send.

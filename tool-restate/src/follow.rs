@@ -385,6 +385,8 @@ impl Follower {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
 
     fn attempt(number: u64, started: u64, parts: u64) -> Attempt {
@@ -450,5 +452,43 @@ mod tests {
         assert!(shown.hear(1, text("of the past")).is_empty());
         assert!(shown.hear(1, Note::Asks(attempt(3, 30, 1))).is_empty());
         assert_eq!(lines(shown.hear(1, text("next"))), ["+3 next"]);
+    }
+
+    #[tokio::test]
+    async fn a_line_without_an_end_is_not_kept() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let sending = tokio::spawn(async move {
+            let (mut client, _) = listener.accept().await.unwrap();
+            client.read_buf(&mut Vec::new()).await.unwrap();
+            let head = b"HTTP/1.1 200 OK\r\n\r\n{\"saved\":7}\n";
+            client.write_all(head).await.unwrap();
+            let piece = vec![b'x'; 1 << 16];
+            // Until the client closes the connection.
+            let mut sent = 0;
+            while sent < 20 * MAX_LINE && client.write_all(&piece).await.is_ok() {
+                sent += piece.len();
+            }
+            sent
+        });
+        let (heard, mut hearing) = mpsc::channel(16);
+        let http = reqwest::Client::new();
+        let read = read_lines(0, &http, &url.parse().unwrap(), "token", &heard).await;
+        let problem = read.unwrap_err().to_string();
+        assert!(problem.contains("too long"), "{problem}");
+        assert!(sending.await.unwrap() < 20 * MAX_LINE);
+        let first = hearing.recv().await;
+        assert!(matches!(first, Some((0, Heard::Note(Note::Saved(7))))));
+    }
+
+    #[test]
+    fn agents_have_addresses() {
+        let client = Client::new("http://localhost:8080").unwrap();
+        for address in ["agents:9090", "ftp://agents/", "http://", ""] {
+            let refused = client.clone().streams([address], "token").err().unwrap();
+            let message = refused.to_string();
+            assert!(message.contains(&format!("{address:?}")), "{message}");
+        }
+        client.streams(["http://agents:9090"], "token").unwrap();
     }
 }

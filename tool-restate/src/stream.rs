@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::definition::send_at_once;
 use crate::once::random;
 
 /// The most bytes of a response that are kept for clients. They get the rest with the state.
@@ -164,6 +165,7 @@ impl Hub {
 
     /// Serves clients, without an end.
     pub(crate) async fn serve(self: Arc<Hub>, listener: TcpListener) -> std::io::Result<()> {
+        send_at_once(&listener)?;
         let router = Router::new().route("/{service}/{id}", get(follow));
         axum::serve(listener, router.with_state(self)).await
     }
@@ -416,6 +418,31 @@ mod tests {
         drop(one);
         assert_eq!(hub.with(|live| live.len()), 1);
         drop(two);
+        assert_eq!(hub.with(|live| live.len()), 0);
+    }
+
+    #[tokio::test]
+    async fn a_client_too_many_is_refused_until_another_leaves() {
+        let hub = hub();
+        let ask = |token: &'static str, service: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, token.parse().unwrap());
+            let path = Path((service.to_owned(), "a".to_owned()));
+            follow(State(Arc::clone(&hub)), path, headers)
+        };
+        let token = "Bearer 0123456789abcdef";
+        let mut clients = Vec::new();
+        for _ in 0..MAX_CLIENTS {
+            clients.push(ask(token, "conversations").await);
+        }
+        assert!(clients.iter().all(|client| client.status() == 200));
+        assert_eq!(ask(token, "conversations").await.status(), 503);
+        assert_eq!(ask("Bearer wrong", "conversations").await.status(), 401);
+        assert_eq!(ask("0123456789abcdef", "conversations").await.status(), 401);
+        assert_eq!(ask(token, "other").await.status(), 404);
+        clients.pop();
+        assert_eq!(ask(token, "conversations").await.status(), 200);
+        drop(clients);
         assert_eq!(hub.with(|live| live.len()), 0);
     }
 }

@@ -144,7 +144,7 @@ impl Drop for Fleet {
 
 /// Runs the conversations. Returns `true` if the payments are right.
 async fn fleet(options: Options) -> Result<bool, String> {
-    println!("starting a server, {AGENTS} agents and {WORKERS} workers …");
+    println!("starting 1 server, {AGENTS} agents, {WORKERS} workers …");
     let mut fleet = Fleet::start().await?;
     let client = Client::new(&fleet.node.ingress_url()).map_err(|error| error.to_string())?;
     let (done, mut ended) = mpsc::unbounded_channel();
@@ -293,19 +293,12 @@ impl Count {
 
 impl std::fmt::Display for Count {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(
-            f,
-            "{} conversations are answered, {} payments are made:",
-            self.conversations, self.payments
-        )?;
+        writeln!(f, "{} conversations are answered.", self.conversations)?;
+        writeln!(f, "{} payments are made:", self.payments)?;
         writeln!(f, "{:>5} made twice", self.doubled)?;
         writeln!(f, "{:>5} unknown to their conversation", self.unknown)?;
         writeln!(f, "{:>5} claimed and not made", self.claimed)?;
         writeln!(f, "{:>5} failed", self.failed)?;
-        write!(
-            f,
-            "{:>5} interrupted: the model is told that they may be made",
-            self.interrupted
-        )
+        write!(f, "{:>5} interrupted, and may be made", self.interrupted)
     }
 }

@@ -100,6 +100,9 @@ fn save(ctx: &ObjectContext<'_>, parts: &mut u64) {
 
 /// Serves the bare handlers.
 pub async fn serve(listener: TcpListener) {
+    // As the services of the crate do.
+    let set = socket2::SockRef::from(&listener).set_tcp_nodelay(true);
+    set.unwrap();
     let endpoint = Endpoint::builder().bind(Bare).bind(BareTools).build();
     HttpServer::new(endpoint).serve(listener).await;
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use tool_agent::run::RunOutcome;
+use tool_agent::run::{PortableCall, Run, RunOutcome};
+use tool_core::ToolCall;
 use tool_core::hooks::Decision;
 use tool_restate::{ClientError, Decide, Message};
 
@@ -94,18 +95,17 @@ async fn what_only_agents_may_call_is_closed_to_the_ingress() {
         return;
     };
     let http = reqwest::Client::new();
-    for path in [
-        "payments/call",
-        "conversations-tools/call",
-        "conversations/run-1/respond",
+    // What an agent would send, so that only the door keeps it out.
+    let call = ToolCall::new("call_1", "pay", r#"{"amount":1}"#);
+    let call = PortableCall::new(Run::builder("run-1").owner("ann").build().info(), &call);
+    let call = serde_json::json!({"call": call});
+    for (path, sent) in [
+        ("payments/call", call.clone()),
+        ("conversations-tools/call", call),
+        ("conversations/run-1/respond", 0.into()),
     ] {
         let url = format!("{}/{path}", world.nodes[0].ingress_url());
-        let response = http
-            .post(url)
-            .json(&serde_json::json!({}))
-            .send()
-            .await
-            .unwrap();
+        let response = http.post(url).json(&sent).send().await.unwrap();
         assert!(
             response.status().is_client_error(),
             "{path}: {}",

@@ -240,6 +240,7 @@ pub async fn balance(ports: Vec<u16>) -> u16 {
                 for index in 0..ports.len() {
                     let port = ports[(start + index) % ports.len()];
                     if let Ok(mut outbound) = TcpStream::connect(("127.0.0.1", port)).await {
+                        let _ = (inbound.set_nodelay(true), outbound.set_nodelay(true));
                         let _ = copy_bidirectional(&mut inbound, &mut outbound).await;
                         return;
                     }
