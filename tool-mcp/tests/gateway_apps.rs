@@ -48,6 +48,24 @@ fn draw_old() -> String {
     "drawn".into()
 }
 
+/// Links to two pages, of which one is of another server.
+#[tool(
+    unlinked,
+    meta = r#"{"ui": {"resourceUri": "ui://two/own"}, "ui/resourceUri": "ui://sales/chart"}"#
+)]
+fn draw_both() -> String {
+    "drawn".into()
+}
+
+/// Links to the page in the old way, and to nothing in the new one.
+#[tool(
+    unlinked,
+    meta = r#"{"ui": {"resourceUri": 7}, "ui/resourceUri": "ui://sales/chart"}"#
+)]
+fn draw_odd() -> String {
+    "drawn".into()
+}
+
 fn registry(name: &'static str, more: Vec<ToolEntry>) -> Registry {
     let tools = Registry::builder()
         .tools(tools![draw_sales, turn_page, delete_sales])
@@ -176,18 +194,26 @@ async fn a_client_of_a_gateway_without_apps_gets_no_tools_for_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_is_never_shown_for_the_results_of_another_server() {
-    let old = || Server::new(registry("two", tools![draw_old].into()));
+    let old = || {
+        Server::new(registry(
+            "two",
+            tools![draw_old, draw_both, draw_odd].into(),
+        ))
+    };
     let two = import_of(move || old().ui("draw_sales", URI, "<p>two"));
     let server = Server::new(Registry::new())
         .import("one_", import_of(|| sales("one")))
         .import("two_", two.tags(["two"]));
     let client = connected(server, Lifecycle::Modern, TestClient::with_apps()).await;
-    let links = links(&client).await;
-    let links: Vec<_> = links.iter().filter(|(_, uri)| uri.is_some()).collect();
-    assert_eq!(
-        links,
-        [&("one_draw_sales".to_owned(), Some(URI.to_owned()))]
-    );
+    let tools = client.list_all_tools().await.unwrap();
+    let linking = tools
+        .iter()
+        .filter(|tool| json!(tool).to_string().contains(URI));
+    let linking: Vec<_> = linking.map(|tool| &*tool.name).collect();
+    assert_eq!(linking, ["one_draw_sales"]);
+    let mut both = tools.iter().filter(|tool| tool.name == "two_draw_both");
+    let both = json!(both.next().unwrap().meta);
+    assert_eq!(both["ui"]["resourceUri"], "ui://two/own");
     assert_eq!(uris(&client).await, [URI]);
     assert_eq!(read(&client, URI).await["contents"][0]["text"], "<p>one");
     // Both have a tool of this name, and the server can't tell whose page calls it.

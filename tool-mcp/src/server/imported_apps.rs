@@ -23,8 +23,10 @@ const OLD_KEY: &str = "ui/resourceUri";
 
 /// Returns the URI of the page that metadata links to.
 fn page(meta: &Map<String, Value>) -> Option<&str> {
-    let uri = meta.get("ui").and_then(|ui| ui.get("resourceUri"));
-    uri.or_else(|| meta.get(OLD_KEY))?.as_str()
+    let uri = meta
+        .get("ui")
+        .and_then(|ui| ui.get("resourceUri")?.as_str());
+    uri.or_else(|| meta.get(OLD_KEY)?.as_str())
 }
 
 /// Returns `true` if a registry has a tool, and not another one of its name.
@@ -50,10 +52,18 @@ pub(super) fn unlink(tools: &mut [Tool], registry: &Registry, options: &Options)
     }
     let number = |tool: &Tool| imported.get(&*tool.name).copied().unwrap_or(0);
     let mut owners = HashMap::new();
-    for tool in &*tools {
-        if let Some(uri) = tool.meta.as_ref().and_then(|meta| page(&meta.0)) {
-            let owner = owners.entry(uri.to_owned()).or_insert_with(|| number(tool));
-            *owner = number(tool).min(*owner);
+    for tool in &mut *tools {
+        let number = number(tool);
+        let Some(meta) = &mut tool.meta else {
+            continue;
+        };
+        if let Some(uri) = page(&meta.0).map(str::to_owned) {
+            // Hosts read either key, so both are the same.
+            if number > 0 && meta.0.get(OLD_KEY).is_some_and(|old| *old != *uri) {
+                meta.0.remove(OLD_KEY);
+            }
+            let owner = owners.entry(uri).or_insert(number);
+            *owner = number.min(*owner);
         }
     }
     let is_own = |uri: &str| {
