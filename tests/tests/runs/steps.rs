@@ -1,16 +1,19 @@
 //! The single steps of an agent, driven from outside, beside the agent itself.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_agent::model::Request;
-use tool_agent::run::{Increment, PortableCall, Run, RunInfo, RunOutcome, RunSettings, Step};
+use tool_agent::run::{
+    Increment, PortableCall, Run, RunError, RunInfo, RunOutcome, RunSettings, Step,
+};
 use tool_agent::testing::ScriptedModel;
-use tool_agent::{Agent, AgentError, Compaction, Steps};
+use tool_agent::{Agent, AgentError, Compaction, Event, Steps};
 use tool_core::call::CancellationToken;
+use tool_core::dialect::Anthropic;
 use tool_core::hooks::{Decision, Gate, Observer, RunRecord};
 use tool_core::{CallContext, Registry, ToolCall, ToolError, ToolResult, tool, tools};
 
@@ -370,6 +373,62 @@ async fn a_run_with_an_owner_needs_the_values_of_the_owner() {
     let call = ToolCall::new("call_1", "read", r#"{"id":1}"#);
     let error = steps.prepare(run.info(), call).await.unwrap_err();
     assert!(matches!(error, AgentError::Context { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn steps_refuse_a_run_of_another_dialect() {
+    let own = agent(&[]);
+    let mut run = run();
+    own.steps(&run).unwrap().respond(&mut run).await.unwrap();
+    let other = Agent::new(registry(), Anthropic::default(), ScriptedModel::new([]));
+    let other = other.contexts(async |_, call| Ok(call));
+    let refused = other.steps(&run).unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            AgentError::Run(RunError::OtherDialect { ref given, .. }) if given == "Anthropic"
+        ),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_listener_of_steps_hears_their_events_whatever_that_of_the_agent_does() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let agent = agent(&[]).on_event(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        panic!("the page is gone");
+    });
+    let mut run = run();
+    let texts = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&texts);
+    let steps = agent.steps(&run).unwrap().on_event(move |event| {
+        if let Event::Text(text) = event {
+            heard.lock().unwrap().push(text.clone());
+        }
+    });
+    steps.respond(&mut run).await.unwrap();
+    assert_eq!(*texts.lock().unwrap(), ["Done."]);
+    assert_eq!(count.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn a_call_of_another_driver_runs_with_what_the_agent_attaches() {
+    let agent = agent(&[]);
+    let run = run();
+    let call = ToolCall::new("call_1", "read", r#"{"id":1}"#);
+    let prepared = agent.prepare(run.info(), call).await.unwrap();
+    let stop = CancellationToken::new();
+    let result = agent.call_prepared(prepared, &stop).await;
+    assert_eq!(result.content(), "1 for ann");
+    assert!(agent.missing_contexts().is_empty());
+
+    let bare = Agent::new(registry(), dialect(), ScriptedModel::new([]));
+    let missing = bare.missing_contexts();
+    let tools: Vec<_> = missing.iter().map(|(tool, _)| &**tool).collect();
+    assert_eq!(tools, ["read", "pay"]);
+    assert!(missing.iter().all(|(_, name)| name.ends_with("Rights")));
 }
 
 /// A driver may do for a call of a process that is gone what [`Run::resume`] does.
