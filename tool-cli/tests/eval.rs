@@ -424,6 +424,13 @@ fn entries_of_the_leaderboard_are_cases_without_a_file() {
     let ran = desk_in(&folder, &at(&*url), "");
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.log.contains("m did not answer"), "{ran:?}");
+    // The baseline of a file is one of its own cases.
+    folder.write("tools.eval.toml", CASES);
+    folder.write("eval.lock.json", "not read");
+    let (other, asked) = server(vec![done()]);
+    let ran = desk_in(&folder, &at(&*other), "");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    asked.join().unwrap();
     let ran = desk_in(
         &folder,
         &["eval", "--bfcl", "none.json", "--model", "m", "--url", &url],
