@@ -427,7 +427,7 @@ async fn a_call_of_another_driver_runs_with_what_the_agent_attaches() {
     let bare = Agent::new(registry(), dialect(), ScriptedModel::new([]));
     let missing = bare.missing_contexts();
     let tools: Vec<_> = missing.iter().map(|(tool, _)| &**tool).collect();
-    assert_eq!(tools, ["read", "pay"]);
+    assert_eq!(tools, ["build", "pay", "read"]);
     assert!(missing.iter().all(|(_, name)| name.ends_with("Rights")));
 }
 

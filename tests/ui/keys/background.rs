@@ -1,6 +1,6 @@
 //! Tools whose result is needed at once, called in the background.
 
-use tool_core::dialect::anthropic::{Bash20250124, BashCommand};
+use tool_core::dialect::anthropic;
 use tool_core::{tool, tools};
 
 /// Submits the report.
@@ -16,11 +16,13 @@ fn list_orders(month: u8) -> u8 {
 }
 
 /// Runs a command.
-#[tool(name = "bash", provides = Bash20250124, background)]
-fn run(input: BashCommand) -> usize {
+#[tool(name = "bash", provides = anthropic::Bash20250124, background)]
+fn run(input: anthropic::BashCommand) -> usize {
     std::mem::size_of_val(&input)
 }
 
 fn main() {
     let _ = tools![submit, list_orders, run];
 }
+
+// 3 errors
