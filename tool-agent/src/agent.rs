@@ -783,7 +783,8 @@ impl Agent {
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
         let invocation = Invocation::new(self, run);
-        let driving = self.reply_in(&invocation, run, text, queue);
+        // On the heap, because the futures of callers contain it.
+        let driving = Box::pin(self.reply_in(&invocation, run, text, queue));
         invocation.run(driving).await
     }
 
@@ -1112,7 +1113,7 @@ impl Agent {
     ) -> Result<RunOutcome, AgentError> {
         let invocation = Invocation::new(self, run);
         let background = Background::of(self, run);
-        let driving = self.drive_in(&invocation, run, background, queue);
+        let driving = Box::pin(self.drive_in(&invocation, run, background, queue));
         invocation.run(driving).await
     }
 

@@ -178,7 +178,7 @@ async fn a_call_that_is_cancelled_during_a_question_cancels_its_task() {
     let notes = Notes::default();
     let registry = Registry::new();
     let asked = Arc::new(Notify::new());
-    let noted = asked.clone();
+    let asking = asked.clone();
     let import = script({
         let methods = notes.dropped.clone();
         move |method, _| match method {
@@ -192,9 +192,9 @@ async fn a_call_that_is_cancelled_during_a_question_cancels_its_task() {
         }
     });
     let import = import.on_elicit(move |_| {
-        let noted = noted.clone();
+        let asking = asking.clone();
         async move {
-            noted.notify_one();
+            asking.notify_one();
             std::future::pending().await
         }
     });

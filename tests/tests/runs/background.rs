@@ -99,7 +99,7 @@ async fn measure(target: &str, #[param(context)] gates: &Gates, call: &CallConte
 
 /// Publishes a target.
 #[tool(background, destructive, unlinked)]
-async fn publish(target: &str) -> String {
+fn publish(target: &str) -> String {
     format!("published {target}")
 }
 

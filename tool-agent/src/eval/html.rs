@@ -282,7 +282,7 @@ fn write_compared(call: &ComparedCall, made: Option<&CallReport>, out: &mut Stri
         } = parameter;
         let differs = !is_right && made.is_some();
         let class = if differs { " class=\"differs\"" } else { "" };
-        let cell = |value: &Option<String>| match value {
+        let written = |value: &Option<String>| match value {
             Some(text) => format!("<code>{}</code>", escape(text)),
             None => "none".to_owned(),
         };
@@ -294,8 +294,8 @@ fn write_compared(call: &ComparedCall, made: Option<&CallReport>, out: &mut Stri
         *out += &format!(
             "<tr{class}><th scope=\"row\"><code>{}</code></th><td>{}</td><td>{}{mark}</td></tr>\n",
             escape(name),
-            cell(expected),
-            cell(value)
+            written(expected),
+            written(value)
         );
     }
     *out += "</tbody></table></div>\n";
