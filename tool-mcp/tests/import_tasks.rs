@@ -45,8 +45,10 @@ async fn book(#[param(context)] notes: &Notes, call: &CallContext) -> Result<Str
 
 /// Sums numbers.
 #[tool]
-fn sum(numbers: Vec<i64>, call: &CallContext) -> i64 {
+async fn sum(numbers: Vec<i64>, call: &CallContext) -> i64 {
     call.report(&Progress::new(1.0).message("adding"));
+    // Longer than a client waits before it looks again.
+    tokio::time::sleep(Duration::from_secs(5)).await;
     numbers.iter().sum()
 }
 
