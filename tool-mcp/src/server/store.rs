@@ -48,6 +48,43 @@ const GRACE: Duration = Duration::from_secs(60);
 ///   to the tasks that it added.
 /// - **Notices reach every process**: what a process [publishes](Store::publish), the listeners of all processes are told, its own
 ///   ones too. A process that may have missed some is told [`Notice::Missed`].
+///
+/// ```
+/// use tool_core::runtime::BoxFuture;
+/// use tool_mcp::server::TaskLimits;
+/// use tool_mcp::server::store::{Listener, MemoryStore, Notice, Store, StoreError, StoredTask, TaskUpdate};
+///
+/// /// Logs each task that is added.
+/// struct Logged(MemoryStore);
+///
+/// impl Store for Logged {
+///     fn add(&self, task: StoredTask, limits: &TaskLimits) -> BoxFuture<Result<(), StoreError>> {
+///         println!("task {} of {:?}", task.id(), task.owner());
+///         self.0.add(task, limits)
+///     }
+///
+///     fn get(&self, id: &str) -> BoxFuture<Result<Option<StoredTask>, StoreError>> {
+///         self.0.get(id)
+///     }
+///
+///     fn update(
+///         &self,
+///         id: &str,
+///         update: TaskUpdate,
+///         limits: &TaskLimits,
+///     ) -> BoxFuture<Result<Option<StoredTask>, StoreError>> {
+///         self.0.update(id, update, limits)
+///     }
+///
+///     fn publish(&self, notice: Notice) {
+///         self.0.publish(notice);
+///     }
+///
+///     fn listen(&self, listener: Listener) {
+///         self.0.listen(listener);
+///     }
+/// }
+/// ```
 pub trait Store: Send + Sync + 'static {
     /// Adds a task, whose id is new.
     ///
@@ -111,9 +148,29 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 }
 
 /// Is called with notices, until it returns `false`. It returns at once.
+///
+/// ```
+/// use tool_mcp::server::store::{MemoryStore, Notice, Store};
+///
+/// let store = MemoryStore::default();
+/// store.listen(Box::new(|notice| {
+///     println!("{notice:?}");
+///     true
+/// }));
+/// store.publish(Notice::Prompts);
+/// ```
 pub type Listener = Box<dyn Fn(&Notice) -> bool + Send + Sync>;
 
 /// What a process tells the others.
+///
+/// ```
+/// use tool_mcp::server::store::Notice;
+///
+/// // As a store for a database sends it to other processes.
+/// let sent = serde_json::to_string(&Notice::Resource("notes://7".into()))?;
+/// assert_eq!(serde_json::from_str::<Notice>(&sent)?, Notice::Resource("notes://7".into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Notice {
@@ -130,6 +187,13 @@ pub enum Notice {
 }
 
 /// Why a store did not do something.
+///
+/// ```
+/// use tool_mcp::server::store::StoreError;
+///
+/// let error = StoreError::failed("the disk is full");
+/// assert_eq!(error.to_string(), "the store of tasks failed: the disk is full");
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -165,6 +229,19 @@ impl Error for StoreError {
 }
 
 /// A task as a [`Store`] keeps it. `serde` writes and reads it.
+///
+/// ```
+/// use tool_mcp::server::store::{StoredTask, TaskUpdate};
+///
+/// /// Ends a task whose process is gone, in a transaction. Returns `None` if it had ended.
+/// fn interrupt(saved: &str) -> Option<String> {
+///     let mut task: StoredTask = serde_json::from_str(saved).ok()?;
+///     if !task.apply(&TaskUpdate::interrupted()) {
+///         return None;
+///     }
+///     serde_json::to_string(&task).ok()
+/// }
+/// ```
 #[derive(Clone, Serialize, Deserialize)]
 pub struct StoredTask {
     id: String,
@@ -354,6 +431,18 @@ impl fmt::Debug for StoredTask {
 }
 
 /// A change of a [`StoredTask`].
+///
+/// ```
+/// use tool_mcp::server::TaskLimits;
+/// use tool_mcp::server::store::{MemoryStore, Store, TaskUpdate};
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let store = MemoryStore::default();
+/// let changed = store.update("no-task", TaskUpdate::interrupted(), &TaskLimits::default()).await;
+/// assert!(changed.is_ok_and(|task| task.is_none()));
+/// # });
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct TaskUpdate(Update);
 
