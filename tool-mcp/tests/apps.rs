@@ -6,13 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rmcp::model::{CacheScope, ReadResourceRequestParams};
 use serde_json::{Value, json};
-use support::{BOTH, Lifecycle, Running, TestClient, call, connect, in_time, text};
-use tokio::io::DuplexStream;
+use support::{BOTH, Lifecycle, Running, TestClient, call, connect, import_of, in_time, text};
 use tool_core::dialect::OpenAiChat;
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
 use tool_mcp::server::{Annotations, App, AppPermission};
-use tool_mcp::{Import, ImportBuilder, Protocol, Server};
+use tool_mcp::{Protocol, Server};
 
 /// Draws the sales.
 #[tool(
@@ -332,20 +331,6 @@ fn mistakes_end_the_program_when_the_server_is_built() {
     assert!(message.contains("is not between 0 and 1"), "{message}");
 }
 
-/// Imports from a server in this process.
-fn import_of(server: impl Fn() -> Server + Send + Sync + 'static) -> ImportBuilder {
-    Import::stream(move || {
-        let server = server();
-        async move {
-            let (near, far) = tokio::io::duplex(64 * 1024);
-            let (input, output) = tokio::io::split(far);
-            tokio::spawn(server.serve_stream(input, output));
-            Ok::<DuplexStream, _>(near)
-        }
-    })
-    .name("sales")
-}
-
 const PROTOCOLS: [Protocol; 2] = [Protocol::V2025_11_25, Protocol::V2026_07_28];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -353,7 +338,11 @@ async fn a_gateway_passes_metadata_icons_and_apps_on() {
     for protocol in PROTOCOLS {
         for prefix in ["", "s_"] {
             let registry = Registry::new();
-            let import = import_of(server).prefix(prefix).protocol(protocol).apps();
+            let import = import_of(server)
+                .name("sales")
+                .prefix(prefix)
+                .protocol(protocol)
+                .apps();
             let import = in_time(import.connect(&registry)).await.unwrap();
             let sent = registry.render(&OpenAiChat::default()).as_str().to_owned();
             assert!(
@@ -409,9 +398,15 @@ async fn an_app_reaches_no_tool_that_is_hidden_from_it() {
         .tools(tools![wipe_disk])
         .build()
         .unwrap();
-    let import = in_time(import_of(server).prefix("s_").apps().connect(&registry))
-        .await
-        .unwrap();
+    let import = in_time(
+        import_of(server)
+            .name("sales")
+            .prefix("s_")
+            .apps()
+            .connect(&registry),
+    )
+    .await
+    .unwrap();
     let other = || {
         Server::new(
             Registry::builder()
@@ -420,9 +415,15 @@ async fn an_app_reaches_no_tool_that_is_hidden_from_it() {
                 .unwrap(),
         )
     };
-    let other = in_time(import_of(other).prefix("o_").apps().connect(&registry))
-        .await
-        .unwrap();
+    let other = in_time(
+        import_of(other)
+            .name("sales")
+            .prefix("o_")
+            .apps()
+            .connect(&registry),
+    )
+    .await
+    .unwrap();
     for name in [
         "delete_sales",
         "s_delete_sales",
@@ -451,7 +452,10 @@ async fn an_app_reaches_no_tool_that_is_hidden_from_it() {
 async fn an_import_gets_tools_for_apps_only_if_it_has_them() {
     for protocol in PROTOCOLS {
         let registry = Registry::new();
-        let import = import_of(server).protocol(protocol).connect(&registry);
+        let import = import_of(server)
+            .name("sales")
+            .protocol(protocol)
+            .connect(&registry);
         let import = in_time(import).await.unwrap();
         assert!(registry.get("turn_page").is_none());
         assert!(registry.get("draw_sales").is_some());
@@ -465,7 +469,11 @@ async fn a_changed_app_is_held_until_it_is_accepted() {
     let _ = std::fs::remove_file(&path);
     let connect = async |server: fn() -> Server| {
         let registry = Registry::new();
-        let import = import_of(server).apps().pin(&path).connect(&registry);
+        let import = import_of(server)
+            .name("sales")
+            .apps()
+            .pin(&path)
+            .connect(&registry);
         (in_time(import).await.unwrap(), registry)
     };
     let (import, registry) = connect(server).await;
@@ -506,7 +514,9 @@ async fn a_changed_icon_is_followed() {
         .build()
         .unwrap();
     let (registry, served) = (Registry::new(), theirs.clone());
-    let import = import_of(move || Server::new(served.clone())).connect(&registry);
+    let import = import_of(move || Server::new(served.clone()))
+        .name("sales")
+        .connect(&registry);
     let _import = in_time(import).await.unwrap();
     let has = |icon: &str| {
         registry

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use rmcp::model::{
-    CallToolResponse, CancelTaskParams, ClientCapabilities, GetTaskParams, InitializeResult,
-    InputRequiredResult, ListResourcesResult, PaginatedRequestParams, ServerCapabilities,
-    TaskPayload, TaskStatus, UpdateTaskParams,
+    CallToolResponse, CancelTaskParams, GetTaskParams, InitializeResult, InputRequiredResult,
+    ListResourcesResult, PaginatedRequestParams, ServerCapabilities, TaskPayload, TaskStatus,
+    UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ClientServiceExt, ServerHandler, ServiceError};
@@ -184,16 +184,6 @@ fn tasks(server: Server) -> Server {
     })
 }
 
-fn with_tasks() -> TestClient {
-    TestClient {
-        capabilities: ClientCapabilities::builder()
-            .enable_elicitation()
-            .enable_tasks()
-            .build(),
-        ..TestClient::default()
-    }
-}
-
 async fn start(client: &Running, tool: &'static str, arguments: serde_json::Value) -> String {
     match client
         .call_tool_once(params(tool, arguments))
@@ -231,7 +221,12 @@ async fn a_call_in_the_background_is_a_task_of_clients_with_tasks() {
     for lifecycle in BOTH {
         let (registry, _) = registry();
         registry.add(tools![count_slowly]).unwrap();
-        let client = connect(Server::new(registry.clone()), lifecycle, with_tasks()).await;
+        let client = connect(
+            Server::new(registry.clone()),
+            lifecycle,
+            TestClient::with_tasks(),
+        )
+        .await;
         let id = start(&client, "count_slowly", json!({"to": 3})).await;
         let payload = wait(&client, &id, TaskStatus::Working).await;
         let TaskPayload::Completed { result } = payload else {
@@ -253,7 +248,7 @@ async fn a_call_in_the_background_is_a_task_of_clients_with_tasks() {
 
         // A policy of the server decides alone.
         let server = Server::new(registry).tasks(|_| TaskPolicy::Never);
-        let client = connect(server, lifecycle, with_tasks()).await;
+        let client = connect(server, lifecycle, TestClient::with_tasks()).await;
         assert_eq!(text(&client, "count_slowly", json!({"to": 3})).await, "3");
     }
 }
@@ -262,7 +257,12 @@ async fn a_call_in_the_background_is_a_task_of_clients_with_tasks() {
 async fn calls_are_tasks_as_the_policy_says() {
     for lifecycle in BOTH {
         let (registry, signals) = registry();
-        let client = connect(tasks(Server::new(registry)), lifecycle, with_tasks()).await;
+        let client = connect(
+            tasks(Server::new(registry)),
+            lifecycle,
+            TestClient::with_tasks(),
+        )
+        .await;
         let id = start(&client, "count", json!({"to": 3})).await;
         let payload = wait(&client, &id, TaskStatus::Working).await;
         let TaskPayload::Completed { result } = payload else {
@@ -330,7 +330,7 @@ async fn call_once(
 
 #[tokio::test]
 async fn a_call_that_asks_first_is_a_task_once_it_is_answered() {
-    let client = connect(asks_first(), Lifecycle::Modern, with_tasks()).await;
+    let client = connect(asks_first(), Lifecycle::Modern, TestClient::with_tasks()).await;
     let asked = match call_once(&client, "paint", json!({}), None).await {
         Ok(CallToolResponse::InputRequired(asked)) => asked,
         other => panic!("{other:?}"),
@@ -361,7 +361,7 @@ async fn a_call_that_asks_first_is_a_task_once_it_is_answered() {
 #[tokio::test]
 async fn a_call_that_asks_first_ends_within_its_request_for_clients_without_tasks() {
     for (lifecycle, mut handler) in [
-        (Lifecycle::Legacy, with_tasks()),
+        (Lifecycle::Legacy, TestClient::with_tasks()),
         (Lifecycle::Legacy, TestClient::default()),
         (Lifecycle::Modern, TestClient::default()),
     ] {
@@ -391,7 +391,7 @@ async fn a_task_is_unknown_to_other_users() {
         let user = *current.lock().unwrap();
         Ok(call.with(UserId::new(user)))
     });
-    let client = connect(server, Lifecycle::Modern, with_tasks()).await;
+    let client = connect(server, Lifecycle::Modern, TestClient::with_tasks()).await;
     let id = start(&client, "hang", json!({})).await;
     *user.lock().unwrap() = "bob";
     for error in [

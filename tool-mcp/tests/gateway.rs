@@ -24,7 +24,7 @@ use tool_mcp::server::{Changes, Imports, ProtocolError, UserId};
 use tool_mcp::{Backoff, Import, ImportBuilder, Protocol, Server, Status};
 
 use self::support::{
-    Answer, BOTH, Lifecycle, Running, TestClient, call, connect, in_time, params, text,
+    Answer, BOTH, Lifecycle, Running, TestClient, call, connect, import_of, in_time, params, text,
 };
 use tokio::net::TcpListener;
 
@@ -93,15 +93,7 @@ async fn gateway(notes: &Notes, protocol: Protocol) -> (Imports, Server) {
         .context(notes.clone())
         .build()
         .unwrap();
-    let import = Import::stream(move || {
-        let server = Server::new(tools.clone());
-        async move {
-            let (near, far) = tokio::io::duplex(64 * 1024);
-            let (input, output) = tokio::io::split(far);
-            tokio::spawn(server.serve_stream(input, output));
-            Ok::<DuplexStream, _>(near)
-        }
-    });
+    let import = import_of(move || Server::new(tools.clone()));
     let import = import.name("seats").protocol(protocol);
     let server = Server::new(Registry::new()).import("", import);
     let imports = server.imports();

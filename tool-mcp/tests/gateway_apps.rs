@@ -9,12 +9,11 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::{Value, json};
-use support::{BOTH, Lifecycle, Running, TestClient, call, connect, in_time, text};
-use tokio::io::DuplexStream;
+use support::{BOTH, Lifecycle, Running, TestClient, call, connect, import_of, in_time, text};
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolEntry, tool, tools};
 use tool_mcp::server::App;
-use tool_mcp::{Import, ImportBuilder, Protocol, Server};
+use tool_mcp::{Protocol, Server};
 
 const URI: &str = "ui://sales/chart";
 
@@ -78,20 +77,6 @@ fn registry(name: &'static str, more: Vec<ToolEntry>) -> Registry {
 fn sales(name: &'static str) -> Server {
     let app = App::new(format!("<p>{name}")).connect_to([format!("https://{name}.example.com")]);
     Server::new(registry(name, Vec::new())).ui("draw_sales", URI, app)
-}
-
-fn import_of<H: ServerHandler>(
-    server: impl Fn() -> Server<H> + Send + Sync + 'static,
-) -> ImportBuilder {
-    Import::stream(move || {
-        let server = server();
-        async move {
-            let (near, far) = tokio::io::duplex(64 * 1024);
-            let (input, output) = tokio::io::split(far);
-            tokio::spawn(server.serve_stream(input, output));
-            Ok::<DuplexStream, _>(near)
-        }
-    })
 }
 
 async fn connected(server: Server, lifecycle: Lifecycle, client: TestClient) -> Running {

@@ -1,11 +1,12 @@
 //! Imports the tools of a server of this crate, in both lifecycles.
 
+mod support;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::io::DuplexStream;
 use tokio::sync::Notify;
 use tool_core::call::elicit::{Elicit, ElicitError, Elicited};
 use tool_core::call::{CancellationToken, Progress, TraceContext};
@@ -14,7 +15,9 @@ use tool_core::{
     CallContext, Registry, RegistryError, ToolCall, ToolErrorKind, ToolResult, ToolType, tool,
     tools,
 };
-use tool_mcp::{Elicitation, Import, ImportBuilder, Protocol, Server, Status};
+use tool_mcp::{Elicitation, ImportBuilder, Protocol, Server, Status};
+
+use self::support::import_of;
 
 const BOTH: [Protocol; 2] = [Protocol::V2025_11_25, Protocol::V2026_07_28];
 
@@ -111,17 +114,9 @@ fn server_tools(signals: &Signals) -> Registry {
 /// Imports the tools of a server in this process. Each connection starts it anew.
 fn import(server: &Registry, protocol: Protocol) -> ImportBuilder {
     let server = server.clone();
-    Import::stream(move || {
-        let server = Server::new(server.clone());
-        async move {
-            let (near, far) = tokio::io::duplex(64 * 1024);
-            let (input, output) = tokio::io::split(far);
-            tokio::spawn(server.serve_stream(input, output));
-            Ok::<DuplexStream, _>(near)
-        }
-    })
-    .name("memory")
-    .protocol(protocol)
+    import_of(move || Server::new(server.clone()))
+        .name("memory")
+        .protocol(protocol)
 }
 
 fn call(name: &str, arguments: Value) -> ToolCall {

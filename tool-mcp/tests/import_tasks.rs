@@ -16,7 +16,9 @@ use tool_core::{CallContext, Registry, ToolCall, ToolResult, ToolType, tool, too
 use tool_mcp::server::{ProtocolError, TaskLimits, TaskPolicy};
 use tool_mcp::{Backoff, Import, ImportBuilder, Protocol, Server};
 
-use self::support::{Answer, BOTH, Lifecycle, TestClient, connect, in_time, params, text};
+use self::support::{
+    Answer, BOTH, Lifecycle, TestClient, connect, import_of, in_time, params, text,
+};
 
 #[derive(Clone, Default)]
 struct Notes {
@@ -87,18 +89,12 @@ fn theatre(notes: &Notes, protocol: Protocol) -> ImportBuilder {
         .context(notes.clone())
         .build()
         .unwrap();
-    let import = Import::stream(move || {
+    let import = import_of(move || {
         let mut limits = TaskLimits::default();
         limits.runs_for = Duration::from_secs(100_000);
-        let server = Server::new(tools.clone())
+        Server::new(tools.clone())
             .tasks(|_| TaskPolicy::Required)
-            .task_limits(limits);
-        async move {
-            let (near, far) = tokio::io::duplex(64 * 1024);
-            let (input, output) = tokio::io::split(far);
-            tokio::spawn(server.serve_stream(input, output));
-            Ok::<DuplexStream, _>(near)
-        }
+            .task_limits(limits)
     });
     import.name("seats").protocol(protocol)
 }

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use raw::{modern, start, stateless};
 use rmcp::model::{
-    CallToolResponse, CancelTaskParams, ClientCapabilities, GetTaskParams, SubscribeRequestParams,
-    SubscriptionFilter, TaskPayload, TaskStatus, UpdateTaskParams,
+    CallToolResponse, CancelTaskParams, GetTaskParams, SubscribeRequestParams, SubscriptionFilter,
+    TaskPayload, TaskStatus, UpdateTaskParams,
 };
 use serde_json::{Value, json};
 use support::{BOTH, Lifecycle, Running, TestClient, connect, in_time, params};
@@ -101,16 +101,6 @@ fn stores(folder: &Folder) -> [[Arc<dyn Store>; 2]; 2] {
     ]
 }
 
-fn with_tasks() -> TestClient {
-    TestClient {
-        capabilities: ClientCapabilities::builder()
-            .enable_elicitation()
-            .enable_tasks()
-            .build(),
-        ..TestClient::default()
-    }
-}
-
 async fn begin(client: &Running, tool: &'static str) -> String {
     match in_time(client.call_tool_once(params(tool, json!({})))).await {
         Ok(CallToolResponse::Task(created)) => created.task.task_id,
@@ -138,9 +128,19 @@ async fn a_task_is_polled_answered_read_and_cancelled_at_another_server() {
     for [here, there] in stores(&folder) {
         for lifecycle in BOTH {
             let dropped = Arc::new(Notify::new());
-            let here = connect(server(here.clone(), &dropped), lifecycle, with_tasks()).await;
+            let here = connect(
+                server(here.clone(), &dropped),
+                lifecycle,
+                TestClient::with_tasks(),
+            )
+            .await;
             let nowhere = Arc::new(Notify::new());
-            let there = connect(server(there.clone(), &nowhere), lifecycle, with_tasks()).await;
+            let there = connect(
+                server(there.clone(), &nowhere),
+                lifecycle,
+                TestClient::with_tasks(),
+            )
+            .await;
 
             let id = begin(&here, "paint").await;
             let payload = wait(&there, &id, TaskStatus::InputRequired).await;
@@ -222,8 +222,18 @@ async fn a_change_that_one_server_raises_reaches_the_clients_of_another() {
                 let server = server(store, &dropped).resource("notes://{id}", tools![note]);
                 server.changes(changes)
             };
-            let here = connect(of(here.clone(), &raised), lifecycle, with_tasks()).await;
-            let there = connect(of(there.clone(), &other), lifecycle, with_tasks()).await;
+            let here = connect(
+                of(here.clone(), &raised),
+                lifecycle,
+                TestClient::with_tasks(),
+            )
+            .await;
+            let there = connect(
+                of(there.clone(), &other),
+                lifecycle,
+                TestClient::with_tasks(),
+            )
+            .await;
             let tell = || {
                 raised.resource_updated("notes://8");
                 raised.resource_updated("notes://7");
@@ -271,9 +281,9 @@ async fn a_server_without_changes_tells_its_clients_nothing_of_those_of_another(
     for [here, there] in stores(&folder) {
         let (dropped, raised) = (Arc::new(Notify::new()), Changes::new());
         let told = server(here, &dropped).changes(&raised);
-        let told = connect(told, Lifecycle::Legacy, with_tasks()).await;
+        let told = connect(told, Lifecycle::Legacy, TestClient::with_tasks()).await;
         let quiet = server(there.clone(), &dropped);
-        let quiet = connect(quiet, Lifecycle::Legacy, with_tasks()).await;
+        let quiet = connect(quiet, Lifecycle::Legacy, TestClient::with_tasks()).await;
         let arrived = Arc::new(Notify::new());
         let notified = arrived.clone();
         there.listen(Box::new(move |_| {

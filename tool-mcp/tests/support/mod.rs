@@ -16,8 +16,9 @@ use rmcp::{
     ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient, ServerHandler,
 };
 use serde_json::{Value, json};
+use tokio::io::DuplexStream;
 use tokio::sync::Notify;
-use tool_mcp::Server;
+use tool_mcp::{Import, ImportBuilder, Server};
 
 /// The lifecycles of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +97,17 @@ impl TestClient {
         extensions.insert("io.modelcontextprotocol/ui".into(), settings);
         client.capabilities.extensions = Some(extensions);
         client
+    }
+
+    /// A client that has tasks, and answers questions.
+    pub fn with_tasks() -> TestClient {
+        TestClient {
+            capabilities: ClientCapabilities::builder()
+                .enable_elicitation()
+                .enable_tasks()
+                .build(),
+            ..TestClient::default()
+        }
     }
 
     fn notice(&self, what: &str) {
@@ -197,13 +209,28 @@ pub async fn connect<H: ServerHandler>(
     lifecycle: Lifecycle,
     client: TestClient,
 ) -> Running {
+    client
+        .serve_with_lifecycle(serve(server), lifecycle.mode())
+        .await
+        .expect("the client connects")
+}
+
+/// Serves a client through memory.
+fn serve<H: ServerHandler>(server: Server<H>) -> DuplexStream {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let (input, output) = tokio::io::split(far);
     tokio::spawn(server.serve_stream(input, output));
-    client
-        .serve_with_lifecycle(near, lifecycle.mode())
-        .await
-        .expect("the client connects")
+    near
+}
+
+/// Imports from a server in this process. Each connection starts it anew.
+pub fn import_of<H: ServerHandler>(
+    server: impl Fn() -> Server<H> + Send + Sync + 'static,
+) -> ImportBuilder {
+    Import::stream(move || {
+        let stream = serve(server());
+        async { Ok::<_, std::io::Error>(stream) }
+    })
 }
 
 pub fn params(tool: &'static str, arguments: Value) -> CallToolRequestParams {
