@@ -175,8 +175,13 @@ impl SqliteStore {
         &self,
         run: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>,
     ) -> BoxFuture<Result<T, StoreError>> {
-        let mut connection = lock(&self.inner.connection);
-        let done = transaction(&mut connection, run);
+        self.answer(transaction(&mut lock(&self.inner.connection), run))
+    }
+
+    fn answer<T: Send + 'static>(
+        &self,
+        done: Result<T, Failure>,
+    ) -> BoxFuture<Result<T, StoreError>> {
         Box::pin(ready(done.map_err(|failure| match failure {
             Failure::Full => StoreError::Full,
             Failure::Problem(problem) => failed(&self.inner.path, problem),
@@ -216,7 +221,8 @@ impl Store for SqliteStore {
     }
 
     fn get(&self, id: &str) -> BoxFuture<Result<Option<StoredTask>, StoreError>> {
-        self.with(|tasks| find(tasks, id))
+        // One statement, which waits for no writer.
+        self.answer(find(&lock(&self.inner.connection), id))
     }
 
     fn update(
@@ -451,7 +457,7 @@ fn tell(rows: &Transaction<'_>, process: &str, notice: &Notice) -> Result<(), Fa
     Ok(())
 }
 
-fn find(tasks: &Transaction<'_>, id: &str) -> Result<Option<StoredTask>, Failure> {
+fn find(tasks: &Connection, id: &str) -> Result<Option<StoredTask>, Failure> {
     let sql = "SELECT task FROM task WHERE id = ?1 AND (expires_ms IS NULL OR expires_ms > ?2)";
     let mut statement = tasks.prepare_cached(sql)?;
     let json = statement.query_row(params![id, clamped(now_ms())], |row| {
