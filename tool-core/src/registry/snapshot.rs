@@ -26,13 +26,41 @@ pub(super) struct Snapshot {
     /// Tools by the name under which another server lists them.
     by_source: Arc<HashMap<String, ToolEntry>>,
     pub(super) hosted: Vec<HostedTool>,
-    deferred: usize,
-    /// The number of tools that models are not sent.
-    hidden: usize,
-    /// The number of tools that are called in the background.
-    background: usize,
+    counts: Counts,
     /// Created with the first search. Shared with snapshots of the same tools.
     index: Arc<OnceLock<SearchIndex>>,
+}
+
+/// How many tools of a snapshot are of a kind.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    deferred: usize,
+    /// Those that models are not sent.
+    hidden: usize,
+    /// Those that are called in the background.
+    background: usize,
+}
+
+impl Counts {
+    fn of<'t>(tools: impl IntoIterator<Item = &'t ToolEntry>) -> Counts {
+        let mut counts = Counts::default();
+        tools.into_iter().for_each(|tool| counts.add(tool));
+        counts
+    }
+
+    fn add(&mut self, tool: &ToolEntry) {
+        self.change(tool, |count, is_one| *count += usize::from(is_one));
+    }
+
+    fn remove(&mut self, tool: &ToolEntry) {
+        self.change(tool, |count, is_one| *count -= usize::from(is_one));
+    }
+
+    fn change(&mut self, tool: &ToolEntry, change: impl Fn(&mut usize, bool)) {
+        change(&mut self.deferred, tool.is_deferred());
+        change(&mut self.hidden, !tool.is_for_models());
+        change(&mut self.background, tool.is_background());
+    }
 }
 
 impl Snapshot {
@@ -48,10 +76,11 @@ impl Snapshot {
         }
         let tools = with_distinct_names(tools).into_iter();
         let tools: Vec<_> = tools.map(|tool| defer(tool, policy)).collect();
-        if tools.iter().any(ToolEntry::is_deferred) {
+        let counts = Counts::of(&tools);
+        if counts.deferred > 0 {
             check_reserved_names(&tools, &RESERVED, &mut error);
         }
-        if tools.iter().any(|tool| tool.is_background()) {
+        if counts.background > 0 {
             check_reserved_names(&tools, &[WAIT_FOR_RESULTS], &mut error);
         }
         let tools = sorted(tools);
@@ -79,9 +108,7 @@ impl Snapshot {
         }
         Snapshot {
             table: Table::new(tools.iter()),
-            deferred: tools.iter().filter(|tool| tool.is_deferred()).count(),
-            hidden: tools.iter().filter(|tool| !tool.is_for_models()).count(),
-            background: tools.iter().filter(|tool| tool.is_background()).count(),
+            counts: Counts::of(&tools),
             tools: Arc::new(tools.into()),
             by_source: Arc::new(by_source),
             hosted,
@@ -123,26 +150,20 @@ impl Snapshot {
             return None;
         }
         let mut table = self.table.clone();
-        let (mut deferred, mut hidden) = (self.deferred, self.hidden);
-        let mut background = self.background;
+        let mut counts = self.counts;
         for tool in removed {
-            let tool = table.remove(&tool.name)?;
-            deferred -= usize::from(tool.is_deferred());
-            hidden -= usize::from(!tool.is_for_models());
-            background -= usize::from(tool.is_background());
+            counts.remove(&table.remove(&tool.name)?);
         }
         let mut error = RegistryError::default();
         for tool in added {
             check_tool(tool, policy, &mut error);
             let tool = defer(tool.clone(), policy);
-            deferred += usize::from(tool.is_deferred());
-            hidden += usize::from(!tool.is_for_models());
-            background += usize::from(tool.is_background());
+            counts.add(&tool);
             table.insert(tool).ok()?;
         }
         let has_reserved = RESERVED.iter().any(|name| table.get(name).is_some());
-        let has_wait = background > 0 && table.get(WAIT_FOR_RESULTS).is_some();
-        if !error.is_empty() || has_wait || deferred > 0 && has_reserved {
+        let has_wait = counts.background > 0 && table.get(WAIT_FOR_RESULTS).is_some();
+        if !error.is_empty() || has_wait || counts.deferred > 0 && has_reserved {
             return None;
         }
         Some(Snapshot {
@@ -150,9 +171,7 @@ impl Snapshot {
             tools: Arc::default(),
             by_source: Arc::clone(&self.by_source),
             hosted: self.hosted.clone(),
-            deferred,
-            hidden,
-            background,
+            counts,
             index: Arc::default(),
         })
     }
@@ -173,16 +192,16 @@ impl Snapshot {
     }
 
     pub(super) fn has_deferred(&self) -> bool {
-        self.deferred > 0
+        self.counts.deferred > 0
     }
 
     pub(super) fn has_background(&self) -> bool {
-        self.background > 0
+        self.counts.background > 0
     }
 
     /// Returns `true` if some tool is for apps alone, or for nobody.
     pub(super) fn has_hidden(&self) -> bool {
-        self.hidden > 0
+        self.counts.hidden > 0
     }
 
     #[inline]
