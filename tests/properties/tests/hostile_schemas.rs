@@ -11,10 +11,7 @@ use properties::random::Random;
 use properties::rounds;
 use serde_json::{Map, Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
-};
+use tool_core::dialect;
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall};
 
@@ -247,27 +244,9 @@ const STEPS: [&str; 3] = ["build", "render", "call"];
 /// become a large one, because definitions are repeated up to fixed limits.
 const ALLOWED: [(usize, usize); 3] = [(5_000, 1 << 26), (500, 1 << 26), (1_000, 1 << 28)];
 
-fn dialects() -> Vec<Box<dyn Dialect>> {
-    vec![
-        Box::new(OpenAiChat::default()),
-        Box::new(OpenAiChat::strict()),
-        Box::new(OpenAiResponses::strict()),
-        Box::new(Anthropic::default()),
-        Box::new(Anthropic::strict()),
-        Box::new(Gemini::default()),
-        Box::new(GeminiInteractions::default()),
-        Box::new(Bedrock::default()),
-        Box::new(Cohere::default()),
-        Box::new(Mistral::default()),
-        Box::new(XAi::default()),
-        Box::new(Mcp::default()),
-    ]
-}
-
 #[test]
 fn a_hostile_schema_costs_as_much_as_its_size_allows() {
     let watchdog = Watchdog::new("start");
-    let dialects = dialects();
     let mut slowest = [(Duration::ZERO, 0); 3];
     let mut most = [(0, 0); 3];
     let mut accepted = [0; 2];
@@ -314,8 +293,8 @@ fn a_hostile_schema_costs_as_much_as_its_size_allows() {
         let Some(tool) = tool else { continue };
         let registry = Registry::builder().tool(tool).build().unwrap();
         step(1, &mut || {
-            for dialect in &dialects {
-                drop(registry.render(&**dialect));
+            for known in dialect::all() {
+                drop(registry.render(known.dialect));
             }
         });
         step(2, &mut || {

@@ -6,10 +6,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use tool_core::call::CancellationToken;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
-};
+use tool_core::dialect::{self, Dialect, Gemini};
 use tool_core::hooks::Gate;
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, tool, tools};
 
@@ -23,29 +20,16 @@ use leaky_tools::{Bomb, SECRET, all};
 
 /// Returns the texts of a result in every dialect.
 fn texts_for_model(result: ToolResult) -> (ToolResult, Vec<String>) {
-    let dialects: [&dyn Dialect; 14] = [
-        &OpenAiChat::default(),
-        &OpenAiChat::strict(),
-        &OpenAiResponses::default(),
-        &OpenAiResponses::strict(),
-        &Anthropic::default(),
-        &Anthropic::strict(),
-        &Gemini::default(),
-        &Mcp::default(),
-        &Bedrock::default(),
-        &XAi::default(),
-        &Cohere::default(),
-        &Mistral::default(),
-        &Gemini::open_api(),
-        &GeminiInteractions::default(),
-    ];
+    let open_api: &dyn Dialect = &Gemini::open_api();
+    let dialects = dialect::all().map(|known| known.dialect).chain([open_api]);
     let results = [result];
     let texts = dialects.map(|dialect| {
         let messages = dialect.results(&results);
         serde_json::to_string(&messages).unwrap()
     });
+    let texts = texts.collect();
     let [result] = results;
-    (result, texts.to_vec())
+    (result, texts)
 }
 
 /// Checks what the model and the operator see of one failure.
