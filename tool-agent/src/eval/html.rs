@@ -246,7 +246,7 @@ fn write_attempt(case: &CaseReport, numbers: &[usize], attempt: &AttemptReport, 
     let is_compared = |at: usize| attempt.compared.iter().any(|call| call.made == Some(at));
     for (call, at) in attempt.calls.iter().zip(0..) {
         if !is_compared(at) {
-            write_other(attempt, call, out);
+            write_other(call, attempt.unexpected.contains(&at), out);
         }
     }
     if attempt.calls.is_empty() {
@@ -302,14 +302,9 @@ fn write_compared(call: &ComparedCall, made: Option<&CallReport>, out: &mut Stri
 }
 
 /// Writes a call that was compared with none.
-fn write_other(attempt: &AttemptReport, call: &CallReport, out: &mut String) {
-    let unexpected = format!("{} was not expected", call.tool);
-    let is_wrong = attempt
-        .problems
-        .iter()
-        .any(|problem| problem.starts_with(&unexpected));
+fn write_other(call: &CallReport, is_unexpected: bool, out: &mut String) {
     let note = match call.outcome {
-        CallOutcome::Valid if is_wrong => {
+        CallOutcome::Valid if is_unexpected => {
             " <strong class=\"failed\">was not expected</strong>".into()
         }
         CallOutcome::Valid => " beside the expected calls".to_owned(),

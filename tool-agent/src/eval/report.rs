@@ -131,6 +131,9 @@ pub struct AttemptReport {
     /// Each expected call beside the call that was compared with it, in the order of the case.
     #[serde(default)]
     pub compared: Vec<ComparedCall>,
+    /// The places in [`calls`](AttemptReport::calls) of those that are compared with none and that the case does not allow.
+    #[serde(default)]
+    pub unexpected: Vec<usize>,
     /// How often each compared parameter was right, as `tool.parameter`.
     pub parameters: Vec<(String, bool)>,
     /// What the responses used. `None` if the provider does not say it.

@@ -110,6 +110,8 @@ pub(super) struct Score {
     pub(super) share: f64,
     /// Each expected call beside the one that was compared with it.
     pub(super) compared: Vec<ComparedCall>,
+    /// The places of the calls that are compared with none and not allowed.
+    pub(super) unexpected: Vec<usize>,
     /// Each compared parameter, as `tool.parameter`, and whether it is right.
     pub(super) parameters: Vec<(String, bool)>,
 }
@@ -298,6 +300,7 @@ pub(super) fn score(case: &Case, wanted: &[Wanted<'_>], made: &[MadeCall]) -> Sc
         problems: Vec::new(),
         share: 1.0,
         compared: Vec::new(),
+        unexpected: Vec::new(),
         parameters: Vec::new(),
     };
     if case.calls.is_some() {
@@ -309,6 +312,9 @@ pub(super) fn score(case: &Case, wanted: &[Wanted<'_>], made: &[MadeCall]) -> Sc
         compare_calls(case, wanted, &made, &mut score);
         for call in &mut score.compared {
             call.made = call.made.map(|at| places[at]);
+        }
+        for at in &mut score.unexpected {
+            *at = places[*at];
         }
     }
     for call in made {
@@ -335,6 +341,7 @@ fn compare_calls(case: &Case, wanted: &[Wanted<'_>], made: &[&MadeCall], score: 
     if case.allows_others() {
         extra.clear();
     }
+    score.unexpected.clone_from(&extra);
     let (mut calls, mut sum) = (wanted.len() + extra.len(), 0.0);
     for ((pair, row), wanted) in pairs.iter().zip(&compared).zip(wanted) {
         let tool = &wanted.call.tool;
