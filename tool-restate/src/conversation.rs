@@ -5,7 +5,7 @@
 //! compares what an attempt does with what an earlier one did.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use restate_sdk::context::{DurableFuture, DurableFuturesUnordered, RequestTarget};
@@ -15,11 +15,12 @@ use serde_json::Value;
 use tool_agent::run::{Increment, PortableCall, Run, RunError, RunOutcome, RunSettings, Step};
 use tool_agent::{Agent, AgentError, Event};
 use tool_core::hooks::Decision;
-use tool_core::{ToolCall, ToolError, ToolResult};
+use tool_core::{ToolCall, ToolResult};
 
 use crate::definition::handlers;
+use crate::lock;
 use crate::stream::Hub;
-use crate::tools::Sent;
+use crate::tools::{Sent, interrupted};
 use crate::version::version_of;
 
 /// The number of parts that are saved.
@@ -154,7 +155,7 @@ struct Target {
 /// the process.
 fn part_key(part: u64) -> &'static str {
     static KEYS: Mutex<Option<HashMap<u64, &'static str>>> = Mutex::new(None);
-    let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut keys = lock(&KEYS);
     let keys = keys.get_or_insert_default();
     keys.entry(part)
         .or_insert_with(|| Box::leak(format!("part-{part:06}").into_boxed_str()))
@@ -489,9 +490,7 @@ impl Conversation {
                         for (index, result) in results {
                             let call = &calls[index];
                             let result = result.map(|result| result.for_call(call));
-                            let result = result.unwrap_or_else(|| {
-                                ToolResult::failed(call, ToolError::interrupted(&call.name))
-                            });
+                            let result = result.unwrap_or_else(|| interrupted(call));
                             steps.finish(&mut run, result).map_err(handler_error)?;
                         }
                     });

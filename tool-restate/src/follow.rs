@@ -9,6 +9,8 @@ use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio_util::bytes::BytesMut;
+use tokio_util::codec::{Decoder, LinesCodec, LinesCodecError};
 use tool_agent::run::Run;
 
 use crate::client::{Client, ClientError};
@@ -150,18 +152,22 @@ async fn read_lines(
     if status != 200 {
         return Ok(Some((status, response.text().await?)));
     }
-    let mut buffer = Vec::new();
+    let mut lines = LinesCodec::new_with_max_length(MAX_LINE);
+    let mut buffer = BytesMut::new();
     while let Some(chunk) = response.chunk().await? {
         buffer.extend_from_slice(&chunk);
-        while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<_> = buffer.drain(..=end).collect();
-            if line.len() > 1 {
-                let note = serde_json::from_slice(&line)?;
+        loop {
+            let line = match lines.decode(&mut buffer) {
+                Err(LinesCodecError::MaxLineLengthExceeded) => {
+                    return Err("a line is too long".into());
+                }
+                decoded => decoded?,
+            };
+            let Some(line) = line else { break };
+            if !line.is_empty() {
+                let note = serde_json::from_str(&line)?;
                 heard.send((index, Heard::Note(note))).await?;
             }
-        }
-        if buffer.len() > MAX_LINE {
-            return Err("a line is too long".into());
         }
     }
     Ok(None)

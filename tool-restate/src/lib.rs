@@ -25,8 +25,15 @@ mod stream;
 mod tools;
 mod version;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 pub use agents::Agents;
 pub use client::{Client, ClientError};
 pub use conversation::{Decide, Message};
 pub use follow::{Update, Updates};
 pub use tools::ToolService;
+
+/// Locks a mutex. What it guards is changed in one go, so a panic elsewhere leaves it whole.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

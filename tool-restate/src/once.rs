@@ -5,7 +5,7 @@
 //! is interrupted.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -13,6 +13,8 @@ use futures_util::future::{BoxFuture, Shared};
 use serde::{Deserialize, Serialize};
 use tool_core::ToolResult;
 use tool_core::call::CancellationToken;
+
+use crate::lock;
 
 /// The number of an attempt, and how the call runs. It is saved, because another attempt may have other tools.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -53,7 +55,7 @@ struct Running {
 
 impl Once {
     fn with<T>(&self, act: impl FnOnce(&mut HashMap<u64, Running>) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.0))
     }
 
     /// Starts a call in a task, which goes on when the connection to Restate breaks.

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::definition::send_at_once;
+use crate::lock;
 use crate::once::random;
 
 /// The most bytes of a response that are kept for clients. They get the rest with the state.
@@ -125,7 +126,7 @@ impl Hub {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut HashMap<String, Arc<watch::Sender<Live>>>) -> T) -> T {
-        act(&mut self.live.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.live))
     }
 
     fn topic(self: &Arc<Hub>, id: &str) -> Topic {

@@ -1,7 +1,7 @@
 //! [`ToolService`]: tools for agents in other processes.
 
 use std::error::Error;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use restate_sdk::endpoint::ServiceOptions;
 use restate_sdk::prelude::*;
@@ -15,6 +15,7 @@ use tool_core::dialect::OpenAiChat;
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
 use crate::definition::{handlers, named, serve};
+use crate::lock;
 use crate::once::{Once, Start};
 use crate::version::version_of;
 
@@ -163,11 +164,11 @@ impl Tools {
     pub(crate) fn definition(self, name: &str) -> ServiceDefinition {
         named(name, self, ServiceOptions::new().ingress_private(true))
     }
+}
 
-    /// Makes the result of a call that may have run.
-    fn interrupted(call: &ToolCall) -> ToolResult {
-        ToolResult::failed(call, ToolError::interrupted(&call.name))
-    }
+/// Returns the result of a call that may have run.
+pub(crate) fn interrupted(call: &ToolCall) -> ToolResult {
+    ToolResult::failed(call, ToolError::interrupted(&call.name))
 }
 
 handlers!(Tools { "call" => call });
@@ -194,7 +195,7 @@ impl Tools {
                 let tool = registry.resolve(&mut call.clone());
                 let is_repeatable = tool.is_none_or(|tool| tool.is_repeatable());
                 let prepared = self.agent.prepare(&run, call).await?;
-                *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(prepared);
+                *lock(&filled) = Some(prepared);
                 Ok(Json(Some(Start::new(is_repeatable)?)))
             })
         };
@@ -206,10 +207,7 @@ impl Tools {
             );
             return Ok(Json(ToolResult::failed(&call, problem)));
         };
-        let first = prepared
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let first = lock(&prepared).take();
         let calling = ctx.run(move || async move {
             let stop = CancellationToken::new();
             let result = if start.is_repeatable {
@@ -225,7 +223,7 @@ impl Tools {
                     self.once.start(start, stop, running);
                 }
                 let result = self.once.result(start).await;
-                result.unwrap_or_else(|| Tools::interrupted(&call))
+                result.unwrap_or_else(|| interrupted(&call))
             };
             Ok(Json(limited(&call, result)))
         });
