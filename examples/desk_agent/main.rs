@@ -168,7 +168,7 @@ fn desk_of(flags: &ArgMatches, temporary: &Temporary) -> io::Result<PathBuf> {
     }
 }
 
-/// Carries out a command of the tools, which are those of the desk.
+/// Runs a subcommand of `tools`, such as `list`, with the tools of the desk.
 fn try_tools(
     cli: Cli,
     flags: &ArgMatches,

@@ -133,7 +133,7 @@ fn agent(gates: &Gates, responses: impl IntoIterator<Item = Value>) -> Agent {
     Agent::new(registry(gates), dialect(), ScriptedModel::new(responses))
 }
 
-/// The texts of the messages that are not of the model.
+/// The texts of all messages that the model did not write.
 fn texts(run: &Run) -> Vec<&str> {
     let messages = run.messages().iter();
     let messages = messages.filter(|message| message["role"] != "assistant");

@@ -86,7 +86,7 @@ impl BackgroundCalls {
         .await
     }
 
-    /// Returns `true` if there is no call of a run that rests.
+    /// Returns `true` if no run that rests has left a call here.
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
@@ -189,7 +189,7 @@ impl Background {
         run.resume_others(agent.dialect(), &agent.registry, runs_here)
     }
 
-    /// Takes a result for which the run waits. There is none if the call ended otherwise, such as in another process.
+    /// Takes the next result that the run still waits for. Skips a call that has ended in another way, such as in another process.
     pub(super) fn take(&mut self, run: &Run) -> Option<ToolResult> {
         loop {
             let result = self.calls.ended.pop_front()?;
@@ -233,7 +233,7 @@ impl Background {
     }
 }
 
-/// What has ended.
+/// Which call has ended first.
 pub(super) enum Ended {
     /// A call in the background, whose result is there to be [taken](Background::take).
     Here,

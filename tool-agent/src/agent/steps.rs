@@ -169,8 +169,8 @@ impl Agent {
 }
 
 impl Steps<'_> {
-    /// Calls a function with each event of these steps, after that of [`Agent::on_event`]. The model is asked for a
-    /// stream.
+    /// Calls a function with each event of these steps. The function of [`Agent::on_event`] is called first. The model is
+    /// asked for a stream.
     pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.events.listen(Arc::new(listener));
         self

@@ -330,7 +330,7 @@ pub fn journals(data: &Data) -> Vec<Figure> {
         .collect()
 }
 
-/// Compares the instructions, without those of the operating system.
+/// Compares the instructions that the program itself runs, outside of the kernel.
 pub fn journal(data: &Data, journal: &str) -> Vec<Figure> {
     let more = || {
         let of = |case: &str| get(&data.journals, OURS, case);

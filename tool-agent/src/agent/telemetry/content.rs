@@ -66,7 +66,7 @@ pub(super) fn input(
             _ if messages.is_full => break,
             Part::Message(message) => {
                 let text = text(message);
-                // The results are those of the calls.
+                // The trace has these results at their calls, so they are left out here.
                 let text = if text.starts_with(PREAMBLE) {
                     PREAMBLE
                 } else {
