@@ -59,20 +59,16 @@ pub fn run_command(command: &mut Command, input: &str) -> Ran {
 pub fn run_at_terminal(program: &str, early: &str, question: &str, answer: &str) -> Option<String> {
     let program = command(program);
     let line = program.get_program().to_str().expect("text");
-    run_line_at_terminal(line, early, question, answer)
+    run_line_at_terminal(line, early, &[(question, answer)])
 }
 
-/// Runs a line of a shell in a terminal like [`run_at_terminal`], which the command `script` opens.
+/// Runs a line of a shell in a terminal like [`run_at_terminal`], which the command `script` opens. Types each answer when its
+/// question appears after the one before.
 ///
 /// # Panics
 ///
 /// Panics if the output is not UTF-8.
-pub fn run_line_at_terminal(
-    line: &str,
-    early: &str,
-    question: &str,
-    answer: &str,
-) -> Option<String> {
+pub fn run_line_at_terminal(line: &str, early: &str, answers: &[(&str, &str)]) -> Option<String> {
     let mut child = Command::new("script")
         .args(["--quiet", "--return", "--command", line, "/dev/null"])
         .env("NO_COLOR", "1")
@@ -86,15 +82,23 @@ pub fn run_line_at_terminal(
     input.write_all(early.as_bytes()).expect("a pipe");
     let mut shown = Vec::new();
     let mut chunk = [0; 4096];
-    let mut is_answered = false;
+    let mut answers = answers.iter();
+    let mut next = answers.next();
+    // What was shown up to the last question.
+    let mut seen = 0;
     loop {
         let read = out.read(&mut chunk).expect("a pipe");
         if read == 0 {
             break;
         }
         shown.extend(&chunk[..read]);
-        if !is_answered && String::from_utf8_lossy(&shown).contains(question) {
-            is_answered = true;
+        while let Some((question, answer)) = next {
+            let shown = String::from_utf8_lossy(&shown);
+            let Some(found) = shown[seen..].find(question) else {
+                break;
+            };
+            seen += found + question.len();
+            next = answers.next();
             // Fails if the program ended without reading it.
             let _ = input.write_all(format!("{answer}\n").as_bytes());
         }

@@ -59,9 +59,8 @@ use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tool_core::dynamic::DynamicTool;
 use tool_core::runtime::{BoxFuture, block_on};
 use tool_core::{Registry, ToolCall, ToolResult};
 
@@ -595,36 +594,16 @@ impl AttemptReport {
 
 /// Checks that a tool could return a result, by its output schema. A tool without one may return anything.
 fn check_result(registry: &Registry, tool: &str, result: &Value) -> Result<(), String> {
-    /// The name of the tool whose parameter is the result.
-    const NAME: &str = "result";
     let Some(entry) = registry.get(tool) else {
         return Ok(());
     };
-    let Some(schema) = entry.output_json() else {
-        return Ok(());
-    };
-    let fail = |reason: String| format!("{tool} can't return the result; correct it: {reason}");
-    let mut schema: Value =
-        serde_json::from_str(schema).map_err(|error| fail(error.to_string()))?;
-    // References start at the root.
-    let types = schema.as_object_mut().and_then(|all| all.remove("$defs"));
-    let mut parameters =
-        json!({"type": "object", "properties": {NAME: schema}, "required": [NAME]});
-    if let Some(types) = types {
-        parameters["$defs"] = types;
-    }
-    let judge = DynamicTool::builder(NAME)
-        .description("Takes a result.")
-        .parameters(parameters)
-        .build(async |_, _| Ok::<_, String>(""))
-        .map_err(|error| fail(error.to_string()))?;
-    let judge = Registry::builder().tool(judge).build();
-    let judge = judge.map_err(|error| fail(error.to_string()))?;
-    let call = ToolCall::new("", NAME, json!({NAME: result}));
-    let judged = judge.validate(&call);
-    judged
-        .map(drop)
-        .map_err(|error| fail(score::reason(&error)))
+    let answered = entry.answer(&ToolCall::new("", tool, ""), result.clone());
+    let problem = answered.error().map(score::reason);
+    problem.map_or(Ok(()), |reason| {
+        Err(format!(
+            "{tool} can't return the result; correct it: {reason}"
+        ))
+    })
 }
 
 /// Returns the mean; 0 of nothing.

@@ -13,7 +13,7 @@ use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult};
 use crate::cli::{Cli, Failure, find, inspected, runtime};
 use crate::progress::ProgressLine;
 use crate::terminal::{Terminal, confirm, indented};
-use crate::{example, flags, output};
+use crate::{example, flags, output, questions};
 
 /// A call is held this often at most, by hooks that hold it again after each decision.
 const HOLDS: usize = 16;
@@ -155,12 +155,12 @@ fn decide(hold: &Hold) -> Option<Decision> {
 async fn cancellable(registry: &Registry, call: ToolCall) -> ToolResult {
     let token = CancellationToken::new();
     let progress = ProgressLine::default();
-    let call = progress.of(call.cancel_with(&token));
+    let call = questions::of(progress.of(call.cancel_with(&token)), &progress);
     let running = tokio::spawn(registry.call(call.clone()));
     let interrupts = tokio::spawn(cancel_when_interrupted(token));
     let ended = running.await;
     interrupts.abort();
-    drop(progress);
+    progress.clear();
     ended.unwrap_or_else(|_| {
         let error = tool_core::ToolError::interrupted(&call.name);
         registry.fail(call, error)

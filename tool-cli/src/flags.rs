@@ -30,10 +30,12 @@ pub(crate) struct Flag {
     pub(crate) required: bool,
     pub(crate) kind: Kind,
     pub(crate) is_list: bool,
+    /// `true` if it is an object whose members have flags.
+    pub(crate) has_members: bool,
     description: String,
     default: Option<String>,
     /// The strings that are possible; empty if there are others.
-    values: Vec<String>,
+    pub(crate) values: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -47,7 +49,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn placeholder(self) -> &'static str {
+    pub(crate) fn placeholder(self) -> &'static str {
         match self {
             Kind::Boolean => "true|false",
             Kind::Number => "NUMBER",
@@ -65,7 +67,7 @@ pub(crate) fn of(tool: &ToolSpec) -> Vec<Flag> {
 
 /// Returns the flags of a schema. A parameter whose name can't be that of a flag, or is already that of another, has none:
 /// `--arg` gives it a value.
-fn of_schema(schema: &str) -> Vec<Flag> {
+pub(crate) fn of_schema(schema: &str) -> Vec<Flag> {
     let Ok(schema) = Json::parse(schema) else {
         return Vec::new();
     };
@@ -114,6 +116,7 @@ fn collect(
             required: required && !has_members,
             kind: kind(item),
             is_list,
+            has_members: has_members && depth < DEEPEST,
             description: described.unwrap_or_default().to_owned(),
             default: property.get("default").map(Json::to_string),
             values: values.map(str::to_owned).collect(),
@@ -234,7 +237,7 @@ fn arg(flag: &Flag, is_completed: bool) -> Arg {
 }
 
 /// Returns the help of a flag: its description, whether it must be given, and its values.
-fn help(flag: &Flag) -> String {
+pub(crate) fn help(flag: &Flag) -> String {
     let mut help = flag.description.clone();
     let mut note = |text: String| {
         let space = if help.is_empty() { "" } else { " " };

@@ -45,7 +45,8 @@
 //!
 //! At a terminal, `list`, `show` and `call` write for people: in colour (unless `NO_COLOR` is set), wrapped at words, and
 //! without characters that control a terminal. In a pipe or a file they write JSON alone. Files and pictures of results are saved
-//! to the folder of `--out`.
+//! to the folder of `--out`. While a call runs, what a hook holds and what a tool asks ([`elicit`](tool_core::call::elicit)) are
+//! questions to the person at the terminal.
 //!
 //! The exit code is 0 if all is well, 1 if the tool or a check failed, 2 if the command line, the arguments or a file of cases
 //! are wrong, and 130 if Ctrl-C cancelled the call.
@@ -73,6 +74,7 @@ mod listing;
 mod output;
 mod progress;
 mod providers;
+mod questions;
 #[cfg(feature = "mcp")]
 mod serve;
 mod skill;

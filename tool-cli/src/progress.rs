@@ -12,8 +12,8 @@ use crate::terminal::safe;
 /// The characters of a message that are shown: the row must not be wrapped, because it is written over.
 const LONGEST: usize = 24;
 
-/// Removes the progress from the terminal when it is dropped.
-#[derive(Default)]
+/// What is shown of the progress of a call.
+#[derive(Clone, Default)]
 pub(crate) struct ProgressLine(Arc<AtomicBool>);
 
 impl ProgressLine {
@@ -29,11 +29,10 @@ impl ProgressLine {
             let _ = write!(std::io::stderr(), "\r\x1b[K{}", line(progress));
         })
     }
-}
 
-impl Drop for ProgressLine {
-    fn drop(&mut self) {
-        if self.0.load(Ordering::Relaxed) {
+    /// Removes the progress from the terminal.
+    pub(crate) fn clear(&self) {
+        if self.0.swap(false, Ordering::Relaxed) {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
     }

@@ -316,6 +316,11 @@ pub fn confirm(question: &str) -> io::Result<Option<bool>> {
     ask(question, &mut stdin.lock(), &mut Terminal::stderr()).map(Some)
 }
 
+/// Asks for a line, and takes one that is already typed. Returns `None` if the input ends.
+pub(crate) fn line(question: &str) -> io::Result<Option<String>> {
+    read_line(question, &mut io::stdin().lock(), &mut Terminal::stderr())
+}
+
 /// Waits until the person at the terminal wants to read on. Returns `false` if nobody is there.
 ///
 /// ```no_run
@@ -331,25 +336,32 @@ pub fn pause(said: &str) -> io::Result<bool> {
     if !stdin.is_terminal() || !forget_typed()? {
         return Ok(false);
     }
-    let mut out = Terminal::stderr();
-    write!(out, "{said} ")?;
-    out.flush()?;
-    Ok(stdin.lock().read_line(&mut String::new())? > 0)
+    let read = read_line(said, &mut stdin.lock(), &mut Terminal::stderr())?;
+    Ok(read.is_some())
 }
 
 /// Throws away what was typed and not read. Returns `false` where that is not possible.
-fn forget_typed() -> io::Result<bool> {
+pub(crate) fn forget_typed() -> io::Result<bool> {
     #[cfg(unix)]
     rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush)?;
     Ok(cfg!(unix))
 }
 
 fn ask(question: &str, input: &mut impl BufRead, out: &mut impl Write) -> io::Result<bool> {
-    write!(out, "{question} [y/N] ")?;
+    let answer = read_line(&format!("{question} [y/N]"), input, out)?.unwrap_or_default();
+    Ok(["y", "yes"].contains(&&*answer.trim().to_ascii_lowercase()))
+}
+
+/// Writes a question and reads the line after it. Returns `None` if the input ends.
+fn read_line(
+    question: &str,
+    input: &mut impl BufRead,
+    out: &mut impl Write,
+) -> io::Result<Option<String>> {
+    write!(out, "{question} ")?;
     out.flush()?;
     let mut answer = String::new();
-    input.read_line(&mut answer)?;
-    Ok(["y", "yes"].contains(&&*answer.trim().to_ascii_lowercase()))
+    Ok((input.read_line(&mut answer)? > 0).then_some(answer))
 }
 
 #[cfg(test)]

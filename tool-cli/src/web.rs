@@ -369,7 +369,7 @@ async fn decide(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Re
             return Err(refused(StatusCode::BAD_REQUEST, &reason));
         }
     };
-    let held = {
+    let (call, hold) = {
         let mut calls = web.calls();
         match calls.remove(id) {
             Some(Open::Held(held)) => *held,
@@ -383,7 +383,6 @@ async fn decide(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Re
             }
         }
     };
-    let (call, hold) = held;
     start(web, call.decided(hold, decision))
 }
 

@@ -8,8 +8,8 @@ use support::screen;
 
 /// Compares a screen with its file.
 #[track_caller]
-fn check(name: &str, columns: usize, flags: &[&str], answer: &str) {
-    let Some(shown) = screen(columns, flags, answer) else {
+fn check(name: &str, columns: usize, flags: &[&str], answers: &[(&str, &str)]) {
+    let Some(shown) = screen(columns, flags, answers) else {
         eprintln!("skipped: `script` is missing");
         return;
     };
@@ -36,17 +36,17 @@ fn check(name: &str, columns: usize, flags: &[&str], answer: &str) {
 
 #[test]
 fn lists() {
-    check("list-80", 80, &["list"], "");
-    check("list-40", 40, &["list"], "");
+    check("list-80", 80, &["list"], &[]);
+    check("list-40", 40, &["list"], &[]);
 }
 
 #[test]
 fn help_of_a_tool() {
-    check("show-80", 80, &["show", "find_trains"], "");
-    check("help-40", 40, &["call", "get_forecast", "--help"], "");
+    check("show-80", 80, &["show", "find_trains"], &[]);
+    check("help-40", 40, &["call", "get_forecast", "--help"], &[]);
     // With these features, there are more commands.
     if cfg!(not(any(feature = "eval", feature = "mcp", feature = "web"))) {
-        check("help-80", 80, &["--help"], "");
+        check("help-80", 80, &["--help"], &[]);
     }
 }
 
@@ -62,18 +62,40 @@ fn results() {
         "--departure.not-after",
         "9:00",
     ];
-    check("table-80", 80, &trains, "");
-    check("table-20", 20, &trains, "");
+    check("table-80", 80, &trains, &[]);
+    check("table-20", 20, &trains, &[]);
     check(
         "wrong-40",
         40,
         &["call", "get_forecast", "--days", "300"],
-        "",
+        &[],
     );
 }
 
 #[test]
 fn a_hold_is_a_question() {
-    check("allowed-80", 80, &["call", "delete_note", "--id", "7"], "y");
-    check("denied-80", 80, &["call", "delete_note", "--id", "7"], "n");
+    let delete = ["call", "delete_note", "--id", "7"];
+    check("allowed-80", 80, &delete, &[("[y/N] ", "y")]);
+    check("denied-80", 80, &delete, &[("[y/N] ", "n")]);
+}
+
+#[test]
+fn a_tool_asks_the_person() {
+    let reserve = ["call", "reserve_seat"];
+    let row = ("row: ", "seven");
+    let answers = [row, (row.0, ""), (row.0, "7"), ("window: ", "y")];
+    check("asked-80", 80, &reserve, &answers);
+    check(
+        "asked-40",
+        40,
+        &reserve,
+        &[("row: ", "31"), ("window: ", "no")],
+    );
+    // Control-D ends the input.
+    check("declined-80", 80, &reserve, &[("row: ", "\u{4}")]);
+    // Control-C cancels the call, although its question has no answer.
+    if let Some(shown) = screen(80, &reserve, &[("row: ", "\u{3}")]) {
+        assert!(shown.contains("reserve_seat was cancelled"), "{shown}");
+        assert!(shown.ends_with("exit code 130\n"), "{shown}");
+    }
 }

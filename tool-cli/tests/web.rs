@@ -332,9 +332,9 @@ fn a_running_call_is_cancelled_on_request_and_with_its_page() {
 fn a_held_call_waits_for_a_decision() {
     let page = Page::start();
     let call = json!({"id": "1", "name": "delete_note", "arguments": "{\"id\":1}"});
-    let held = page.messages("call", &call);
-    let hold = &held[0]["result"]["hold"];
-    assert_eq!(hold["reason"], "it deletes something", "{held:?}");
+    let waiting = page.messages("call", &call);
+    let hold = &waiting[0]["result"]["hold"];
+    assert_eq!(hold["reason"], "it deletes something", "{waiting:?}");
     assert_eq!(status(&page.post("call", &call)), 409);
     assert_eq!(
         status(&page.post("decide", &json!({"id": "1", "decision": "maybe"}))),

@@ -44,6 +44,7 @@ pub(crate) mod decode_check;
 pub(crate) mod difference;
 pub(crate) mod examples;
 pub(crate) mod flatten;
+mod from_text;
 pub(crate) mod json;
 pub(crate) mod messages;
 mod nearest;
@@ -61,6 +62,7 @@ pub(crate) mod stats;
 pub(crate) mod validate;
 pub(crate) mod violation;
 
+pub use from_text::object_from_text;
 pub use parts::Text;
 #[doc(hidden)]
 pub use parts::{

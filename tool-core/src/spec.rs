@@ -1,6 +1,5 @@
 //! [`ToolSpec`]: the description of a tool, without the code that runs it.
 
-mod from_text;
 mod trained;
 
 use std::borrow::Cow;
@@ -751,8 +750,7 @@ impl ToolSpec {
         &self,
         pairs: impl IntoIterator<Item = (N, V)>,
     ) -> String {
-        let pairs: Vec<(N, V)> = pairs.into_iter().collect();
-        from_text::convert(self.parameters_json(), &pairs)
+        crate::schema::object_from_text(self.parameters_json(), pairs)
     }
 
     /// Returns `true` if arguments may contain a [secret](macro@crate::tool#secrets).

@@ -105,11 +105,9 @@ impl<'a> Invocation<'a> {
 
     /// The invocation of a driver that may go on in another process.
     pub(super) fn of_steps(agent: &'a Agent, run: &Run) -> Invocation<'a> {
-        let invocation = Invocation::new(agent, run);
-        Invocation {
-            counter: invocation.counter.of_steps(),
-            ..invocation
-        }
+        let mut invocation = Invocation::new(agent, run);
+        invocation.counter = invocation.counter.of_steps();
+        invocation
     }
 
     /// Runs a step inside the span.

@@ -31,13 +31,13 @@ pub(crate) fn desk_without_notes(flags: &[&str]) -> Ran {
     program::run_command(command().args(flags).env("NOTES", ""), "")
 }
 
-/// Runs the program in a terminal of a width, and types the answer to its question. Returns the screen, or `None` if the
+/// Runs the program in a terminal of a width, and types the answers to its questions. Returns the screen, or `None` if the
 /// system lacks `script`.
-pub(crate) fn screen(columns: usize, flags: &[&str], answer: &str) -> Option<String> {
+pub(crate) fn screen(columns: usize, flags: &[&str], answers: &[(&str, &str)]) -> Option<String> {
     let words: String = flags.iter().map(|flag| format!(" '{flag}'")).collect();
     let command = command();
     let program = command.get_program().display();
     let line = format!("stty cols {columns}; {program}{words}; echo \"exit code $?\"");
-    let shown = program::run_line_at_terminal(&line, "", "[y/N] ", answer)?;
+    let shown = program::run_line_at_terminal(&line, "", answers)?;
     Some(shown.replace("\r\n", "\n"))
 }

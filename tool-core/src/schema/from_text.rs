@@ -1,5 +1,4 @@
-//! [`ToolSpec::arguments_from_text`](super::ToolSpec::arguments_from_text): from named strings to the JSON text of
-//! arguments, by the schema alone.
+//! [`object_from_text`]: from named strings to the JSON text of an object, by its schema alone.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -16,8 +15,23 @@ const MAX_DEPTH: usize = 32;
 /// The schema of what no schema describes.
 static ANY: Value = Value::Bool(true);
 
-/// Converts named strings by the JSON text of a schema.
-pub(super) fn convert(schema: &str, pairs: &[(impl AsRef<str>, impl AsRef<str>)]) -> String {
+/// Converts named strings to the JSON text of an object, by the JSON text of its schema.
+///
+/// The rules are those of [`ToolSpec::arguments_from_text`](crate::ToolSpec::arguments_from_text). Without a schema that can be
+/// read, each value stays a string.
+///
+/// ```
+/// use tool_core::schema::object_from_text;
+///
+/// let schema = r#"{"properties": {"row": {"type": "integer"}, "window": {"type": "boolean"}}}"#;
+/// let seat = object_from_text(schema, [("row", "7"), ("window", "true")]);
+/// assert_eq!(seat, r#"{"row":7,"window":true}"#);
+/// ```
+pub fn object_from_text<N: AsRef<str>, V: AsRef<str>>(
+    schema: &str,
+    pairs: impl IntoIterator<Item = (N, V)>,
+) -> String {
+    let pairs: Vec<(N, V)> = pairs.into_iter().collect();
     let root = serde_json::from_str(schema).unwrap_or_default();
     let schemas = Schemas {
         root: &root,
@@ -25,7 +39,7 @@ pub(super) fn convert(schema: &str, pairs: &[(impl AsRef<str>, impl AsRef<str>)]
     };
     let mut places = HashMap::new();
     let mut entries: Vec<Entry<'_>> = Vec::new();
-    for (name, value) in pairs {
+    for (name, value) in &pairs {
         let (name, value) = (name.as_ref(), value.as_ref());
         let place = *places.entry(name).or_insert(entries.len());
         if place == entries.len() {

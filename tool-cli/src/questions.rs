@@ -1,0 +1,189 @@
+//! Questions of running tools, which the person at the terminal answers.
+
+use std::collections::HashMap;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::json;
+use tokio::sync::oneshot;
+use tool_core::ToolCall;
+use tool_core::call::elicit::{ElicitError, ElicitMode, ElicitRequest, Elicited, Elicitor};
+use tool_core::runtime::BoxFuture;
+use tool_core::schema::object_from_text;
+
+use crate::flags::{self, Flag, Kind};
+use crate::progress::ProgressLine;
+use crate::terminal::{Terminal, confirm, forget_typed, indented, line};
+
+/// Asks on behalf of a call, one question after the other.
+struct Asker {
+    tool: String,
+    progress: ProgressLine,
+    /// A key has one answer in a call.
+    answers: Arc<Mutex<HashMap<String, Elicited>>>,
+}
+
+/// Lets the tools of a call ask, if a person is at the terminal.
+pub(crate) fn of(call: ToolCall, progress: &ProgressLine) -> ToolCall {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return call;
+    }
+    let asker = Asker {
+        tool: call.name.clone(),
+        progress: progress.clone(),
+        answers: Arc::default(),
+    };
+    call.elicit_with(Arc::new(asker))
+}
+
+impl Elicitor for Asker {
+    fn elicit(
+        &self,
+        key: &str,
+        request: ElicitRequest,
+    ) -> BoxFuture<Result<Elicited, ElicitError>> {
+        let (tool, progress) = (self.tool.clone(), self.progress.clone());
+        let (answers, key) = (self.answers.clone(), key.to_owned());
+        let (sender, receiver) = oneshot::channel();
+        // Not a thread of the runtime, which would wait at the end for an answer that a cancelled call needs no more.
+        std::thread::spawn(move || {
+            let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let answer = match answers.get(&key) {
+                Some(answer) => Ok(answer.clone()),
+                None if sender.is_closed() => return,
+                None => {
+                    progress.clear();
+                    ask(&tool, &request)
+                }
+            };
+            if let Ok(answer) = &answer {
+                answers.insert(key, answer.clone());
+            }
+            // A call that was cancelled meanwhile needs no answer.
+            let _ = sender.send(answer);
+        });
+        Box::pin(async {
+            let answer = receiver.await;
+            answer.unwrap_or_else(|_| Err(ElicitError::failed("the question was not asked")))
+        })
+    }
+}
+
+fn ask(tool: &str, request: &ElicitRequest) -> Result<Elicited, ElicitError> {
+    let asked = |message: &str| -> io::Result<()> {
+        let mut out = Terminal::stderr();
+        writeln!(out, "{tool} asks: {}", indented(message, 4))
+    };
+    asked(&request.message).map_err(ElicitError::failed)?;
+    let answer = match &request.mode {
+        ElicitMode::Form(schema) => form(schema),
+        ElicitMode::Url(url) => visited(url),
+        _ => return Err(ElicitError::unsupported("a terminal can't ask this")),
+    };
+    answer.map_err(ElicitError::failed)
+}
+
+fn visited(url: &str) -> io::Result<Elicited> {
+    writeln!(Terminal::stderr(), "  {}", indented(url, 4))?;
+    confirmed("Have you visited it?")
+}
+
+fn confirmed(question: &str) -> io::Result<Elicited> {
+    Ok(match confirm(question)? {
+        Some(true) => Elicited::Accepted(json!({})),
+        Some(false) => Elicited::Declined,
+        None => Elicited::Dismissed,
+    })
+}
+
+/// Asks for each value of a schema.
+fn form(schema: &str) -> io::Result<Elicited> {
+    let flags = flags::of_schema(schema);
+    if flags.is_empty() {
+        return confirmed("Agree?");
+    }
+    if !forget_typed()? {
+        return Ok(Elicited::Dismissed);
+    }
+    writeln!(
+        Terminal::stderr(),
+        "  (an empty line leaves a value out, Ctrl-D declines)"
+    )?;
+    let mut pairs = Vec::new();
+    // An object is asked for by its values.
+    for flag in flags.iter().filter(|flag| !flag.has_members) {
+        let about = about(flag);
+        if !about.is_empty() {
+            writeln!(Terminal::stderr(), "  {}", indented(&about, 4))?;
+        }
+        loop {
+            let Some(answer) = line(&format!("  {}:", flag.path))? else {
+                writeln!(Terminal::stderr())?;
+                return Ok(Elicited::Declined);
+            };
+            let has_value = pairs.iter().any(|(path, _)| *path == &*flag.path);
+            let problem = match answer.trim() {
+                "" if flag.required && !has_value => Some("a value is required".to_owned()),
+                "" => break,
+                value => problem(flag, value),
+            };
+            if let Some(problem) = problem {
+                writeln!(Terminal::stderr(), "  {problem}")?;
+                continue;
+            }
+            pairs.push((&*flag.path, value(flag, answer.trim())));
+            if !flag.is_list {
+                break;
+            }
+        }
+    }
+    let json = object_from_text(schema, pairs);
+    Ok(Elicited::Accepted(
+        serde_json::from_str(&json).unwrap_or_default(),
+    ))
+}
+
+/// Returns the description of a value, and what it has to be.
+fn about(flag: &Flag) -> String {
+    let mut about = flags::help(flag);
+    let kind = match flag.kind {
+        Kind::String => return about,
+        Kind::Boolean => "yes or no".to_owned(),
+        kind => kind.placeholder().to_ascii_lowercase(),
+    };
+    if !about.is_empty() {
+        about.push(' ');
+    }
+    about + &format!("[{kind}]")
+}
+
+/// Returns what is wrong with a value. The tool judges what is not seen here, such as a range.
+fn problem(flag: &Flag, given: &str) -> Option<String> {
+    let value = value(flag, given);
+    let fits = match flag.kind {
+        Kind::Boolean => value.parse::<bool>().is_ok(),
+        Kind::Integer => value.parse::<i128>().is_ok(),
+        Kind::Number => value.parse::<f64>().is_ok_and(f64::is_finite),
+        Kind::String if !flag.values.is_empty() => flag.values.contains(&value),
+        Kind::String | Kind::Json => true,
+    };
+    let expected = match flag.kind {
+        _ if fits => return None,
+        Kind::Boolean => "yes or no".to_owned(),
+        Kind::Integer => "an integer".to_owned(),
+        Kind::Number => "a number".to_owned(),
+        _ => format!("one of {}", flag.values.join(", ")),
+    };
+    Some(format!("expected {expected}"))
+}
+
+/// Returns a value as a flag would have it.
+fn value(flag: &Flag, given: &str) -> String {
+    let word = given.to_ascii_lowercase();
+    match (flag.kind, &*word) {
+        (Kind::Boolean, "y" | "yes") => "true".to_owned(),
+        (Kind::Boolean, "n" | "no") => "false".to_owned(),
+        (Kind::Boolean, _) => word,
+        _ => given.to_owned(),
+    }
+}
