@@ -120,6 +120,8 @@ test("a tool's question is a form, judged and answered, declined or cancelled", 
   // It stays open until the answer is valid.
   await question.locator(".wrong", { hasText: "30" }).waitFor();
   await question.getByLabel("row").fill("7");
+  // Nobody has chosen for the person.
+  assert.equal(await question.getByLabel("window").inputValue(), "");
   await question.getByLabel("window").selectOption("true");
   await question.getByLabel("row").press("Enter");
   await form.getByText("row 7, at the window").waitFor();

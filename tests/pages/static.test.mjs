@@ -62,8 +62,8 @@ test("the keyboard searches, walks the index and opens a tool", async () => {
   await page.keyboard.type("get_customer");
   await page.keyboard.press("Enter");
   await page.waitForURL(/#tool-get_customer/);
-  // One tool at a time is open, and it is in view.
-  assert.equal(await page.locator("section > details[open]").count(), 1);
+  // One tool at a time is open, and it is in view. The other is closed once the browser tells of the new address.
+  await page.waitForFunction(() => document.querySelectorAll("section > details[open]").length === 1);
   assert.ok(await page.locator("section > details[open] summary").isVisible());
 });
 

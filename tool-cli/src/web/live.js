@@ -56,7 +56,9 @@
       return made(make("div", { className: "field" }, make("label", { htmlFor: id }, ...label), control, wrong), control, read);
     };
     const options = (list) => {
-      const select = make("select", {}, ...(isRequired ? [] : [make("option", { value: "" }, "left out")]),
+      // Nothing is chosen for the person, unless there is no choice.
+      const none = isRequired ? "choose" : "left out";
+      const select = make("select", {}, ...(isRequired && list.length === 1 ? [] : [make("option", { value: "" }, none)]),
         ...list.map((item) => make("option", { value: write(item) }, visible(typeof item === "string" ? item : write(item)))));
       if (value !== undefined) select.value = write(value);
       return one(select, () => select.value || undefined);
