@@ -578,4 +578,22 @@ mod tests {
         let text = format!("{task:?} {update:?}");
         assert!(!text.contains("the-"), "{text}");
     }
+
+    #[test]
+    fn a_result_that_is_too_large_is_an_error() {
+        let limits = TaskLimits::default();
+        for (end, is_kept) in [
+            (TaskUpdate::completed(&"x".repeat(98)), true),
+            (TaskUpdate::completed(&"x".repeat(99)), false),
+            (
+                TaskUpdate::failed(&ErrorData::internal_error("x".repeat(99), None)),
+                false,
+            ),
+        ] {
+            let mut task = StoredTask::new("a".to_owned(), None, &limits);
+            task.apply(&end.at_most(100));
+            let shown = serde_json::to_string(&task.detailed()).unwrap();
+            assert_eq!(!shown.contains("too large to be kept"), is_kept, "{shown}");
+        }
+    }
 }

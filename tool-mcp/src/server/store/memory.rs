@@ -282,4 +282,20 @@ mod tests {
             (25, 25, 25)
         );
     }
+
+    #[test]
+    fn expired_results_are_forgotten_when_another_task_comes() {
+        let limits = TaskLimits {
+            kept_for: std::time::Duration::ZERO,
+            ..TaskLimits::default()
+        };
+        let mut tasks = Tasks::default();
+        for id in ["first", "second", "third"] {
+            tasks
+                .add(StoredTask::new(id.to_owned(), None, &limits), &limits)
+                .unwrap();
+            tasks.update(id, &completed(10), &limits);
+            assert_eq!(tasks.by_id.len(), 1, "{id}");
+        }
+    }
 }
