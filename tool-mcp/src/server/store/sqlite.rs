@@ -784,6 +784,25 @@ mod tests {
     }
 
     #[test]
+    fn notices_that_can_not_be_written_are_written_later() {
+        let folder = Folder::new();
+        let (here, there) = (open(&folder, LONG), open(&folder, LONG));
+        let heard = hear(&there);
+        let other = Connection::open(folder.file()).unwrap();
+        other
+            .execute_batch("ALTER TABLE notice RENAME TO away")
+            .unwrap();
+        here.publish(Notice::Prompts);
+        // It fails a few times.
+        std::thread::sleep(3 * POLL);
+        assert!(lock(&heard).is_empty());
+        other
+            .execute_batch("ALTER TABLE away RENAME TO notice")
+            .unwrap();
+        wait(|| lock(&heard).contains(&Notice::Prompts));
+    }
+
+    #[test]
     fn only_its_own_database_is_opened() {
         let folder = Folder::new();
         let error = SqliteStore::open(folder.0.join("none/tasks.sqlite")).unwrap_err();
