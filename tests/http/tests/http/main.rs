@@ -1,15 +1,19 @@
 //! `HttpModel` against local servers that speak each provider's format.
 
+mod background;
 mod faults;
 mod interactions;
 mod keys;
 mod mistakes;
+mod played;
 mod providers;
 #[path = "../../../tests/dialects/streams/recorded.rs"]
 #[allow(dead_code)]
 mod recorded;
 mod retries;
 mod server;
+#[path = "../../../support/watchdog.rs"]
+mod watchdog;
 
 use std::error::Error;
 use std::fmt::Debug;

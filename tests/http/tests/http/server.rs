@@ -1,4 +1,4 @@
-//! A local HTTP server that answers each request with the next function of a list.
+//! A local HTTP server that answers each request by what it says, or with the next function of a list.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -36,26 +36,32 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(answers: impl IntoIterator<Item = Answer>) -> Server {
+        let answers: VecDeque<_> = answers.into_iter().collect();
+        let answers = Mutex::new(answers);
+        Server::answering(move |_| {
+            let answer = answers.lock().unwrap().pop_front();
+            answer.unwrap_or_else(|| status("500 No More Answers", "", ""))
+        })
+    }
+
+    pub(crate) fn answering(
+        respond: impl Fn(&Received) -> Answer + Send + Sync + 'static,
+    ) -> Server {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let received = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&received);
-        let answers: VecDeque<_> = answers.into_iter().collect();
-        let answers = Arc::new(Mutex::new(answers));
+        let respond = Arc::new(respond);
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
-                let (kept, answers) = (Arc::clone(&kept), Arc::clone(&answers));
+                let (kept, respond) = (Arc::clone(&kept), Arc::clone(&respond));
                 thread::spawn(move || {
                     let Some(request) = read(&stream) else {
                         return;
                     };
-                    kept.lock().unwrap().push(request);
-                    let answer = answers.lock().unwrap().pop_front();
+                    kept.lock().unwrap().push(request.clone());
                     // The client may hang up early.
-                    let _ = match answer {
-                        Some(answer) => answer(&mut stream),
-                        None => status("500 No More Answers", "", "")(&mut stream),
-                    };
+                    let _ = respond(&request)(&mut stream);
                 });
             }
         });
