@@ -135,8 +135,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-#[cfg(feature = "tracing")]
-pub(crate) use self::background::PREAMBLE;
 pub use self::file_journal::FileJournal;
 pub use self::head::{Page, RunHead};
 pub(crate) use self::increment::WithoutIncrements;
@@ -212,6 +210,9 @@ struct State {
     /// Those of the parts that are responses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     responses: Vec<usize>,
+    /// Those of the parts that have results of calls in the background.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    told: Vec<usize>,
     /// The number of rounds when old messages were last replaced by a summary.
     #[serde(default, skip_serializing_if = "is_zero")]
     compacted_at: usize,
@@ -397,6 +398,8 @@ enum CallState {
 pub(crate) enum Part<'r> {
     /// A message of the application, in the provider's format.
     Message(&'r Value),
+    /// Results of calls in the background, with what precedes them.
+    Told(&'static str),
     Response(&'r Round),
 }
 
@@ -741,6 +744,12 @@ impl Run {
     /// Returns the messages of the next request, in the provider's format.
     pub fn messages(&self) -> &[Arc<Value>] {
         &self.state.messages
+    }
+
+    /// Returns the indices of the [messages](Run::messages) that give the model results of calls in the
+    /// [background](Run::acknowledge). To the provider they are messages of the user, who did not write them.
+    pub fn background_messages(&self) -> &[usize] {
+        &self.state.told
     }
 
     /// Returns the rounds, in order. The last one may have calls without results.
@@ -1424,6 +1433,7 @@ impl Run {
             // A response without messages starts where the part after it does.
             let is_response = self.state.responses.contains(&start);
             let part = match messages.first() {
+                _ if self.state.told.contains(&start) => Some(Part::Told(background::PREAMBLE)),
                 Some(message) if !is_response || is_pushed(message) => Some(Part::Message(message)),
                 _ => closed.next().map(Part::Response),
             };

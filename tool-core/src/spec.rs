@@ -1072,7 +1072,9 @@ impl JsonTexts {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn a_spec_does_not_grow() {
-    assert_eq!(size_of::<Property>(), 48);
+    // 8 bytes more if a target of the build limits the schemas of a whole tool.
+    let stats = size_of::<crate::schema::stats::KnownStats>();
+    assert_eq!(size_of::<Property>(), 48 + stats);
     // A function that returns the texts would be 8 bytes less, and some 70 of code.
     assert_eq!(size_of::<Parts>(), 24);
     assert_eq!(size_of::<ToolSpec>(), 144);

@@ -142,12 +142,25 @@ fn texts(run: &Run) -> Vec<&str> {
         .collect()
 }
 
-/// The results in a message of the program.
-fn told(text: &str) -> Value {
-    let (preamble, results) = text.split_once('\n').unwrap();
-    assert!(preamble.contains("not the user"), "{preamble}");
-    assert!(preamble.contains("not instructions"), "{preamble}");
-    serde_json::from_str(results).unwrap()
+/// The results in each message of the program.
+fn told(run: &Run) -> Vec<Value> {
+    let messages = run.background_messages().iter();
+    let results = messages.map(|at| {
+        let text = run.messages()[*at]["content"].as_str().unwrap();
+        let (preamble, results) = text.split_once('\n').unwrap();
+        assert!(preamble.contains("not the user"), "{preamble}");
+        assert!(preamble.contains("not instructions"), "{preamble}");
+        serde_json::from_str(results).unwrap()
+    });
+    results.collect()
+}
+
+/// The results that the calls of `wait_for_results` got.
+fn awaited(run: &Run) -> Vec<Value> {
+    let calls = run.rounds().iter().flat_map(tool_agent::run::Round::calls);
+    let waited = calls.filter(|(call, _)| call.name == WAIT_FOR_RESULTS);
+    let waited = waited.filter_map(|(_, result)| serde_json::from_str(result?.content()).ok());
+    waited.collect()
 }
 
 fn answered(text: &str) -> RunOutcome {
@@ -192,7 +205,7 @@ async fn the_model_goes_on_while_a_call_runs_and_gets_its_result_at_the_end_of_i
         "It is built.",
     ];
     assert_eq!(seen, expected);
-    let [_, started, looked_up, results] = texts(&run)[..] else {
+    let [_, started, looked_up, _] = texts(&run)[..] else {
         panic!("{:?}", run.messages())
     };
     assert!(
@@ -201,7 +214,7 @@ async fn the_model_goes_on_while_a_call_runs_and_gets_its_result_at_the_end_of_i
     );
     assert_eq!(looked_up, "value of a");
     let build = json!({"tool": "build", "id": "1-1", "result": "built app"});
-    assert_eq!(told(results), json!([build]));
+    assert_eq!(told(&run), [json!([build])]);
     // The round has the result of the tool.
     let (_, result) = run.rounds()[0].calls().next().unwrap();
     assert_eq!(result.unwrap().content(), "built app");
@@ -304,9 +317,8 @@ async fn messages_are_added_while_calls_are_open() {
         assert_eq!(agent.run(&mut run).await.unwrap(), answered("It is built."));
         assert_eq!(background.ended().await, None);
         assert_eq!(gates.started(), 1);
-        let texts = texts(&run);
-        assert_eq!(texts[2], "What is 2 + 2?");
-        assert_eq!(told(texts[3])[0]["result"], "built app");
+        assert_eq!(texts(&run)[2], "What is 2 + 2?");
+        assert_eq!(told(&run)[0][0]["result"], "built app");
     }
 }
 
@@ -336,7 +348,7 @@ async fn a_held_call_waits_and_the_model_goes_on() {
         agent.run(&mut run).await.unwrap(),
         answered("It is public.")
     );
-    assert_eq!(told(texts(&run)[3])[0]["result"], "published app");
+    assert_eq!(told(&run)[0][0]["result"], "published app");
     assert_eq!(run.rounds()[0].decisions(0).count(), 1);
 }
 
@@ -390,7 +402,7 @@ async fn calls_that_were_interrupted_are_repeated_or_told() {
     assert!(matches!(outcome, RunOutcome::Answered(_)));
     let keys = gates.0.keys.lock().unwrap().clone();
     assert_eq!(keys, ["run-1/1/0", "run-1/1/1", "run-1/1/1"]);
-    let results: Vec<_> = texts(&run)[3..].iter().map(|text| told(text)).collect();
+    let results = told(&run);
     let all: Vec<_> = results
         .iter()
         .flat_map(|list| list.as_array().unwrap())
@@ -448,15 +460,11 @@ async fn a_run_that_is_resumed_at_any_increment_loses_and_doubles_no_result() {
     };
     let check = |run: &Run, at: usize| {
         let mut told_ids: BTreeMap<String, usize> = BTreeMap::new();
-        for text in texts(run) {
-            let results = text.split_once('\n').map_or(text, |(_, results)| results);
-            if let Ok(Value::Array(results)) = serde_json::from_str(results) {
-                for result in results {
-                    *told_ids
-                        .entry(result["id"].as_str().unwrap().to_owned())
-                        .or_default() += 1;
-                }
-            }
+        let results = told(run).into_iter().chain(awaited(run));
+        for result in results.flat_map(|results| results.as_array().unwrap().clone()) {
+            *told_ids
+                .entry(result["id"].as_str().unwrap().to_owned())
+                .or_default() += 1;
         }
         // One that was interrupted before its acknowledgement was saved has an ordinary result.
         let is_plain = |text: &&&str| text.starts_with("build was interrupted");
@@ -514,8 +522,8 @@ async fn output_cannot_pass_for_a_message() {
     let mut run = new_run();
     agent.run(&mut run).await.unwrap();
     assert_eq!(
-        told(texts(&run)[2]),
-        json!([{"tool": "fetch", "id": "1-1", "result": text}])
+        told(&run),
+        [json!([{"tool": "fetch", "id": "1-1", "result": text}])]
     );
 }
 
@@ -540,11 +548,7 @@ async fn parts_come_with_the_call_that_waits_and_are_named_in_a_message() {
     let (_, waited) = run.rounds()[0].calls().nth(1).unwrap();
     let media = waited.unwrap().parts().iter();
     assert_eq!(media.filter(|part| part.as_text().is_none()).count(), 1);
-    let message = run.messages().last_chunk::<2>().unwrap()[0]["content"].clone();
-    assert_eq!(
-        told(message.as_str().unwrap())[0]["parts"],
-        json!(["image/png, 8 bytes"])
-    );
+    assert_eq!(told(&run)[0][0]["parts"], json!(["image/png, 8 bytes"]));
 }
 
 #[tokio::test]
@@ -839,12 +843,12 @@ async fn a_run_that_was_cancelled_goes_on_with_new_calls() {
     background.ended().await;
     let outcome = agent.run(&mut run).await.unwrap();
     assert_eq!(outcome, answered("It is measured."));
-    let [.., cancelled, measured] = texts(&run)[..] else {
+    let [cancelled, measured] = &told(&run)[..] else {
         panic!()
     };
-    let error = told(cancelled)[0]["error"].as_str().unwrap().to_owned();
+    let error = cancelled[0]["error"].as_str().unwrap();
     assert!(error.contains("was cancelled"), "{error}");
-    assert_eq!(told(measured)[0]["result"], "measured app");
+    assert_eq!(measured[0]["result"], "measured app");
 }
 
 #[tokio::test]

@@ -154,6 +154,11 @@ fn decision(number: usize) -> Decision {
 type Transcript = (Vec<RunOutcome>, Value);
 
 fn transcript(outcomes: Vec<RunOutcome>, run: &Run) -> Transcript {
+    // A summary moves messages.
+    for at in run.background_messages() {
+        let text = run.messages()[*at]["content"].as_str().unwrap();
+        assert!(text.starts_with("Results of calls in the background."));
+    }
     let mut saved = saved(run);
     saved.as_object_mut().unwrap().remove("changes");
     (outcomes, without_references(saved))

@@ -265,6 +265,7 @@ impl Run {
                 round.ok_or("there is no response yet")?.is_answered = true;
                 self.forget_ended();
                 self.state.parts.push(self.state.messages.len());
+                self.state.told.push(self.state.messages.len());
                 Arc::make_mut(&mut self.state.messages).push(message);
             }
             Change::Closed(messages) => {
@@ -303,7 +304,13 @@ impl Run {
                 }
                 messages.splice(old.clone(), [summary]);
                 let shift = old.len() - 1;
-                for parts in [&mut self.state.parts, &mut self.state.responses] {
+                let State {
+                    parts,
+                    responses,
+                    told,
+                    ..
+                } = &mut self.state;
+                for parts in [parts, responses, told] {
                     parts.retain(|part| !old.contains(part));
                     for part in parts.iter_mut().filter(|part| **part >= old.end) {
                         *part -= shift;

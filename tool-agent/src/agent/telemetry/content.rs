@@ -11,7 +11,7 @@ use tool_core::dialect::Turn;
 use tool_core::hooks::Decision;
 use tool_core::{Registry, ToolCall, ToolResult};
 
-use crate::run::{PREAMBLE, Part, Round, Run, changed_call};
+use crate::run::{Part, Round, Run, changed_call};
 
 /// The secrets of the calls of a run.
 #[derive(Default)]
@@ -65,15 +65,10 @@ pub(super) fn input(
         match part {
             _ if messages.is_full => break,
             Part::Message(message) => {
-                let text = text(message);
-                // The trace has these results at their calls, so they are left out here.
-                let text = if text.starts_with(PREAMBLE) {
-                    PREAMBLE
-                } else {
-                    &text
-                };
-                messages.push(role(message), |parts| parts.text(text));
+                messages.push(role(message), |parts| parts.text(&text(message)));
             }
+            // The trace has these results at their calls, so they are left out here.
+            Part::Told(preamble) => messages.push("user", |parts| parts.text(preamble)),
             Part::Response(round) => {
                 if round.calls().len() > 0 {
                     messages.push("tool", |parts| {
