@@ -216,7 +216,7 @@ impl Agent {
         self.change_request(RequestOptions::answer::<T>)
     }
 
-    /// Replaces the settings of requests.
+    /// Replaces the settings of requests. A run may have [its own](Run::set_request_options).
     pub fn request_options(self, options: RequestOptions) -> Self {
         self.change_request(|_| options)
     }
@@ -1293,10 +1293,11 @@ impl Agent {
             return Err(RunError::NotRequested.into());
         };
         let messages = Arc::clone(messages);
-        let mut options = self.options.clone().background();
+        let mut options = self.options_of(run)?.background();
         if run.has_called() {
             options = options.without_required_choice();
         }
+        let has_answer = options.has_answer();
         let tools = self.registry.request(dialect).options(options).build();
         let tools = tools.map_err(AgentError::Request)?;
         let request = Request::of(messages, tools);
@@ -1304,7 +1305,7 @@ impl Agent {
         request.prefers_stream = events.is_read();
         let asking = self.response(invocation, request, run, events, None);
         let (mut turn, shows_text) = asking.await?;
-        if self.options.has_answer() {
+        if has_answer {
             turn.accept_answer(|results| dialect.results(results));
         }
         let micros = self.micros(run, turn.usage);
@@ -1313,6 +1314,18 @@ impl Agent {
             emit_response(run, shows_text, &|event| events.push(event));
         }
         Ok(())
+    }
+
+    /// Returns the settings of the requests of a run.
+    fn options_of(&self, run: &Run) -> Result<RequestOptions, AgentError> {
+        let Some(own) = run.request_options() else {
+            return Ok(self.options.clone());
+        };
+        let options = own.clone().with_answer_of(&self.options);
+        options.map_err(|error| AgentError::AnswerType {
+            run: run.id().into(),
+            error,
+        })
     }
 
     /// Takes the result of a call.

@@ -147,7 +147,7 @@ pub use self::portable::PortableCall;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 pub use self::sqlite_journal::SqliteJournal;
 use tool_core::call::{Arguments, CallPosition};
-use tool_core::dialect::{Dialect, Turn, Unanswered, Usage};
+use tool_core::dialect::{Dialect, RequestOptions, Turn, Unanswered, Usage};
 use tool_core::hooks::{Decision, DecisionDenied, Hold};
 use tool_core::{Registry, ToolCall, ToolEntry, ToolError, ToolResult};
 
@@ -190,6 +190,9 @@ struct State {
     #[serde(flatten)]
     info: RunInfo,
     settings: RunSettings,
+    /// Those of its requests. Boxed, because most runs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    options: Option<Box<RequestOptions>>,
     /// Shared with requests to the model.
     messages: Arc<Vec<Arc<Value>>>,
     rounds: Vec<Round>,
@@ -560,12 +563,13 @@ impl Run {
         RunBuilder::new(id.into())
     }
 
-    fn created(info: RunInfo, settings: RunSettings) -> Run {
+    fn created(info: RunInfo, settings: RunSettings, options: Option<RequestOptions>) -> Run {
         let mut run = Run::empty();
         run.record(Change::Created {
             version: VERSION,
             info,
             settings,
+            options: options.map(Box::new),
         });
         run
     }
@@ -739,6 +743,35 @@ impl Run {
     /// Replaces the settings. A run that ended at a limit goes on if the new one is higher.
     pub fn set_settings(&mut self, settings: RunSettings) {
         self.record(Change::Settings(settings));
+    }
+
+    /// Returns the settings of its requests, if it has its own.
+    pub fn request_options(&self) -> Option<&RequestOptions> {
+        self.state.options.as_deref()
+    }
+
+    /// Sets the settings of its requests, which take the place of the [agent's](crate::Agent::request_options). With `None`,
+    /// they are the agent's. They are saved with the run, so that another process sends the same requests, whatever the
+    /// settings of its agent. The agent's type of answers counts if these settings have none.
+    ///
+    /// A type of answers is saved as its schema. Another process has to know the type: it drives the run with
+    /// [`Agent::answer`](crate::Agent::answer), or with an agent of that [type](crate::Agent::answer_type). If its schema
+    /// differs, the agent returns [`AgentError::AnswerType`](crate::AgentError::AnswerType).
+    ///
+    /// ```
+    /// use tool_agent::run::Run;
+    /// use tool_core::dialect::{RequestOptions, ToolChoice};
+    ///
+    /// let options = RequestOptions::new().choice(ToolChoice::Required).parallel(false);
+    /// let mut run = Run::builder("conversation-1").request_options(options).build();
+    /// let saved = serde_json::to_string(&run).unwrap();
+    /// assert!(saved.contains("required"));
+    ///
+    /// run.set_request_options(None);
+    /// assert!(run.request_options().is_none());
+    /// ```
+    pub fn set_request_options(&mut self, options: Option<RequestOptions>) {
+        self.record(Change::Options(options.map(Box::new)));
     }
 
     /// Returns the messages of the next request, in the provider's format.

@@ -16,6 +16,7 @@ use tool_agent::run::{
 };
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, AgentError};
+use tool_core::dialect::RequestOptions;
 use tool_core::hooks::Decision;
 use tool_core::runtime::BoxFuture;
 use tool_core::{Registry, ToolCall, ToolResult, tool, tools};
@@ -166,6 +167,8 @@ fn act(run: &mut Run, running: &mut Vec<ToolCall>, action: Action) {
             settings.max_rounds = rounds;
             settings.max_background = rounds;
             run.set_settings(settings);
+            let options = RequestOptions::new().parallel(rounds > 1);
+            run.set_request_options((rounds > 0).then_some(options));
         }
     }
 }

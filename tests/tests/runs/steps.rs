@@ -11,9 +11,9 @@ use tool_agent::run::{
     Increment, PortableCall, Run, RunError, RunInfo, RunOutcome, RunSettings, Step,
 };
 use tool_agent::testing::ScriptedModel;
-use tool_agent::{Agent, AgentError, Compaction, Event, Steps};
+use tool_agent::{Agent, AgentError, Compaction, Event, Steps, Typed};
 use tool_core::call::CancellationToken;
-use tool_core::dialect::Anthropic;
+use tool_core::dialect::{Anthropic, RequestOptions, ToolChoice};
 use tool_core::hooks::{Decision, Gate, Observer, RunRecord};
 use tool_core::{CallContext, Registry, ToolCall, ToolError, ToolResult, tool, tools};
 
@@ -112,13 +112,20 @@ fn registry() -> Registry {
 
 /// An agent whose model answers from a script: responses with these calls, then an answer. Each is long enough for a summary.
 fn agent(script: &[Vec<usize>]) -> Agent {
+    agent_of(model(script))
+}
+
+fn model(script: &[Vec<usize>]) -> ScriptedModel {
     let responses = script.iter().map(|calls| match &calls[..] {
         [] => saying("Go on."),
         calls => calling(&calls.iter().map(|call| CALLS[*call]).collect::<Vec<_>>()),
     });
-    let responses = responses.chain((0..8).map(|_| saying("Done.")));
+    ScriptedModel::new(responses.chain((0..8).map(|_| saying("Done."))))
+}
+
+fn agent_of(model: ScriptedModel) -> Agent {
     let summary = Compaction::at_tokens(15).keep(2);
-    Agent::new(registry(), dialect(), ScriptedModel::new(responses))
+    Agent::new(registry(), dialect(), model)
         .contexts(async |run: RunInfo, call: ToolCall| {
             let owner = run.owner().ok_or("the run has no owner")?;
             let rights = Rights(owner.to_owned());
@@ -126,6 +133,45 @@ fn agent(script: &[Vec<usize>]) -> Agent {
         })
         .may_decide(async |request| request.user == "lea")
         .compact(summary.summary_with(async |messages| Ok(format!("{} messages", messages.len()))))
+}
+
+/// Settings of requests.
+fn options() -> impl Strategy<Value = RequestOptions> {
+    let choices = [
+        ToolChoice::Auto,
+        ToolChoice::Required,
+        ToolChoice::None,
+        ToolChoice::tool("read"),
+    ];
+    let choice = proptest::option::of(proptest::sample::select(choices.to_vec()));
+    let names = proptest::sample::subsequence(vec!["pay", "build", "publish"], 0..3);
+    let only = proptest::option::of(names);
+    let parallel = proptest::option::of(any::<bool>());
+    let settings = (choice, only, parallel, any::<[bool; 3]>());
+    settings.prop_map(|(choice, only, parallel, flags)| {
+        let [is_cached, has_hosted_results, has_answer] = flags;
+        let mut options = RequestOptions::new();
+        if let Some(choice) = choice {
+            options = options.choice(choice);
+        }
+        if let Some(mut names) = only {
+            names.push("read");
+            options = options.only(names);
+        }
+        if let Some(is_allowed) = parallel {
+            options = options.parallel(is_allowed);
+        }
+        if is_cached {
+            options = options.cached();
+        }
+        if has_hosted_results {
+            options = options.hosted_results();
+        }
+        if has_answer {
+            options = options.answer::<Vec<u32>>();
+        }
+        options
+    })
 }
 
 fn run() -> Run {
@@ -150,10 +196,10 @@ fn decision(number: usize) -> Decision {
     }
 }
 
-/// What a conversation comes to: how each part of it ended, and all that is saved of the run.
-type Transcript = (Vec<RunOutcome>, Value);
+/// What a conversation comes to: how each part of it ended, what the model was asked, and all that is saved of the run.
+type Transcript = (Vec<RunOutcome>, Value, Value);
 
-fn transcript(outcomes: Vec<RunOutcome>, run: &Run) -> Transcript {
+fn transcript(outcomes: Vec<RunOutcome>, model: &ScriptedModel, run: &Run) -> Transcript {
     // A summary moves messages.
     for at in run.background_messages() {
         let text = run.messages()[*at]["content"].as_str().unwrap();
@@ -161,7 +207,16 @@ fn transcript(outcomes: Vec<RunOutcome>, run: &Run) -> Transcript {
     }
     let mut saved = saved(run);
     saved.as_object_mut().unwrap().remove("changes");
-    (outcomes, without_references(saved))
+    saved.as_object_mut().unwrap().remove("options");
+    let requests = model.requests();
+    let requests = requests
+        .iter()
+        .map(|request| json!({"messages": request.messages, "fields": request.fields()}));
+    (
+        outcomes,
+        without_references(requests.collect()),
+        without_references(saved),
+    )
 }
 
 /// Removes the random references of errors to the log, in which two runs differ.
@@ -188,7 +243,9 @@ fn without_references(mut value: Value) -> Value {
     value
 }
 
-async fn by_agent(script: &[Vec<usize>], agent: &Agent) -> Transcript {
+async fn by_agent(script: &[Vec<usize>], options: RequestOptions) -> Transcript {
+    let model = model(script);
+    let agent = agent_of(model.clone()).request_options(options);
     let mut run = run();
     let mut outcomes = Vec::new();
     let mut decided = 0;
@@ -207,7 +264,7 @@ async fn by_agent(script: &[Vec<usize>], agent: &Agent) -> Transcript {
         }
         run.push(question()).unwrap();
     }
-    transcript(outcomes, &run)
+    transcript(outcomes, &model, &run)
 }
 
 /// A driver: each step happens in another process, to which it sends the run, and which sends its increments back.
@@ -241,8 +298,16 @@ impl Driver<'_> {
     }
 }
 
-async fn by_steps(script: &[Vec<usize>], agent: &Agent) -> Transcript {
+async fn by_steps(script: &[Vec<usize>], options: RequestOptions) -> Transcript {
+    let model = model(script);
+    let mut agent = agent_of(model.clone());
+    // All other settings are those of the run.
+    if options.has_answer() {
+        agent = agent.answer_type::<Vec<u32>>();
+    }
+    let agent = &agent;
     let mut first = run();
+    first.set_request_options(Some(options));
     let saved = first.unsaved().to_vec();
     first.mark_saved(u64::MAX);
     let mut driver = Driver {
@@ -300,7 +365,7 @@ async fn by_steps(script: &[Vec<usize>], agent: &Agent) -> Transcript {
         let push = async |_: Steps<'_>, run: &mut Run| run.push(question());
         driver.step(push).await.unwrap();
     }
-    transcript(outcomes, &driver.run)
+    transcript(outcomes, &model, &driver.run)
 }
 
 proptest! {
@@ -310,11 +375,12 @@ proptest! {
 
     #[test]
     fn a_run_is_the_same_by_an_agent_and_step_by_step_in_other_processes(
-        script in proptest::collection::vec(proptest::collection::vec(0..CALLS.len(), 0..4), 0..7)
+        script in proptest::collection::vec(proptest::collection::vec(0..CALLS.len(), 0..4), 0..7),
+        options in options()
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let expected = runtime.block_on(by_agent(&script, &agent(&script)));
-        let driven = runtime.block_on(by_steps(&script, &agent(&script)));
+        let expected = runtime.block_on(by_agent(&script, options.clone()));
+        let driven = runtime.block_on(by_steps(&script, options));
         prop_assert_eq!(driven, expected);
     }
 }
@@ -378,6 +444,57 @@ async fn a_run_with_an_owner_needs_the_values_of_the_owner() {
     let call = ToolCall::new("call_1", "read", r#"{"id":1}"#);
     let error = steps.prepare(run.info(), call).await.unwrap_err();
     assert!(matches!(error, AgentError::Context { .. }), "{error}");
+}
+
+/// The type of answers is one of the program: the run has its schema.
+#[tokio::test]
+async fn a_run_goes_on_with_a_type_of_the_same_schema_alone() {
+    let options = RequestOptions::new().answer::<Vec<u32>>();
+    let mut run = run();
+    run.set_request_options(Some(options));
+    let mut run = through_json(&run);
+    let without = agent(&[]);
+    let other = agent(&[]).answer_type::<Vec<i8>>();
+    for (agent, problem) in [
+        (without, "give them a type"),
+        (other, "whose schema is not that of"),
+    ] {
+        let error = agent.run(&mut run).await.unwrap_err();
+        assert!(matches!(&error, AgentError::AnswerType { run, .. } if run == "run-1"));
+        let error = error.to_string();
+        for part in [
+            "the run \"run-1\" can't go on",
+            "alloc::vec::Vec<u32>",
+            problem,
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+        assert!(matches!(run.next(), Step::Request(_)));
+    }
+    let model = ScriptedModel::new([saying(r#"{"answer":[1,2]}"#)]);
+    let agent = agent_of(model.clone());
+    let answer = agent.answer::<Vec<u32>>(&mut run).await.unwrap();
+    assert_eq!(answer, Typed::Answered(vec![1, 2]));
+    let body = model.requests()[0].body(json!({}));
+    assert!(body.contains("response_format"), "{body}");
+}
+
+/// A setting of a later version may change what the model is asked.
+#[test]
+fn settings_that_are_not_known_are_not_lost() {
+    let mut run = run();
+    run.set_request_options(Some(RequestOptions::new().parallel(false)));
+    let mut later = saved(&run);
+    later["options"]["effort"] = json!("high");
+    let error = serde_json::from_value::<Run>(later)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("unknown field `effort`"), "{error}");
+    // One that was saved before runs had settings of their own.
+    let mut earlier = saved(&run);
+    earlier.as_object_mut().unwrap().remove("options");
+    let earlier: Run = serde_json::from_value(earlier).unwrap();
+    assert!(earlier.request_options().is_none());
 }
 
 #[tokio::test]

@@ -45,6 +45,14 @@ pub enum AgentError {
     NoRuntime(NoRuntime),
     /// The answer does not match the schema of the type that [`Agent::ask_for`] asked for.
     Answer(AnswerError),
+    /// The run was [saved](Run::set_request_options) with a type of answers, and the agent has none, or one with another
+    /// schema.
+    AnswerType {
+        /// The id of the run.
+        run: String,
+        /// The error of the settings.
+        error: RequestError,
+    },
     /// The closure of [`Compaction::summary_with`] failed.
     Summary(Box<dyn Error + Send + Sync>),
     /// The run with this id has a limit of money, and the agent has no [prices](Agent::prices).
@@ -202,6 +210,7 @@ impl AgentError {
             AgentError::Replay(_) => "invalid_journal",
             AgentError::NoRuntime(_) => "no_runtime",
             AgentError::Answer(_) => "invalid_answer",
+            AgentError::AnswerType { .. } => "answer_type",
             AgentError::Summary(_) => "summary",
             AgentError::NoPrices(_) => "no_prices",
             AgentError::Decide(_) => "not_decided",
@@ -232,6 +241,7 @@ impl fmt::Display for AgentError {
             ),
             AgentError::NoRuntime(error) => error.fmt(f),
             AgentError::Decide(error) => error.fmt(f),
+            AgentError::AnswerType { run, error } => write!(f, "the run {run:?} can't go on: {error}"),
             AgentError::Summary(error) => write!(f, "old messages can't be summarised: {error}"),
             AgentError::NoPrices(run) => write!(
                 f,
@@ -282,6 +292,7 @@ impl Error for AgentError {
             | AgentError::Response(_)
             | AgentError::Replay(_)
             | AgentError::NoRuntime(_)
+            | AgentError::AnswerType { .. }
             | AgentError::NoPrices(_)
             | AgentError::NoContexts(_) => None,
         }

@@ -12,7 +12,7 @@ use super::{
     At, CallState, Decided, FIRST_VERSION, Round, Run, RunCall, RunInfo, RunSettings, Spent, State,
     VERSION,
 };
-use tool_core::dialect::{Unanswered, Usage};
+use tool_core::dialect::{RequestOptions, Unanswered, Usage};
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{ToolCall, ToolError, ToolErrorKind, ToolResult};
 
@@ -70,10 +70,13 @@ pub(super) enum Change {
         #[serde(flatten)]
         info: RunInfo,
         settings: RunSettings,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        options: Option<Box<RequestOptions>>,
     },
     /// The dialect of a run that was saved without one.
     Dialect(String),
     Settings(RunSettings),
+    Options(Option<Box<RequestOptions>>),
     Message(Arc<Value>),
     /// Boxed, because the others are small and many.
     Response(Box<ResponseChange>),
@@ -187,13 +190,16 @@ impl Run {
                 version,
                 info,
                 settings,
+                options,
             } => {
                 check_version(version)?;
                 self.state.info = info;
                 self.state.settings = settings;
+                self.state.options = options;
             }
             Change::Dialect(dialect) => self.state.info.set_dialect(&dialect),
             Change::Settings(settings) => self.state.settings = settings,
+            Change::Options(options) => self.state.options = options,
             Change::Message(message) => {
                 if let Some(text) = text_of_user(&message) {
                     self.state.said.push((self.state.rounds.len(), text));

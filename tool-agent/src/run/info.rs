@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tool_core::dialect::RequestOptions;
 
 use super::{Run, RunSettings};
 
@@ -96,6 +97,7 @@ impl fmt::Debug for RunInfo {
 pub struct RunBuilder {
     info: Info,
     settings: RunSettings,
+    options: Option<RequestOptions>,
 }
 
 impl fmt::Debug for Info {
@@ -112,6 +114,7 @@ impl RunBuilder {
                 ..Info::default()
             },
             settings: RunSettings::default(),
+            options: None,
         }
     }
 
@@ -134,8 +137,14 @@ impl RunBuilder {
         self
     }
 
+    /// Sets the settings of its requests; see [`Run::set_request_options`].
+    pub fn request_options(mut self, options: RequestOptions) -> Self {
+        self.options = Some(options);
+        self
+    }
+
     /// Creates the run.
     pub fn build(self) -> Run {
-        Run::created(RunInfo(Arc::new(self.info)), self.settings)
+        Run::created(RunInfo(Arc::new(self.info)), self.settings, self.options)
     }
 }

@@ -1,5 +1,6 @@
 //! [`TypedAnswer`]: asks for a final answer of a type, and reads it.
 
+use std::any::type_name;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
@@ -45,20 +46,22 @@ pub struct AnswerFormat {
     /// An object.
     schema: &'static Schema,
     is_wrapped: bool,
+    /// The path of the type.
+    name: &'static str,
 }
 
 impl AnswerFormat {
     /// Returns the form of a type.
     pub fn of<T: ToolType + ?Sized>() -> AnswerFormat {
-        match T::SCHEMA.kind {
-            Kind::Object(_) => AnswerFormat {
-                schema: T::SCHEMA,
-                is_wrapped: false,
+        let is_wrapped = !matches!(T::SCHEMA.kind, Kind::Object(_));
+        AnswerFormat {
+            schema: if is_wrapped {
+                Wrapped::<T>::SCHEMA
+            } else {
+                T::SCHEMA
             },
-            _ => AnswerFormat {
-                schema: Wrapped::<T>::SCHEMA,
-                is_wrapped: true,
-            },
+            is_wrapped,
+            name: type_name::<T>(),
         }
     }
 
@@ -108,6 +111,54 @@ impl AnswerFormat {
             is_deferred: false,
             validate_answer: None,
         })
+    }
+}
+
+/// The answer that settings ask for.
+#[derive(Clone, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(into = "SavedAnswer", from = "SavedAnswer")
+)]
+pub(crate) enum Answer {
+    Of(AnswerFormat),
+    /// Of settings that were saved, until they are given the type again.
+    #[cfg_attr(not(feature = "serde"), allow(dead_code))]
+    Saved(SavedAnswer),
+}
+
+/// What is saved of the type of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct SavedAnswer {
+    /// The path of the type, for messages.
+    pub(crate) name: String,
+    /// JSON text.
+    pub(crate) schema: String,
+}
+
+impl From<AnswerFormat> for SavedAnswer {
+    fn from(format: AnswerFormat) -> SavedAnswer {
+        SavedAnswer {
+            name: format.name.to_owned(),
+            schema: format.schema.to_json(),
+        }
+    }
+}
+
+impl From<Answer> for SavedAnswer {
+    fn from(answer: Answer) -> SavedAnswer {
+        match answer {
+            Answer::Of(format) => format.into(),
+            Answer::Saved(saved) => saved,
+        }
+    }
+}
+
+impl From<SavedAnswer> for Answer {
+    fn from(saved: SavedAnswer) -> Answer {
+        Answer::Saved(saved)
     }
 }
 

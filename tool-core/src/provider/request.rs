@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::provider::answer::{self, AnswerFormat};
+use crate::provider::answer::{self, Answer, AnswerFormat, SavedAnswer};
 use crate::provider::entry;
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::subset::Subset;
 use crate::provider::target::Target;
+use crate::provider::tool_request::RequestError;
 use crate::provider::writer::JsonWriter;
 use crate::schema::messages;
 use crate::tool::ToolEntry;
@@ -24,6 +25,11 @@ use crate::types::ToolType;
 /// assert_eq!(ToolChoice::tool("add"), ToolChoice::Tool("add".to_owned()));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 #[non_exhaustive]
 pub enum ToolChoice {
     /// The model calls tools or answers. The default of every provider.
@@ -61,14 +67,29 @@ impl ToolChoice {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// With the feature `serde`, they can be saved. A type of answers is saved as its schema, and
+/// [`with_answer_of`](RequestOptions::with_answer_of) gives the type again to settings that were read.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct RequestOptions {
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub(super) choice: Option<ToolChoice>,
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub(super) only: Option<Vec<String>>,
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     parallel: Option<bool>,
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
     is_cached: bool,
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
     has_hosted_results: bool,
-    pub(super) answer: Option<AnswerFormat>,
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub(super) answer: Option<Answer>,
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
     pub(crate) has_background: bool,
 }
 
@@ -189,8 +210,59 @@ impl RequestOptions {
     /// assert!(options.has_answer());
     /// ```
     pub fn answer<T: ToolType + ?Sized>(mut self) -> Self {
-        self.answer = Some(AnswerFormat::of::<T>());
+        self.answer = Some(Answer::Of(AnswerFormat::of::<T>()));
         self
+    }
+
+    /// Takes the type of answers from other settings, and gives it again to settings that were saved. Of two types, the
+    /// schemas must be equal.
+    ///
+    /// ```
+    /// use tool_core::dialect::RequestOptions;
+    ///
+    /// let saved = RequestOptions::new().parallel(false).answer::<u8>();
+    /// let numbers = RequestOptions::new().answer::<u8>();
+    /// assert!(saved.clone().with_answer_of(&numbers).is_ok());
+    /// let texts = RequestOptions::new().answer::<String>();
+    /// let error = saved.with_answer_of(&texts).unwrap_err();
+    /// println!("{error}");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the schemas differ, or if these settings were saved with a type and the others have none.
+    pub fn with_answer_of(mut self, other: &RequestOptions) -> Result<Self, RequestError> {
+        let Some(own) = &self.answer else {
+            self.answer.clone_from(&other.answer);
+            return Ok(self);
+        };
+        let Some(other) = &other.answer else {
+            self.answer_format()?;
+            return Ok(self);
+        };
+        let (own, given) = (
+            SavedAnswer::from(own.clone()),
+            SavedAnswer::from(other.clone()),
+        );
+        if own.schema != given.schema {
+            return Err(RequestError::new(format!(
+                "the settings ask for an answer of the type `{}`, whose schema is not that of `{}`",
+                own.name, given.name
+            )));
+        }
+        self.answer = Some(other.clone());
+        Ok(self)
+    }
+
+    /// Returns the form of the final answer, if one is asked for.
+    pub(super) fn answer_format(&self) -> Result<Option<AnswerFormat>, RequestError> {
+        match &self.answer {
+            None => Ok(None),
+            Some(Answer::Of(format)) => Ok(Some(*format)),
+            Some(Answer::Saved(SavedAnswer { name, .. })) => Err(RequestError::new(format!(
+                "the settings were saved with the type `{name}` for answers; give them a type with the same schema"
+            ))),
+        }
     }
 
     /// Returns `true` if the settings ask for an answer of a type.
@@ -323,6 +395,7 @@ pub struct RequestParts<'r> {
     pub(super) only: Option<Vec<NamedTool<'r>>>,
     /// The tool for the final answer, if one is asked for. Most providers need none.
     pub(super) answer_tool: Option<&'r ToolEntry>,
+    pub(super) answer: Option<AnswerFormat>,
     pub(super) options: &'r RequestOptions,
 }
 
@@ -369,7 +442,7 @@ impl<'r> RequestParts<'r> {
 
     /// Returns the form of the final answer, if one is asked for.
     pub fn answer(&self) -> Option<AnswerFormat> {
-        self.options.answer
+        self.answer
     }
 
     /// Returns the schema of the answer in a subset. Without one that the target accepts, the parts have
@@ -431,6 +504,7 @@ impl<'r> RequestParts<'r> {
             choice: self.choice,
             only: None,
             answer_tool: self.answer_tool,
+            answer: self.answer,
             options: self.options,
         };
         let Some(only) = &self.only else {
@@ -462,6 +536,7 @@ impl<'r> RequestParts<'r> {
             choice: Some(Choice::Required),
             only: None,
             answer_tool: self.answer_tool,
+            answer: self.answer,
             options: self.options,
         };
         if self.tools.len() + self.hosted.len() > 1 {
@@ -484,6 +559,7 @@ impl<'r> RequestParts<'r> {
             choice: None,
             only: None,
             answer_tool: self.answer_tool,
+            answer: self.answer,
             options: self.options,
         };
         if !self.is_empty() {

@@ -101,7 +101,8 @@ impl ToolRequest {
                 "the request requires a call of {name}, which is not among the tools of `only`"
             )));
         }
-        let answer_tool = options.answer.map(|format| format.tool());
+        let answer = options.answer_format()?;
+        let answer_tool = answer.map(|format| format.tool());
         if answer_tool.is_some() && find(answer::TOOL).is_ok() {
             return Err(RequestError::new(format!(
                 "the name `{}` is reserved for the answer; rename the tool",
@@ -115,6 +116,7 @@ impl ToolRequest {
             choice,
             only,
             answer_tool: answer_tool.as_ref(),
+            answer,
             options,
         };
         dialect.write_request(&parts, &mut out);
@@ -238,7 +240,7 @@ pub struct RequestError {
 }
 
 impl RequestError {
-    fn new(message: impl Into<String>) -> RequestError {
+    pub(super) fn new(message: impl Into<String>) -> RequestError {
         RequestError {
             message: message.into(),
         }
