@@ -46,8 +46,9 @@ use tool_core::{Registry, ToolEntry};
 use self::builder::Settings;
 use self::connection::{Live, Source, Stream};
 use self::environment::Environment;
-use self::offers::{OfferChange, Offered};
+use self::offers::Offered;
 use self::secrets::Secrets;
+use crate::change::Change;
 use crate::gateway::MAX_GATEWAYS;
 use crate::lock;
 
@@ -365,7 +366,7 @@ struct Shared {
     shutdown: CancellationToken,
 }
 
-type Listener = Box<dyn Fn(OfferChange) -> bool + Send + Sync>;
+type Listener = Box<dyn Fn(Change) -> bool + Send + Sync>;
 
 impl Shared {
     fn link(&self) -> Link {

@@ -4,6 +4,8 @@
 
 #[cfg(any(feature = "client", feature = "server"))]
 mod apps;
+#[cfg(any(feature = "client", feature = "server"))]
+mod change;
 #[cfg(feature = "client")]
 mod gateway;
 #[cfg(any(doc, doctest))]

@@ -70,13 +70,14 @@ use tool_core::{IntoTools, Registry, ToolCall, ToolEntry};
 
 use self::admission::Scopes;
 use self::approvals::Approvals;
-use self::changes::{Change, Client};
+use self::changes::Client;
 use self::lines::LineTransport;
 use self::list::ListCache;
 use self::offers::Offers;
 use self::state::{StateCodec, random};
 use self::store::{MemoryStore, Store};
 use self::tasks::Tasks;
+use crate::change::Change;
 use crate::lock;
 
 pub use self::annotations::Annotations;

@@ -28,6 +28,7 @@ use super::listing::{MAX_PAGES, digest};
 use super::request::{RequestError, send};
 use super::transport::Request;
 use super::{Import, ImportError, ImportErrorKind, Link, Shared, Status};
+use crate::change::Change;
 use crate::lock;
 #[cfg(feature = "server")]
 use crate::server::ProtocolError;
@@ -193,15 +194,6 @@ pub(crate) struct Offered {
     pub(crate) prompts: Vec<Prompt>,
 }
 
-/// What changed for the clients of a gateway.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum OfferChange {
-    Resources,
-    Prompts,
-    /// The content of the resource with this URI.
-    Updated(String),
-}
-
 impl Shared {
     /// Lists the resources and prompts for the clients of a gateway. What can't be listed stays as it was.
     pub(super) async fn refresh_offers(self: &Arc<Self>, live: &Arc<Live>) {
@@ -245,20 +237,20 @@ impl Shared {
         let offered = Arc::new(offered);
         let before = std::mem::replace(&mut *lock(&self.offered), offered.clone());
         if before.resources != offered.resources || before.templates != offered.templates {
-            self.tell(OfferChange::Resources);
+            self.tell(Change::Resources);
         }
         if before.prompts != offered.prompts {
-            self.tell(OfferChange::Prompts);
+            self.tell(Change::Prompts);
         }
     }
 
     /// Tells the gateway of a change.
-    pub(super) fn tell(&self, change: OfferChange) {
+    pub(super) fn tell(&self, change: Change) {
         let Some(listener) = self.listener.get() else {
             return;
         };
         let updated = match &change {
-            OfferChange::Updated(uri) => Some(uri.clone()),
+            Change::Updated(uri) => Some(uri.clone()),
             _ => None,
         };
         if !listener(change)
@@ -515,7 +507,7 @@ impl Import {
     }
 
     /// Sets what is told of changes. It returns `false` if nobody wants to know of the resource any more.
-    pub(crate) fn listen(&self, listener: impl Fn(OfferChange) -> bool + Send + Sync + 'static) {
+    pub(crate) fn listen(&self, listener: impl Fn(Change) -> bool + Send + Sync + 'static) {
         // A server is built once.
         let _ = self.shared.listener.set(Box::new(listener));
     }

@@ -14,10 +14,11 @@ use tool_core::runtime::BoxFuture;
 use super::call::AbortOnDrop;
 use super::connection::{Connection, Live, Opener, announced};
 use super::listing::list;
-use super::offers::{OfferChange, Offered};
+use super::offers::Offered;
 use super::tools::Toolbox;
 use super::transport::{OFFERS, TOOLS};
 use super::{HeldTool, ImportError, ImportErrorKind, Link, Shared};
+use crate::change::Change;
 use crate::lock;
 
 /// A request to the supervisor.
@@ -239,7 +240,7 @@ impl Supervisor {
                     }
                 }
                 for uri in live.in_flight.take_updated() {
-                    self.shared.tell(OfferChange::Updated(uri));
+                    self.shared.tell(Change::Updated(uri));
                 }
             }
             if done.is_none() && stale & TOOLS == 0 {

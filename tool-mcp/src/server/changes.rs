@@ -12,6 +12,7 @@ use tool_core::registry::ChangeListener;
 
 use super::Core;
 use super::store::{Notice, Store};
+use crate::change::Change;
 use crate::lock;
 
 /// The most resources that a session, or a subscription since version 2026-07-28, has subscribed to.
@@ -104,16 +105,6 @@ impl std::fmt::Debug for Changes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Changes").finish_non_exhaustive()
     }
-}
-
-/// What has changed.
-#[derive(Clone)]
-pub(super) enum Change {
-    Tools,
-    Resources,
-    Prompts,
-    /// The content of the resource with this URI.
-    Updated(String),
 }
 
 /// A client that is notified of changes, for as long as its session or its subscription has it.

@@ -14,13 +14,12 @@ use serde_json::json;
 use tool_core::{Registry, ToolCall, ToolEntry};
 
 use super::call::until_end;
-use super::changes::Change;
 use super::imported_apps::{Links, Shows};
 use super::offers::{FoundCall, Offers};
 use super::state::random;
 use super::{Core, Server};
+use crate::change::Change;
 use crate::gateway::{GATEWAYS, HOPS, Hops, MAX_HOPS};
-use crate::import::offers::OfferChange;
 use crate::{Import, ImportBuilder, hex, lock};
 
 impl<H: ServerHandler> Server<H> {
@@ -225,13 +224,9 @@ impl Imports {
                 let Some(core) = core.upgrade() else {
                     return false;
                 };
-                core.notify(&match &change {
-                    OfferChange::Resources => Change::Resources,
-                    OfferChange::Prompts => Change::Prompts,
-                    OfferChange::Updated(uri) => Change::Updated(uri.clone()),
-                });
+                core.notify(&change);
                 match &change {
-                    OfferChange::Updated(uri) => core.has_subscriber(uri),
+                    Change::Updated(uri) => core.has_subscriber(uri),
                     _ => true,
                 }
             });
