@@ -12,7 +12,8 @@ use tool_agent::Agent;
 use tool_agent::run::RunSettings;
 
 use crate::conversation::{Conversation, Route};
-use crate::definition::{named, serve};
+use crate::definition::named;
+use crate::serving::Serving;
 use crate::stream::Hub;
 use crate::tools::Tools;
 
@@ -42,7 +43,7 @@ pub struct Agents {
     route: Route,
     settings: RunSettings,
     approval_timeout: Duration,
-    identity_keys: Vec<String>,
+    serving: Serving,
     streams: Option<(TcpListener, String)>,
 }
 
@@ -55,7 +56,7 @@ impl Agents {
             route: Arc::new(|_| None),
             settings: RunSettings::default(),
             approval_timeout: Duration::from_secs(24 * 60 * 60),
-            identity_keys: Vec::new(),
+            serving: Serving::default(),
             streams: None,
         }
     }
@@ -86,7 +87,14 @@ impl Agents {
 
     /// Accepts requests that are signed with this key of your Restate alone, such as `publickeyv1_…`.
     pub fn identity_key(mut self, key: impl Into<String>) -> Self {
-        self.identity_keys.push(key.into());
+        self.serving.identity_keys.push(key.into());
+        self
+    }
+
+    /// Sets how long calls may run after the signal to [end](Agents::serve). Ten seconds by default. What runs longer is interrupted, so
+    /// let your service manager wait for longer than this.
+    pub fn grace_period(mut self, time: Duration) -> Self {
+        self.serving.grace_period = time;
         self
     }
 
@@ -102,8 +110,9 @@ impl Agents {
         self
     }
 
-    /// Serves the conversations until Ctrl-C or `SIGTERM`, and then ends what runs, for at most ten seconds. Restate needs HTTP/2
-    /// without TLS, or a proxy that speaks it.
+    /// Serves the conversations until Ctrl-C or `SIGTERM`. Then it accepts nothing new and waits for requests to the model and
+    /// calls that run, for at most the [grace period](Agents::grace_period); another process goes on with the conversations.
+    /// Restate needs HTTP/2 without TLS, or a proxy that speaks it.
     ///
     /// # Errors
     ///
@@ -141,7 +150,7 @@ impl Agents {
             .handler("stop", brief())
             .handler("state", brief());
         let services = [named(&self.name, conversation, options), own];
-        let serving = serve(services, &self.identity_keys, listener);
+        let serving = self.serving.serve(services, listener);
         let (Some(hub), Some(clients)) = (hub, clients) else {
             return serving.await;
         };

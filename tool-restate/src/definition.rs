@@ -3,19 +3,12 @@
 //! The macros of the SDK take the name from the code. What they expand to is public, though not documented, so the version
 //! of the SDK is pinned.
 
-use std::error::Error;
-use std::io;
 use std::sync::Arc;
 
 use restate_sdk::discovery::ServiceName;
-use restate_sdk::endpoint::{ContextInternal, Endpoint, ServiceOptions};
-use restate_sdk::http_server::HttpServer;
+use restate_sdk::endpoint::{ContextInternal, ServiceOptions};
 use restate_sdk::service::macro_support::{ServiceBoxFuture, service_definition};
 use restate_sdk::service::{Discoverable, Service, ServiceDefinition};
-use socket2::SockRef;
-use tokio::net::TcpListener;
-#[cfg(unix)]
-use tokio::signal::unix::{SignalKind, signal};
 
 /// The handlers of a service, which a macro of the SDK describes.
 pub(crate) trait Handlers: Discoverable + Send + Sync + 'static {
@@ -46,45 +39,6 @@ pub(crate) fn named<H: Handlers>(
     discovery.name = ServiceName::try_from(name.to_owned())
         .unwrap_or_else(|error| panic!("{name:?} can't be the name of a service: {error}"));
     service_definition(Dispatcher(Arc::new(handlers)), discovery).options(options)
-}
-
-/// Serves services until a signal, for requests that are signed with these keys if there are some.
-pub(crate) async fn serve(
-    services: impl IntoIterator<Item = ServiceDefinition>,
-    identity_keys: &[String],
-    listener: TcpListener,
-) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let mut endpoint = Endpoint::builder();
-    for service in services {
-        endpoint = endpoint.bind(service);
-    }
-    for key in identity_keys {
-        endpoint = endpoint.identity_key(key)?;
-    }
-    send_at_once(&listener)?;
-    let server = HttpServer::new(endpoint.build());
-    server.serve_with_cancel(listener, ending()).await;
-    Ok(())
-}
-
-/// Lets connections of a listener send small pieces at once. Otherwise they wait for acknowledgements, 40 ms for each step.
-/// Linux gives the option of a listener to its connections.
-pub(crate) fn send_at_once(listener: &TcpListener) -> io::Result<()> {
-    SockRef::from(listener).set_tcp_nodelay(true)
-}
-
-/// Completes at Ctrl-C, and at `SIGTERM`, which service managers send.
-async fn ending() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-        tokio::select! {
-            _ = interrupt => {}
-            _ = terminate.recv() => {}
-        }
-        return;
-    }
-    let _ = interrupt.await;
 }
 
 /// Implements [`Handlers`] by methods with an input.

@@ -3,6 +3,7 @@
 // Modules, from the bottom up.
 //
 // definition    a service of Restate with a name of the application
+// serving       the listener of services, and how it ends
 // once          a call that runs at most once
 // version       which version of a tool an agent has
 // tools         `ToolService`: tools for agents in other processes
@@ -21,6 +22,7 @@ mod follow;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod once;
+mod serving;
 mod stream;
 mod tools;
 mod version;

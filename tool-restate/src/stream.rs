@@ -21,9 +21,9 @@ use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::definition::send_at_once;
 use crate::lock;
 use crate::once::random;
+use crate::serving::send_at_once;
 
 /// The most bytes of a response that are kept for clients. They get the rest with the state.
 pub(crate) const MAX_TEXT: usize = 1 << 20;

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use restate_sdk::endpoint::ServiceOptions;
 use restate_sdk::prelude::*;
@@ -14,9 +15,10 @@ use tool_core::call::CancellationToken;
 use tool_core::dialect::OpenAiChat;
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
-use crate::definition::{handlers, named, serve};
+use crate::definition::{handlers, named};
 use crate::lock;
 use crate::once::{Once, Start};
+use crate::serving::Serving;
 use crate::version::version_of;
 
 /// The most bytes of a result. Restate tries a step again whose value is more than 32 MiB, without an end.
@@ -65,7 +67,7 @@ pub(crate) struct Sent {
 pub struct ToolService {
     name: String,
     pub(crate) tools: Tools,
-    identity_keys: Vec<String>,
+    serving: Serving,
 }
 
 /// The tools of a service, and the calls that run.
@@ -82,7 +84,7 @@ impl ToolService {
         ToolService {
             name: name.into(),
             tools: Tools::new(without_model(registry)),
-            identity_keys: Vec::new(),
+            serving: Serving::default(),
         }
     }
 
@@ -100,12 +102,19 @@ impl ToolService {
 
     /// Accepts requests that are signed with this key of your Restate alone, such as `publickeyv1_…`.
     pub fn identity_key(mut self, key: impl Into<String>) -> Self {
-        self.identity_keys.push(key.into());
+        self.serving.identity_keys.push(key.into());
         self
     }
 
-    /// Serves the tools until Ctrl-C or `SIGTERM`, and then ends what runs, for at most ten seconds. Restate needs HTTP/2
-    /// without TLS, or a proxy that speaks it.
+    /// Sets how long calls may run after the signal to [end](ToolService::serve). Ten seconds by default. What runs longer is interrupted, so
+    /// let your service manager wait for longer than this.
+    pub fn grace_period(mut self, time: Duration) -> Self {
+        self.serving.grace_period = time;
+        self
+    }
+
+    /// Serves the tools until Ctrl-C or `SIGTERM`. Then it accepts nothing new and waits for calls that run, for at most the
+    /// [grace period](ToolService::grace_period). Restate needs HTTP/2 without TLS, or a proxy that speaks it.
     ///
     /// # Errors
     ///
@@ -119,7 +128,7 @@ impl ToolService {
         self.tools
             .check(&self.name, "ToolService::contexts", |_| true)?;
         let tools = self.tools.definition(&self.name);
-        serve([tools], &self.identity_keys, listener).await
+        self.serving.serve([tools], listener).await
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::Instant;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::ingress::ReqwestClient;
 use restate_sdk::prelude::*;
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_agent::run::RunOutcome;
 use tool_restate::Message;
@@ -107,24 +106,6 @@ pub async fn serve(listener: TcpListener) {
     HttpServer::new(endpoint).serve(listener).await;
 }
 
-/// Asks the server by SQL.
-async fn query(world: &World, sql: &str) -> Vec<Value> {
-    let url = format!("{}/query", world.nodes[0].admin_url());
-    let request = reqwest::Client::new()
-        .post(url)
-        .json(&json!({"query": sql}));
-    let response = request
-        .header("accept", "application/json")
-        .send()
-        .await
-        .unwrap();
-    let answer: Value = response.json().await.unwrap();
-    answer["rows"]
-        .as_array()
-        .unwrap_or_else(|| panic!("{answer}"))
-        .clone()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_journal_of_a_turn_is_small() {
     let Some(world) = World::start("journal", SMALL).await else {
@@ -139,7 +120,7 @@ async fn the_journal_of_a_turn_is_small() {
         .iter()
         .map(|message| message.to_string().len());
     let messages: usize = messages.sum();
-    let entries = query(&world, "SELECT raw_length FROM sys_journal").await;
+    let entries = world.query("SELECT raw_length FROM sys_journal").await;
     let lengths = entries.iter().map(|entry| entry["raw_length"].as_u64());
     let bytes: u64 = lengths.map(|length| length.expect("a number")).sum();
     let count = entries.len();

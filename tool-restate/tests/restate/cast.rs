@@ -19,6 +19,9 @@ use tool_restate::{Agents, ToolService};
 /// The token for streams of text.
 pub const TOKEN: &str = "0123456789abcdef";
 
+/// Longer than a test may take: a process that waits for too much does not end.
+const GRACE_PERIOD: Duration = Duration::from_secs(600);
+
 /// The calls of a conversation without waits, one in each response.
 pub const QUICK_ROUNDS: usize = 6;
 
@@ -94,6 +97,21 @@ async fn pay_later(
     format!("{paid}, {}", purpose.unwrap_or_default())
 }
 
+/// Pays once the test says so.
+#[tool(destructive, unlinked)]
+async fn pay_on_sign(
+    amount: u32,
+    #[param(context)] effects: &Effects,
+    #[param(context)] user: &User,
+    call: &CallContext,
+) -> String {
+    effects.add("waiting", "pay_on_sign");
+    while !effects.0.join("sign").exists() {
+        work().await;
+    }
+    paid(effects, user, call, amount).await
+}
+
 /// Transfers money, once somebody allowed it.
 #[tool(destructive, unlinked)]
 async fn transfer(
@@ -134,7 +152,17 @@ async fn sleep() -> &'static str {
 
 /// Returns the tools: in another order in the deployment `later`, and one of another version in `schema`.
 fn registry(effects: &Path, deployment: &str) -> Registry {
-    let mut tools = tools![look_up, pay_here, transfer, note, tick, flood, sleep].to_vec();
+    let mut tools = tools![
+        look_up,
+        pay_here,
+        pay_on_sign,
+        transfer,
+        note,
+        tick,
+        flood,
+        sleep
+    ]
+    .to_vec();
     if deployment == "schema" {
         tools.extend(tools![pay_later]);
     } else {
@@ -237,6 +265,7 @@ async fn respond(request: &Request) -> Value {
             ("transfer", json!({"amount": 7})),
             ("look_up", json!({"n": 1})),
         ],
+        ("sign", 0) => &[("pay_on_sign", json!({"amount": 5}))],
         ("quick", 0..QUICK_ROUNDS) => &[("tick", json!({"n": round}))],
         ("flood", 0) => &[("flood", json!({}))],
         ("sleep", 0) => &[("sleep", json!({}))],
@@ -282,11 +311,11 @@ pub fn act() {
                 let port = std::env::var("STREAM_PORT").unwrap();
                 let clients = TcpListener::bind(format!("127.0.0.1:{port}"));
                 let agents = agents(registry, &deployment).streams(clients.await.unwrap(), TOKEN);
-                agents.serve(listener).await
+                agents.grace_period(GRACE_PERIOD).serve(listener).await
             }
             _ => {
                 let service = ToolService::new("payments", registry).contexts(contexts);
-                service.serve(listener).await
+                service.grace_period(GRACE_PERIOD).serve(listener).await
             }
         };
         served.unwrap();
@@ -306,7 +335,8 @@ fn agents(registry: Registry, deployment: &str) -> Agents {
         .may_decide(async |request| request.user == "lea");
     let is_later = deployment == "later";
     let agents = Agents::new(agent).route(move |tool| {
-        let is_routed = matches!(tool, "pay" | "note") || (is_later && tool == "look_up");
+        let is_routed =
+            matches!(tool, "pay" | "pay_on_sign" | "note") || (is_later && tool == "look_up");
         is_routed.then(|| "payments".to_owned())
     });
     if is_later {

@@ -83,9 +83,9 @@ async fn nginx_balances_with_the_configuration_of_the_guide() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn workers_that_are_ended_by_a_signal_lose_no_payment() {
+async fn processes_that_are_ended_by_a_signal_interrupt_no_call() {
     let layout = Layout {
-        agents: 1,
+        agents: 2,
         workers: 2,
         ..SMALL
     };
@@ -95,13 +95,74 @@ async fn workers_that_are_ended_by_a_signal_lose_no_payment() {
     let count = short_or_long(24, 200);
     let load = world.under_load(count, Duration::from_millis(100), async |world, number| {
         pause(300).await;
-        let worker = &mut world.workers[number % 2];
+        let processes = if number % 3 == 2 {
+            &mut world.agents
+        } else {
+            &mut world.workers
+        };
+        let process = &mut processes[number % 2];
         // The balancer has tasks on this thread.
-        tokio::task::block_in_place(|| worker.end());
-        worker.start();
+        tokio::task::block_in_place(|| process.end());
+        process.start();
         pause(300).await;
     });
-    load.await;
+    assert_eq!(load.await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_runs_at_the_signal_gets_its_result_while_others_are_refused() {
+    let Some(mut world) = World::start("refused", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let waiting = sending(&client, "run-0", "sign");
+    while world.lines("waiting").is_empty() {
+        pause(20).await;
+    }
+    world.workers[0].signal("TERM");
+    let refused = sending(&client, "run-1", "job");
+    let sql = "SELECT id FROM sys_invocation
+        WHERE target_service_name = 'payments' AND last_failure IS NOT NULL";
+    while world.query(sql).await.is_empty() {
+        pause(20).await;
+    }
+    world.give_sign();
+    tokio::task::block_in_place(|| world.workers[0].end());
+    world.workers[0].start();
+    let outcome = waiting.await.unwrap().unwrap();
+    assert_eq!(outcome, RunOutcome::Answered("done: sign".into()));
+    let outcome = refused.await.unwrap().unwrap();
+    assert_eq!(outcome, RunOutcome::Answered("done: job".into()));
+    let mut runs = Vec::new();
+    for id in ["run-0", "run-1"] {
+        runs.push(client.state(id).await.unwrap().unwrap());
+    }
+    assert_eq!(world.check_payments(&runs), 0);
+    assert_eq!(world.lines("payments").len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_ends_although_a_conversation_waits_for_a_decision() {
+    let Some(mut world) = World::with_env("waiting", SMALL, &patient()).await else {
+        return;
+    };
+    let client = world.client();
+    let sent = sending(&client, "run-0", "transfer");
+    let decide = held(&client, "run-0").await;
+    let mut agent = world.agents.remove(0);
+    let ending = tokio::task::spawn_blocking(move || {
+        agent.end();
+        agent
+    });
+    // The server suspends a conversation that waits after a minute.
+    let ended = tokio::time::timeout(Duration::from_secs(30), ending).await;
+    let mut agent = ended.expect("it waits for the conversation").unwrap();
+    agent.start();
+    world.agents.push(agent);
+    client.decide("run-0", decide).await.unwrap();
+    let outcome = sent.await.unwrap().unwrap();
+    assert_eq!(outcome, RunOutcome::Answered("done: transfer".into()));
+    assert_eq!(world.lines("payments").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tool_agent::run::{Run, RunOutcome};
 use tool_core::ToolErrorKind;
 use tool_restate::{Client, ClientError, Message};
@@ -184,6 +185,29 @@ impl World {
     pub fn lines(&self, file: &str) -> Vec<String> {
         let text = fs::read_to_string(self.folder.join(file)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
+    }
+
+    /// Lets the calls go on that wait for a sign.
+    pub fn give_sign(&self) {
+        fs::write(self.folder.join("sign"), "").unwrap();
+    }
+
+    /// Asks the server by SQL.
+    pub async fn query(&self, sql: &str) -> Vec<Value> {
+        let url = format!("{}/query", self.nodes[0].admin_url());
+        let request = reqwest::Client::new()
+            .post(url)
+            .json(&json!({"query": sql}));
+        let response = request
+            .header("accept", "application/json")
+            .send()
+            .await
+            .unwrap();
+        let answer: Value = response.json().await.unwrap();
+        answer["rows"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{answer}"))
+            .clone()
     }
 
     /// Starts this many conversations, one in each interval, and checks them once all have ended. Meanwhile the faults are

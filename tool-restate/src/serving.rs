@@ -1,0 +1,190 @@
+//! [`Serving`]: a listener that Restate connects to, and how it ends.
+//!
+//! The server of the SDK ends with a GOAWAY for each connection. Restate 1.7 fails its next request on such a connection, and
+//! closes it with all calls that still run. So nothing is said before the calls have ended: new requests are refused one by
+//! one, and Restate sends them again.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::serve::Listener;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{HeaderValue, RETRY_AFTER};
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use restate_sdk::endpoint::{Endpoint, ResponseBody};
+use restate_sdk::service::ServiceDefinition;
+use socket2::SockRef;
+use tokio::net::{TcpListener, TcpStream};
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+/// How services are served.
+pub(crate) struct Serving {
+    /// The keys of which one has signed each request, if there are some.
+    pub(crate) identity_keys: Vec<String>,
+    /// How long calls may run after the signal to end.
+    pub(crate) grace_period: Duration,
+}
+
+impl Default for Serving {
+    fn default() -> Serving {
+        Serving {
+            identity_keys: Vec::new(),
+            grace_period: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Serving {
+    /// Serves services until a signal, and then until what runs has ended.
+    pub(crate) async fn serve(
+        &self,
+        services: impl IntoIterator<Item = ServiceDefinition>,
+        mut listener: TcpListener,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let mut endpoint = Endpoint::builder();
+        for service in services {
+            endpoint = endpoint.bind(service);
+        }
+        for key in &self.identity_keys {
+            endpoint = endpoint.identity_key(key)?;
+        }
+        let endpoint = endpoint.build();
+        send_at_once(&listener)?;
+        let ending = CancellationToken::new();
+        let mut connections = JoinSet::new();
+        let mut signal = pin!(signal_to_end());
+        loop {
+            tokio::select! {
+                () = &mut signal => break,
+                Some(_) = connections.join_next() => {}
+                (stream, _) = Listener::accept(&mut listener) => {
+                    connections.spawn(serve_connection(stream, endpoint.clone(), ending.clone()));
+                }
+            }
+        }
+        // A balancer passes over a port that nobody listens to.
+        drop(listener);
+        ending.cancel();
+        let ended = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(self.grace_period, ended)
+            .await
+            .is_err()
+        {
+            tracing::warn!(time = ?self.grace_period, "calls still run after the grace period and are interrupted");
+        }
+        Ok(())
+    }
+}
+
+/// Lets connections of a listener send small pieces at once. Otherwise they wait for acknowledgements, 40 ms for each step.
+/// Linux gives the option of a listener to its connections.
+pub(crate) fn send_at_once(listener: &TcpListener) -> io::Result<()> {
+    SockRef::from(listener).set_tcp_nodelay(true)
+}
+
+/// Completes at Ctrl-C, and at `SIGTERM`, which service managers send.
+async fn signal_to_end() {
+    let interrupt = tokio::signal::ctrl_c();
+    #[cfg(unix)]
+    if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+        tokio::select! {
+            _ = interrupt => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    let _ = interrupt.await;
+}
+
+/// Serves a connection until it is closed, or until what runs has ended.
+async fn serve_connection(stream: TcpStream, endpoint: Endpoint, ending: CancellationToken) {
+    let running = TaskTracker::new();
+    let answering = service_fn(|request| {
+        let answer = answer(&endpoint, &running, request);
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let builder = http2::Builder::new(TokioExecutor::new());
+    let serving = builder.serve_connection(TokioIo::new(stream), answering);
+    let ended = async {
+        ending.cancelled().await;
+        running.close();
+        // A body ends once Restate has its last message, so what is still to be written says nothing new.
+        running.wait().await;
+    };
+    tokio::select! {
+        served = serving => if let Err(error) = served {
+            tracing::debug!(%error, "a connection of Restate ended early");
+        },
+        () = ended => {}
+    }
+}
+
+/// Starts a request, or refuses it if the connection ends.
+fn answer(
+    endpoint: &Endpoint,
+    running: &TaskTracker,
+    request: Request<Incoming>,
+) -> Response<Answer> {
+    // Whoever sends a message mostly waits for other requests, so another process goes on with it.
+    let is_left = request.uri().path().ends_with("/send");
+    let token = (!is_left).then(|| running.token());
+    if running.is_closed() {
+        let mut refused = Response::new(Answer::default());
+        // Restate counts neither this status nor the wait as a failed attempt.
+        *refused.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+        let headers = refused.headers_mut();
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        return refused;
+    }
+    endpoint.handle(request).map(|body| Answer {
+        body: Some(body),
+        _running: token,
+    })
+}
+
+/// The body of a response, which runs the handler.
+#[derive(Default)]
+struct Answer {
+    body: Option<ResponseBody>,
+    /// What the end of the connection waits for.
+    _running: Option<TaskTrackerToken>,
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = <ResponseBody as Body>::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        match &mut self.body {
+            Some(body) => Pin::new(body).poll_frame(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.body {
+            Some(body) => body.size_hint(),
+            None => SizeHint::with_exact(0),
+        }
+    }
+}
