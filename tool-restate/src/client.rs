@@ -130,8 +130,8 @@ impl Client {
     /// # Errors
     ///
     /// Returns [`ClientError::Address`] if there are no [agents](Client::streams). The stream ends with
-    /// [`ClientError::Refused`] if an agent refuses: with 401 if the token is wrong, and with 503 if 1,000 clients follow
-    /// its conversations.
+    /// [`ClientError::Refused`] if an agent refuses: at once if the token is wrong (401) or the service has another name (404),
+    /// and after half a minute if it is too busy, because 1,000 clients follow its conversations (503).
     ///
     /// # Panics
     ///
@@ -217,23 +217,46 @@ impl Client {
         if let Some(key) = key {
             request = request.idempotency_key(key);
         }
-        request.call().await?.into_body().map_err(ClientError::from)
+        let called = async { request.call().await?.into_body() };
+        called.await.map_err(|error| match ClientError::from(error) {
+            // No handler of a conversation answers this. Restate does, the first for services that have no keys.
+            ClientError::Refused(status @ (400 | 404), reason) => {
+                let service = &self.service;
+                let remedy = "check `Client::service` and `Agents::name`, and that the agents are registered";
+                ClientError::Refused(
+                    status,
+                    format!("the service {service:?} has no conversations; {remedy} ({reason})"),
+                )
+            }
+            error => error,
+        })
     }
 }
 
 impl From<ingress::ClientError> for ClientError {
     fn from(error: ingress::ClientError) -> ClientError {
-        match error {
-            ingress::ClientError::Status { status, response } => {
-                let body = String::from_utf8_lossy(response.body());
-                let message = serde_json::from_str::<serde_json::Value>(&body).ok();
-                let message = message.and_then(|body| body["message"].as_str().map(str::to_owned));
-                ClientError::Refused(
-                    status.as_u16(),
-                    message.unwrap_or_else(|| body.into_owned()),
-                )
-            }
-            error => ClientError::Failed(error.into()),
+        // What was refused before it was an invocation has no id, which the SDK misses.
+        let refused = error.response().filter(|it| !it.status().is_success());
+        let Some(refused) = refused else {
+            return ClientError::Failed(error.into());
+        };
+        let body = String::from_utf8_lossy(refused.body());
+        let message = serde_json::from_str::<serde_json::Value>(&body).ok();
+        let message = message.and_then(|body| body["message"].as_str().map(str::to_owned));
+        ClientError::Refused(
+            refused.status().as_u16(),
+            message.unwrap_or_else(|| body.into_owned()),
+        )
+    }
+}
+
+impl ClientError {
+    /// Returns `true` if the same request may succeed later.
+    pub(crate) fn is_temporary(&self) -> bool {
+        match self {
+            ClientError::Address(_) => false,
+            ClientError::Refused(status, _) => matches!(status, 408 | 429 | 500..),
+            ClientError::Failed(_) => true,
         }
     }
 }

@@ -14,12 +14,17 @@ use tokio_util::codec::{Decoder, LinesCodec, LinesCodecError};
 use tool_agent::run::Run;
 
 use crate::client::{Client, ClientError};
+use crate::conversation::Saved;
 use crate::stream::{Attempt, MAX_TEXT, Note};
 
 /// The most bytes of a line, in which each byte of a text may be written with six.
 const MAX_LINE: usize = 6 * MAX_TEXT + 1024;
 /// How long after a lost connection the next one is tried.
 const RECONNECT: Duration = Duration::from_secs(1);
+/// How often in a row an agent may refuse for a reason that may pass.
+const REFUSALS: u32 = 30;
+/// The most bytes of a reason to refuse.
+const MAX_REASON: usize = 1024;
 /// After this time without a line, the connection is lost. Agents send one every ten seconds.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How often the state is read when no agent says that it has changed.
@@ -85,7 +90,7 @@ impl Stream for Updates {
 enum Heard {
     Note(Note),
     Lost,
-    Refused(u16, String),
+    Refused(ClientError),
 }
 
 impl Updates {
@@ -114,21 +119,23 @@ impl Updates {
     }
 }
 
-/// Reads the lines of an agent, and connects again whenever the connection is lost.
+/// Reads the lines of an agent, and connects again whenever the connection is lost, or is refused for now.
 async fn listen(index: usize, agent: Url, token: String, heard: mpsc::Sender<(usize, Heard)>) {
     let http = reqwest::Client::builder()
         .connect_timeout(Duration::from_secs(5))
         .read_timeout(SILENCE)
         .build();
     let Ok(http) = http else { return };
+    let mut refusals = Refusals::default();
     loop {
-        match read_lines(index, &http, &agent, &token, &heard).await {
-            Ok(Some((status, reason))) => {
-                let _ = heard.send((index, Heard::Refused(status, reason))).await;
-                return;
-            }
-            Ok(None) => {}
-            Err(error) => tracing::debug!(%agent, %error, "no stream of an agent"),
+        let read = read_lines(index, &http, &agent, &token, &heard).await;
+        let refused = read.unwrap_or_else(|error| {
+            tracing::debug!(%agent, %error, "no stream of an agent");
+            None
+        });
+        if let Some(error) = refusals.end(refused) {
+            let _ = heard.send((index, Heard::Refused(error))).await;
+            return;
         }
         if heard.send((index, Heard::Lost)).await.is_err() {
             return;
@@ -137,20 +144,41 @@ async fn listen(index: usize, agent: Url, token: String, heard: mpsc::Sender<(us
     }
 }
 
-/// Reads lines until the connection ends. Returns the status and the reason if the agent refuses.
+/// The refusals of an agent in a row.
+#[derive(Default)]
+struct Refusals(u32);
+
+impl Refusals {
+    /// Takes how a connection ended. Returns the refusal if the next one would be refused, too.
+    fn end(&mut self, refused: Option<ClientError>) -> Option<ClientError> {
+        self.0 = refused.as_ref().map_or(0, |_| self.0 + 1);
+        refused.filter(|error| !error.is_temporary() || self.0 == REFUSALS)
+    }
+}
+
+/// Reads lines until the connection ends. Returns the refusal if the agent refuses.
 async fn read_lines(
     index: usize,
     http: &reqwest::Client,
     agent: &Url,
     token: &str,
     heard: &mpsc::Sender<(usize, Heard)>,
-) -> Result<Option<(u16, String)>, Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<Option<ClientError>, Box<dyn std::error::Error + Send + Sync>> {
     let request = http.get(agent.clone());
     let request = request.header(AUTHORIZATION, format!("Bearer {token}"));
     let mut response = request.send().await?;
     let status = response.status().as_u16();
     if status != 200 {
-        return Ok(Some((status, response.text().await?)));
+        let mut reason = Vec::new();
+        while reason.len() < MAX_REASON
+            && let Some(chunk) = response.chunk().await?
+        {
+            reason.extend_from_slice(&chunk);
+        }
+        reason.truncate(MAX_REASON);
+        let reason = String::from_utf8_lossy(&reason);
+        let reason = format!("the stream of the agent at {agent}: {reason}");
+        return Ok(Some(ClientError::Refused(status, reason)));
     }
     let mut lines = LinesCodec::new_with_max_length(MAX_LINE);
     let mut buffer = BytesMut::new();
@@ -308,7 +336,7 @@ impl Follower {
 
     async fn drive(&mut self, mut hearing: mpsc::Receiver<(usize, Heard)>) -> Result<(), End> {
         // An ingress that can't be reached from the start is the wrong one.
-        self.read().await?;
+        self.read(self.saved().await?).await?;
         let mut tries = 0;
         loop {
             let is_behind = self.shown.wanted > self.shown.parts && tries < TRIES;
@@ -329,9 +357,7 @@ impl Follower {
 
     async fn hear(&mut self, agent: usize, heard: Heard) -> Result<(), End> {
         let updates = match heard {
-            Heard::Refused(status, reason) => {
-                return Err(ClientError::Refused(status, reason).into());
-            }
+            Heard::Refused(error) => return Err(error.into()),
             Heard::Lost => self.shown.lose(agent).into_iter().collect(),
             Heard::Note(note) => {
                 if let Note::Asks(attempt) = &note {
@@ -362,14 +388,18 @@ impl Follower {
 
     /// Reads the state, unless the ingress is down for now.
     async fn refresh(&mut self) -> Result<(), End> {
-        match self.read().await {
-            Err(End::Failed(ClientError::Failed(_) | ClientError::Refused(500.., _))) => Ok(()),
-            read => read,
+        match self.saved().await {
+            Err(error) if error.is_temporary() => Ok(()),
+            saved => self.read(saved?).await,
         }
     }
 
-    async fn read(&mut self) -> Result<(), End> {
-        let saved = self.client.saved(&self.id, self.shown.parts).await?;
+    /// Asks for what is new.
+    async fn saved(&self) -> Result<Saved, ClientError> {
+        self.client.saved(&self.id, self.shown.parts).await
+    }
+
+    async fn read(&mut self, saved: Saved) -> Result<(), End> {
         if saved.increments.is_empty() {
             return Ok(());
         }
@@ -485,6 +515,68 @@ mod tests {
         assert!(sending.await.unwrap() < 20 * MAX_LINE);
         let first = hearing.recv().await;
         assert!(matches!(first, Some((0, Heard::Note(Note::Saved(7))))));
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_refuses_for_now_is_asked_again() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy";
+        let serving = tokio::spawn(async move {
+            for answer in [busy, "HTTP/1.1 200 OK\r\n\r\n{\"saved\":7}\n"] {
+                let (mut client, _) = listener.accept().await.unwrap();
+                client.read_buf(&mut Vec::new()).await.unwrap();
+                client.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let (heard, mut hearing) = mpsc::channel(16);
+        let listening = tokio::spawn(listen(0, url.parse().unwrap(), "token".to_owned(), heard));
+        assert!(matches!(hearing.recv().await, Some((0, Heard::Lost))));
+        let second = hearing.recv().await;
+        assert!(matches!(second, Some((0, Heard::Note(Note::Saved(7))))));
+        serving.await.unwrap();
+        listening.abort();
+    }
+
+    #[test]
+    fn refusals_end_the_stream_at_once_or_after_many_in_a_row() {
+        let refused = |status| Some(ClientError::Refused(status, "no".to_owned()));
+        for status in [401, 403, 404] {
+            assert!(Refusals::default().end(refused(status)).is_some());
+        }
+        for status in [429, 502, 503] {
+            let mut refusals = Refusals::default();
+            for _ in 0..2 {
+                for _ in 1..REFUSALS {
+                    assert!(refusals.end(refused(status)).is_none());
+                }
+                // A connection.
+                assert!(refusals.end(None).is_none());
+            }
+            for _ in 1..REFUSALS {
+                assert!(refusals.end(refused(status)).is_none());
+            }
+            assert!(refusals.end(refused(status)).is_some());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refusal_names_the_agent_and_is_cut() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut client, _) = listener.accept().await.unwrap();
+            client.read_buf(&mut Vec::new()).await.unwrap();
+            let head = b"HTTP/1.1 401 Unauthorized\r\n\r\n";
+            client.write_all(head).await.unwrap();
+            let _ = client.write_all(&[b'x'; 100 * MAX_REASON]).await;
+        });
+        let (heard, _hearing) = mpsc::channel(16);
+        let http = reqwest::Client::new();
+        let read = read_lines(0, &http, &url.parse().unwrap(), "token", &heard).await;
+        let refused = read.unwrap().unwrap().to_string();
+        assert!(refused.contains(&url), "{refused}");
+        assert!(refused.len() < 2 * MAX_REASON, "{}", refused.len());
     }
 
     #[test]

@@ -143,8 +143,8 @@ fn answer(
     let token = (!is_left).then(|| running.token());
     if running.is_closed() {
         let mut refused = Response::new(Answer::default());
-        // Restate counts neither this status nor the wait as a failed attempt.
-        *refused.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+        // With a time to wait, Restate does not count this as a failed attempt.
+        *refused.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
         let headers = refused.headers_mut();
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         return refused;

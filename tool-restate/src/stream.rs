@@ -288,7 +288,10 @@ async fn follow(
         return (StatusCode::UNAUTHORIZED, "the token is wrong").into_response();
     }
     if service != hub.service {
-        let problem = format!("this process has no service {service:?}");
+        let problem = format!(
+            "the service of this agent is {:?}, not {service:?}; check `Client::service` and `Agents::name`",
+            hub.service
+        );
         return (StatusCode::NOT_FOUND, problem).into_response();
     }
     let Ok(permit) = Arc::clone(&hub.clients).try_acquire_owned() else {

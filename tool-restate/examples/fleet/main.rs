@@ -231,8 +231,10 @@ async fn converse(client: &Client, id: &str) -> Result<Run, String> {
         match sent.await {
             Ok((RunOutcome::Answered(_), Some(run))) => return Ok(run),
             Ok((outcome, _)) => return Err(format!("{id} ended with {outcome:?}")),
-            // The server is down.
-            Err(ClientError::Failed(_)) => tokio::time::sleep(FRAME).await,
+            // The server is down, or starts.
+            Err(ClientError::Failed(_) | ClientError::Refused(500.., _)) => {
+                tokio::time::sleep(FRAME).await;
+            }
             Err(error) => return Err(format!("{id}: {error}")),
         }
     }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use tool_agent::run::{PortableCall, Run, RunOutcome};
 use tool_core::ToolCall;
 use tool_core::hooks::Decision;
 use tool_restate::{ClientError, Decide, Message};
 
+use crate::cast::TOKEN;
 use crate::world::{SMALL, World};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,6 +88,31 @@ async fn a_conversation_is_stopped_at_once_and_goes_on_with_the_next_message() {
         );
         let next = client.send(question, Message::new("hello")).await.unwrap();
         assert_eq!(next, RunOutcome::Answered("done: hello".into()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_without_agents_is_named() {
+    let Some(world) = World::start("names", SMALL).await else {
+        return;
+    };
+    // One that is not registered, and one of tools.
+    for name in ["conversation", "payments"] {
+        let client = world.streaming(TOKEN).service(name);
+        let mut updates = client.stream("run-1").unwrap();
+        let refused = [
+            client.send("run-1", Message::new("hello")).await.err(),
+            client.state("run-1").await.err(),
+            updates.next().await.unwrap().err(),
+        ];
+        for refused in refused {
+            let Some(ClientError::Refused(400 | 404, reason)) = refused else {
+                panic!("{name}: {refused:?}");
+            };
+            for part in [name, "Client::service", "Agents::name"] {
+                assert!(reason.contains(part), "{reason}");
+            }
+        }
     }
 }
 
