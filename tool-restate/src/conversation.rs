@@ -8,11 +8,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use restate_sdk::context::{DurableFuture, DurableFuturesUnordered, RequestTarget};
+use restate_sdk::context::RequestTarget;
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_agent::run::{Increment, PortableCall, Run, RunError, RunOutcome, RunSettings, Step};
+use tool_agent::run::{
+    Increment, Pending, PortableCall, Run, RunError, RunOutcome, RunSettings, Step,
+};
 use tool_agent::{Agent, AgentError, Event};
 use tool_core::hooks::Decision;
 use tool_core::{ToolCall, ToolResult};
@@ -22,6 +24,7 @@ use crate::lock;
 use crate::stream::Hub;
 use crate::tools::{Sent, interrupted};
 use crate::version::version_of;
+use crate::waiting::{News, Waiting};
 
 /// The number of parts that are saved.
 const PARTS: &str = "parts";
@@ -140,7 +143,8 @@ impl From<TerminalError> for Stop {
 #[derive(Serialize, Deserialize)]
 struct Started {
     increments: Vec<Increment>,
-    targets: Vec<Target>,
+    /// One for each call, or `None` if the call does not run.
+    targets: Vec<Option<Target>>,
 }
 
 /// The service that runs a call, and the version of the tool.
@@ -278,11 +282,17 @@ impl Conversation {
             return Err(TerminalError::new_with_code(403, problem).into());
         }
         ctx.set(DRIVER, ctx.invocation_id().to_owned());
-        let turn = self.turn(&ctx, &mut state, message.text).await;
-        let ended = match turn {
+        let mut waiting = Waiting::default();
+        let turn = self.turn(&ctx, &mut state, &mut waiting, message.text);
+        let ended = match turn.await {
             Ok(outcome) => Ok(outcome),
-            Err(Stop::Failed(error)) => Err(error),
-            Err(Stop::Cancelled) => match self.cancel(&ctx, &mut state).await {
+            Err(Stop::Failed(error)) => {
+                // The next message resumes what they were.
+                waiting.cancel(&ctx);
+                Err(error)
+            }
+            // Restate has cancelled the calls.
+            Err(Stop::Cancelled) => match self.cancel(&ctx, &mut state, waiting.news).await {
                 Ok(()) => Ok(RunOutcome::Cancelled),
                 Err(Stop::Failed(error)) => Err(error),
                 Err(Stop::Cancelled) => Err(TerminalError::new_with_code(409, "cancelled")),
@@ -403,19 +413,17 @@ impl Conversation {
     }
 
     /// Adds the message and drives the run, after what an earlier message left.
-    async fn turn(
+    async fn turn<'c>(
         &self,
-        ctx: &ObjectContext<'_>,
+        ctx: &ObjectContext<'c>,
         state: &mut State,
+        waiting: &mut Waiting<'c>,
         text: String,
     ) -> Result<RunOutcome, Stop> {
-        if matches!(state.run.next(), Step::Running) {
-            step!(ctx, state, "resume", |run| {
-                run.resume(self.agent.dialect(), self.agent.registry())
-                    .map_err(terminal)?;
-            });
+        if state.run.in_background().next().is_some() {
+            self.resume(ctx, state).await?;
         }
-        self.drive(ctx, state, true).await?;
+        self.drive(ctx, state, waiting, true).await?;
         step!(ctx, state, "push", |run| {
             // Before a message is in the format of another provider.
             drop(self.agent.steps(&run).map_err(handler_error)?);
@@ -423,141 +431,166 @@ impl Conversation {
             run.push(message).map_err(terminal)?;
         });
         loop {
-            if let Some(outcome) = self.drive(ctx, state, false).await? {
+            if let Some(outcome) = self.drive(ctx, state, waiting, false).await? {
                 return Ok(outcome);
             }
         }
     }
 
-    /// Drives the run until it has an outcome, or until its calls have results.
-    async fn drive(
+    /// Drives the run until it has an outcome, or until the calls of its last response have results. Calls in the
+    /// background go on in the meantime.
+    async fn drive<'c>(
         &self,
-        ctx: &ObjectContext<'_>,
+        ctx: &ObjectContext<'c>,
         state: &mut State,
+        waiting: &mut Waiting<'c>,
         calls_only: bool,
     ) -> Result<Option<RunOutcome>, Stop> {
         loop {
+            if !waiting.news.is_empty() {
+                let news = waiting.news.clone();
+                step!(ctx, state, "take", |run| {
+                    self.take(&mut run, news).await?;
+                });
+                waiting.news.clear();
+            }
+            waiting.decisions(ctx, &state.run.pending(), self.approval_timeout);
             match state.run.next() {
                 Step::Request(_) | Step::Done(_) if calls_only => return Ok(None),
+                // What is left are calls in the background.
+                Step::Running | Step::Wait(_) if calls_only && state.run.outcome().is_some() => {
+                    return Ok(None);
+                }
                 Step::Request(_) => {
                     state.save(ctx, self.hub.as_ref());
                     let target = RequestTarget::object(&self.name, ctx.key(), "respond");
                     let asking = ctx.request::<_, Json<Vec<Increment>>>(target, Json(state.parts));
-                    let Json(increments) = asking.call().await?;
+                    let increments = waiting.response(asking.call()).await?;
                     state.apply(increments)?;
                 }
                 Step::Call(calls) => {
-                    let mut run = state.run.clone();
-                    let ready = calls.clone();
-                    let starting = ctx.run(move || async move {
-                        let steps = self.agent.steps(&run).map_err(handler_error)?;
-                        let started = steps.start(&mut run, ready).await.map_err(handler_error)?;
-                        let target = |call: &ToolCall| Target {
-                            service: (self.route)(&call.name).unwrap_or_else(|| self.tools.clone()),
-                            version: version_of(self.agent.registry(), call),
+                    let targets = self.start(ctx, state, &calls).await?;
+                    let mut running = Vec::new();
+                    for (call, target) in calls.into_iter().zip(targets) {
+                        let Some(Target { service, version }) = target else {
+                            continue;
                         };
-                        Ok(Json(Started {
-                            targets: started.iter().map(target).collect(),
-                            increments: run.unsaved().to_vec(),
-                        }))
-                    });
-                    let Json(Started {
-                        increments,
-                        targets,
-                    }) = starting.name("start").await?;
-                    state.apply(increments)?;
-                    let mut running = DurableFuturesUnordered::new();
-                    for (call, Target { service, version }) in calls.iter().zip(targets) {
                         let target = RequestTarget::service(service, "call");
-                        let call = PortableCall::new(state.run.info(), call);
-                        let sent = Json(Sent { call, version });
-                        running.push(ctx.request::<_, Json<ToolResult>>(target, sent).call());
+                        let sent = PortableCall::new(state.run.info(), &call);
+                        let sent = Json(Sent {
+                            call: sent,
+                            version,
+                        });
+                        let calling = ctx.request::<_, Json<ToolResult>>(target, sent).call();
+                        running.push((call, calling));
                     }
-                    if running.is_empty() {
-                        continue;
-                    }
-                    let mut results = Vec::new();
-                    while let Some((index, result)) = running.next().await? {
-                        match result.map_err(Stop::from) {
-                            Ok(Json(result)) => results.push((index, Some(result))),
-                            Err(Stop::Cancelled) => return Err(Stop::Cancelled),
-                            // An operator killed the call, or its service is gone.
-                            Err(Stop::Failed(_)) => results.push((index, None)),
+                    for (call, calling) in running {
+                        if state.run.is_in_background(&call) {
+                            waiting.background(call, calling).await?;
+                        } else {
+                            waiting.call(call, calling);
                         }
                     }
-                    step!(ctx, state, "finish", |run| {
-                        let steps = self.agent.steps(&run).map_err(handler_error)?;
-                        for (index, result) in results {
-                            let call = &calls[index];
-                            let result = result.map(|result| result.for_call(call));
-                            let result = result.unwrap_or_else(|| interrupted(call));
-                            steps.finish(&mut run, result).map_err(handler_error)?;
-                        }
-                    });
+                    waiting.results().await?;
                 }
-                Step::Wait(pending) => {
+                // An earlier message left them.
+                Step::Running if !waiting.has_calls() => self.resume(ctx, state).await?,
+                Step::Running | Step::Wait(_) => {
                     state.save(ctx, self.hub.as_ref());
-                    let fingerprints: Vec<_> = pending
-                        .iter()
-                        .map(|pending| pending.fingerprint())
-                        .collect();
-                    let decided = self.wait(ctx, &fingerprints).await?;
-                    let first = fingerprints[0].to_owned();
-                    step!(ctx, state, "decide", |run| {
-                        let steps = self.agent.steps(&run).map_err(handler_error)?;
-                        match decided {
-                            Some(Decide {
-                                fingerprint,
-                                decision,
-                                user,
-                            }) => {
-                                let deciding = steps.decide(&mut run, &fingerprint, decision, user);
-                                // Who may not decide, or came too late, changes nothing.
-                                if let Err(error) = deciding.await {
-                                    tracing::warn!(run = run.id(), %error, "a decision is refused");
-                                }
-                            }
-                            None => steps
-                                .expire(&mut run, &first, "nobody decided in time")
-                                .map_err(handler_error)?,
-                        }
-                    });
+                    waiting.next().await?;
                 }
                 Step::Done(outcome) => return Ok(Some(outcome)),
-                Step::Running => {
-                    let problem = "calls have started and have no results";
-                    return Err(Stop::Failed(TerminalError::new(problem)));
-                }
             }
         }
     }
 
-    /// Waits for a decision on one of these calls. `None` if nobody makes one in time.
-    async fn wait(
+    /// Marks calls as started, and returns where they run.
+    async fn start(
         &self,
         ctx: &ObjectContext<'_>,
-        fingerprints: &[&str],
-    ) -> Result<Option<Decide>, Stop> {
-        type Waiting<'w> = std::pin::Pin<
-            Box<
-                dyn DurableFuture<Output = Result<Option<Json<Decide>>, TerminalError>> + Send + 'w,
-            >,
-        >;
-        let mut waiting: DurableFuturesUnordered<Waiting<'_>> = DurableFuturesUnordered::new();
-        for fingerprint in fingerprints {
-            let signal = ctx.signal::<Json<Decide>>(fingerprint);
-            waiting.push(Box::pin(signal.map_ok(Some)));
-        }
-        let sleeping = ctx.sleep(self.approval_timeout);
-        waiting.push(Box::pin(sleeping.map_ok(|()| None)));
-        let decided = waiting.next().await?.map(|(_, decided)| decided);
-        let decided = decided.transpose()?.flatten();
-        Ok(decided.map(Json::into_inner))
+        state: &mut State,
+        calls: &[ToolCall],
+    ) -> Result<Vec<Option<Target>>, Stop> {
+        let mut run = state.run.clone();
+        let ready = calls.to_vec();
+        let starting = ctx.run(move || async move {
+            let steps = self.agent.steps(&run).map_err(handler_error)?;
+            let started = steps.start(&mut run, ready.clone());
+            let started = started.await.map_err(handler_error)?;
+            let started = steps.acknowledge(&mut run, started);
+            let started = started.map_err(handler_error)?;
+            let target = |call: &ToolCall| {
+                let runs = started.iter().any(|run| run.position() == call.position());
+                runs.then(|| Target {
+                    service: (self.route)(&call.name).unwrap_or_else(|| self.tools.clone()),
+                    version: version_of(self.agent.registry(), call),
+                })
+            };
+            Ok(Json(Started {
+                targets: ready.iter().map(target).collect(),
+                increments: run.unsaved().to_vec(),
+            }))
+        });
+        let Json(Started {
+            increments,
+            targets,
+        }) = starting.name("start").await?;
+        state.apply(increments)?;
+        Ok(targets)
     }
 
-    /// Ends what still runs or waits. A step, because results of cancelled calls have random references.
-    async fn cancel(&self, ctx: &ObjectContext<'_>, state: &mut State) -> Result<(), Stop> {
+    /// Adds to the run what came.
+    async fn take(&self, run: &mut Run, news: Vec<News>) -> Result<(), HandlerError> {
+        let steps = self.agent.steps(run).map_err(handler_error)?;
+        for news in news {
+            match news {
+                News::Result(call, result) => {
+                    let result = result.map(|result| result.for_call(&call));
+                    let result = result.unwrap_or_else(|| interrupted(&call));
+                    steps.finish(run, result).map_err(handler_error)?;
+                }
+                News::Decision(Decide {
+                    fingerprint,
+                    decision,
+                    user,
+                }) => {
+                    let deciding = steps.decide(run, &fingerprint, decision, user);
+                    // Who may not decide, or came too late, changes nothing.
+                    if let Err(error) = deciding.await {
+                        tracing::warn!(run = run.id(), %error, "a decision is refused");
+                    }
+                }
+                News::TimeOver(fingerprint) => {
+                    let pending = run.pending();
+                    let mut waits = pending.iter().map(Pending::fingerprint);
+                    if waits.any(|waits| waits == fingerprint) {
+                        let expired = steps.expire(run, &fingerprint, "nobody decided in time");
+                        expired.map_err(handler_error)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides on the calls that an earlier message left: they run again, or are interrupted.
+    async fn resume(&self, ctx: &ObjectContext<'_>, state: &mut State) -> Result<(), Stop> {
+        step!(ctx, state, "resume", |run| {
+            let (dialect, registry) = (self.agent.dialect(), self.agent.registry());
+            run.resume(dialect, registry).map_err(terminal)?;
+        });
+        Ok(())
+    }
+
+    /// Ends what still runs or waits, after what came. A step, because results of cancelled calls have random references.
+    async fn cancel(
+        &self,
+        ctx: &ObjectContext<'_>,
+        state: &mut State,
+        news: Vec<News>,
+    ) -> Result<(), Stop> {
         step!(ctx, state, "cancel", |run| {
+            self.take(&mut run, news).await?;
             let (dialect, registry) = (self.agent.dialect(), self.agent.registry());
             run.resume(dialect, registry).map_err(terminal)?;
             run.cancel(dialect).map_err(terminal)?;

@@ -8,6 +8,7 @@
 // version       which version of a tool an agent has
 // tools         `ToolService`: tools for agents in other processes
 // stream        the text that models write in this process
+// waiting       what a message waits for, in the order in which it comes
 // conversation  a run that is driven by Restate
 // agents        `Agents`: an agent's conversations
 // follow        what a client shows while the model writes
@@ -26,6 +27,7 @@ mod serving;
 mod stream;
 mod tools;
 mod version;
+mod waiting;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
