@@ -477,15 +477,17 @@ impl Conversation {
                         };
                         let target = RequestTarget::service(service, "call");
                         let sent = PortableCall::new(state.run.info(), &call);
+                        let in_background = state.run.is_in_background(&call);
                         let sent = Json(Sent {
                             call: sent,
                             version,
+                            in_background,
                         });
                         let calling = ctx.request::<_, Json<ToolResult>>(target, sent).call();
-                        running.push((call, calling));
+                        running.push((call, in_background, calling));
                     }
-                    for (call, calling) in running {
-                        if state.run.is_in_background(&call) {
+                    for (call, in_background, calling) in running {
+                        if in_background {
                             waiting.background(call, calling).await?;
                         } else {
                             waiting.call(call, calling);

@@ -1,16 +1,22 @@
 //! [`ToolService`]: tools for agents in other processes.
 
 use std::error::Error;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::OptionFuture;
 use restate_sdk::endpoint::ServiceOptions;
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tool_agent::model::{ModelError, ModelErrorKind};
 use tool_agent::run::{PortableCall, RunInfo};
-use tool_agent::{Agent, PreparedCall};
+use tool_agent::{Agent, AgentError, PreparedCall};
 use tool_core::call::CancellationToken;
 use tool_core::dialect::OpenAiChat;
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
@@ -24,12 +30,21 @@ use crate::version::version_of;
 /// The most bytes of a result. Restate tries a step again whose value is more than 32 MiB, without an end.
 const MAX_RESULT: usize = 8 << 20;
 
+/// How long a call in the background can be cancelled while the tool runs. Each has a timer of the engine for so long.
+const CANCELLABLE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a call may run until the engine asks for its end. By default that is a minute, and ten more until it breaks the
+/// connection. Longer than a call can be cancelled: what waits for a cancellation would be suspended.
+const INACTIVITY: Duration = Duration::from_secs(48 * 60 * 60);
+
 /// A call for a service, and the version of the tool that the agent has.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Sent {
     pub(crate) call: PortableCall,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
+    /// Set if the model goes on while the call runs, which may then take hours.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) in_background: bool,
 }
 
 /// Tools that run in this process, for [`Agents`](crate::Agents) in other processes.
@@ -171,7 +186,8 @@ impl Tools {
     }
 
     pub(crate) fn definition(self, name: &str) -> ServiceDefinition {
-        named(name, self, ServiceOptions::new().ingress_private(true))
+        let options = ServiceOptions::new().ingress_private(true);
+        named(name, self, options.inactivity_timeout(INACTIVITY))
     }
 }
 
@@ -187,7 +203,11 @@ impl Tools {
     /// Runs a call.
     #[handler]
     async fn call(&self, ctx: Context<'_>, sent: Json<Sent>) -> HandlerResult<Json<ToolResult>> {
-        let Json(Sent { call, version }) = sent;
+        let Json(Sent {
+            call,
+            version,
+            in_background,
+        }) = sent;
         let run = call.run().clone();
         let call = call.into_call();
         // Filled by the attempt that saves the start.
@@ -217,26 +237,17 @@ impl Tools {
             return Ok(Json(ToolResult::failed(&call, problem)));
         };
         let first = lock(&prepared).take();
+        // A step hears of no cancellation, and this does. It is made before the step, so that each attempt has the same order.
+        let cancelled = in_background.then(|| ctx.sleep(CANCELLABLE));
+        let has_ended = AtomicBool::new(false);
+        let ended = &has_ended;
         let calling = ctx.run(move || async move {
-            let stop = CancellationToken::new();
-            let result = if start.is_repeatable {
-                let prepared = match first {
-                    Some(prepared) => prepared,
-                    None => self.agent.prepare(&run, call.clone()).await?,
-                };
-                // Dropped, and so cancelled, with the attempt.
-                self.agent.call_prepared(prepared, &stop).await
-            } else {
-                if let Some(prepared) = first {
-                    let running = self.agent.call_prepared(prepared, &stop);
-                    self.once.start(start, stop, running);
-                }
-                let result = self.once.result(start).await;
-                result.unwrap_or_else(|| interrupted(&call))
-            };
-            Ok(Json(limited(&call, result)))
+            let result = self.result(run, call, start, first).await;
+            ended.store(true, Ordering::Relaxed);
+            Ok(Json(result?))
         });
-        match calling.name("call").await {
+        let calling = or_cancelled(calling.name("call"), &has_ended, cancelled);
+        match calling.await {
             Ok(result) => {
                 self.once.forget(start);
                 Ok(result)
@@ -248,6 +259,58 @@ impl Tools {
             }
         }
     }
+}
+
+impl Tools {
+    /// Returns the result of a call: that of this attempt, if it is the first or if the tool may run again.
+    async fn result(
+        &self,
+        run: RunInfo,
+        call: ToolCall,
+        start: Start,
+        first: Option<PreparedCall>,
+    ) -> Result<ToolResult, AgentError> {
+        let stop = CancellationToken::new();
+        let result = if start.is_repeatable {
+            let prepared = match first {
+                Some(prepared) => prepared,
+                None => self.agent.prepare(&run, call.clone()).await?,
+            };
+            // Dropped, and so cancelled, with the attempt.
+            self.agent.call_prepared(prepared, &stop).await
+        } else {
+            if let Some(prepared) = first {
+                let running = self.agent.call_prepared(prepared, &stop);
+                self.once.start(start, stop, running);
+            }
+            let result = self.once.result(start).await;
+            result.unwrap_or_else(|| interrupted(&call))
+        };
+        Ok(limited(&call, result))
+    }
+}
+
+/// Waits for a step, or for the cancellation of the invocation while the step runs. Only one of the two may read what comes
+/// from the engine: the step does once it has ended.
+async fn or_cancelled<T>(
+    step: impl Future<Output = Result<T, TerminalError>>,
+    has_ended: &AtomicBool,
+    cancelled: Option<impl Future<Output = Result<(), TerminalError>>>,
+) -> Result<T, TerminalError> {
+    let mut step = pin!(step);
+    let mut cancelled = pin!(OptionFuture::from(cancelled).fuse());
+    poll_fn(|cx| {
+        if let Poll::Ready(result) = step.as_mut().poll(cx) {
+            return Poll::Ready(result);
+        }
+        if !has_ended.load(Ordering::Relaxed)
+            && let Poll::Ready(Some(Err(error))) = cancelled.as_mut().poll(cx)
+        {
+            return Poll::Ready(Err(error));
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// Replaces a result that Restate can't keep.

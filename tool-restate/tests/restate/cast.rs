@@ -9,12 +9,14 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_agent::Agent;
-use tool_agent::model::{Model, ModelFuture, Request, Response};
+use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 use tool_agent::run::{RunInfo, RunSettings};
 use tool_core::dialect::{Anthropic, OpenAiChat};
 use tool_core::hooks::Gate;
 use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 use tool_restate::{Agents, ToolService};
+
+use crate::mixed;
 
 /// The token for streams of text.
 pub const TOKEN: &str = "0123456789abcdef";
@@ -41,6 +43,15 @@ impl Effects {
             .unwrap();
         file.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
+
+    /// Returns `true` if a build may end.
+    fn has_gate(&self, target: &str) -> bool {
+        self.0.join(format!("gate-{target}")).exists()
+    }
+
+    fn open_gate(&self, target: &str) {
+        std::fs::write(self.0.join(format!("gate-{target}")), "").unwrap();
+    }
 }
 
 async fn work() {
@@ -53,6 +64,14 @@ async fn paid(effects: &Effects, user: &User, call: &CallContext, amount: u32) -
     effects.add("payments", &format!("{key} {amount} {}", user.0));
     work().await;
     format!("paid {amount} for {}", user.0)
+}
+
+async fn paid_slowly(effects: &Effects, user: &User, call: &CallContext, amount: u32) -> String {
+    let slowly = || tokio::time::sleep(Duration::from_millis(120));
+    slowly().await;
+    let paid = paid(effects, user, call, amount).await;
+    slowly().await;
+    paid
 }
 
 /// Looks something up.
@@ -123,6 +142,58 @@ async fn transfer(
     paid(effects, user, call, amount).await
 }
 
+/// Pays in the process of the agent, while the model goes on.
+#[tool(background, destructive, unlinked)]
+async fn pay_aside(
+    amount: u32,
+    #[param(context)] effects: &Effects,
+    #[param(context)] user: &User,
+    call: &CallContext,
+) -> String {
+    paid_slowly(effects, user, call, amount).await
+}
+
+/// Pays in a process of the tools, while the model goes on.
+#[tool(background, destructive, unlinked)]
+async fn pay_slowly(
+    amount: u32,
+    #[param(context)] effects: &Effects,
+    #[param(context)] user: &User,
+    call: &CallContext,
+) -> String {
+    paid_slowly(effects, user, call, amount).await
+}
+
+/// Transfers money while the model goes on, once somebody allowed it.
+#[tool(background, destructive, unlinked)]
+async fn transfer_slowly(
+    amount: u32,
+    #[param(context)] effects: &Effects,
+    #[param(context)] user: &User,
+    call: &CallContext,
+) -> String {
+    paid_slowly(effects, user, call, amount).await
+}
+
+/// Builds a target, which the model lets end.
+#[tool(background, unlinked)]
+async fn build(target: String, #[param(context)] effects: &Effects) -> String {
+    let _left = Left(effects, &target);
+    while !effects.has_gate(&target) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    format!("built {target}")
+}
+
+/// Notes that a build has ended, in whatever way.
+struct Left<'c>(&'c Effects, &'c str);
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.0.add("left", self.1);
+    }
+}
+
 /// Takes a note.
 #[tool(idempotent, unlinked)]
 async fn note(text: String, #[param(context)] effects: &Effects) -> String {
@@ -163,6 +234,7 @@ fn registry(effects: &Path, deployment: &str) -> Registry {
         sleep
     ]
     .to_vec();
+    tools.extend(tools![pay_aside, pay_slowly, transfer_slowly, build]);
     if deployment == "schema" {
         tools.extend(tools![pay_later]);
     } else {
@@ -177,7 +249,7 @@ fn registry(effects: &Path, deployment: &str) -> Registry {
         .context_per_call::<User>()
         .output_cap(100 << 20)
         .before(async |hook| match &*hook.tool.name {
-            "transfer" => Gate::hold("money leaves"),
+            "transfer" | "transfer_slowly" => Gate::hold("money leaves"),
             _ => Gate::Allow,
         })
         .build()
@@ -193,12 +265,12 @@ async fn contexts(
 }
 
 /// Answers by the number of responses since the last message of the user.
-struct Script;
+struct Script(Effects);
 
 impl Model for Script {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
         Box::pin(async move {
-            let response = respond(&request).await;
+            let response = respond(&request, &self.0).await?;
             let text = &response["choices"][0]["message"]["content"];
             let Some(story) = text.as_str().filter(|text| text.starts_with("done: story")) else {
                 return Ok(Response::Whole(response));
@@ -227,20 +299,25 @@ fn told(story: &str) -> Response {
     Response::stream(events)
 }
 
-async fn respond(request: &Request) -> Value {
+/// Returns `true` for a message of the user. The results of calls in the background have the same role.
+pub fn is_of_user(message: &Value) -> bool {
+    let text = message["content"].as_str().unwrap_or_default();
+    message["role"] == "user" && !text.starts_with("Results of calls in the background.")
+}
+
+async fn respond(request: &Request, effects: &Effects) -> Result<Value, ModelError> {
     let messages = &request.messages;
-    let last = messages
-        .iter()
-        .rposition(|message| message["role"] == "user");
+    let last = messages.iter().rposition(|message| is_of_user(message));
     let last = last.unwrap_or(0);
-    let question = messages[last]["content"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
-    let after = messages[last..].iter();
-    let round = after
-        .filter(|message| message["role"] == "assistant")
-        .count();
+    let text = |at: usize| messages[at]["content"].as_str().unwrap_or_default();
+    let question = text(last).to_owned();
+    let after = |from: usize| {
+        let after = messages[from..].iter();
+        after
+            .filter(|message| message["role"] == "assistant")
+            .count()
+    };
+    let round = after(last);
     if question != "quick" {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -269,8 +346,36 @@ async fn respond(request: &Request) -> Value {
         ("quick", 0..QUICK_ROUNDS) => &[("tick", json!({"n": round}))],
         ("flood", 0) => &[("flood", json!({}))],
         ("sleep", 0) => &[("sleep", json!({}))],
+        ("errand", 0) => &[
+            ("pay_slowly", json!({"amount": 1})),
+            ("pay_aside", json!({"amount": 2})),
+            ("look_up", json!({"n": 1})),
+        ],
+        ("errand", 1) => &[
+            ("pay_here", json!({"amount": 10})),
+            ("pay_slowly", json!({"amount": 3})),
+        ],
+        ("errand", 2) => &[
+            ("wait_for_results", json!({})),
+            ("note", json!({"text": question})),
+        ],
+        ("errand", 3) => &[("pay", json!({"amount": 20}))],
+        ("transfer_slowly", 0) => &[
+            ("transfer_slowly", json!({"amount": 7})),
+            ("look_up", json!({"n": 1})),
+        ],
+        ("build" | "break", 0) => &[("build", json!({"target": "app"}))],
         _ => &[],
     };
+    if (&*question, round) == ("break", 1) {
+        let problem = "the key of the provider has expired";
+        return Err(ModelError::new(ModelErrorKind::Unauthorized, problem));
+    }
+    let turn = mixed::turn(text(0), after(0));
+    if let Some(target) = turn.lets_end {
+        effects.open_gate(&target);
+    }
+    let calls = [calls, &turn.calls].concat();
     if question == "silence" {
         tokio::time::sleep(Duration::from_secs(60)).await;
     }
@@ -284,7 +389,7 @@ async fn respond(request: &Request) -> Value {
     } else {
         json!({"role": "assistant", "tool_calls": calls})
     };
-    json!({"choices": [{"message": message, "finish_reason": "stop"}]})
+    Ok(json!({"choices": [{"message": message, "finish_reason": "stop"}]}))
 }
 
 /// Runs a process of the test, if the environment says that this is one.
@@ -310,7 +415,9 @@ pub fn act() {
             "agent" => {
                 let port = std::env::var("STREAM_PORT").unwrap();
                 let clients = TcpListener::bind(format!("127.0.0.1:{port}"));
-                let agents = agents(registry, &deployment).streams(clients.await.unwrap(), TOKEN);
+                let effects = Effects(PathBuf::from(&effects));
+                let agents = agents(registry, effects, &deployment);
+                let agents = agents.streams(clients.await.unwrap(), TOKEN);
                 agents.grace_period(GRACE_PERIOD).serve(listener).await
             }
             _ => {
@@ -323,20 +430,37 @@ pub fn act() {
     std::process::exit(0);
 }
 
-/// Returns the agents of the first deployment, of one with other options (`later`), or of one with another provider.
-fn agents(registry: Registry, deployment: &str) -> Agents {
-    let agent = if deployment == "provider" {
-        Agent::new(registry, Anthropic::default(), Script)
-    } else {
-        Agent::new(registry, OpenAiChat::default(), Script)
-    };
-    let agent = agent
+fn with_users(agent: Agent) -> Agent {
+    agent
         .contexts(contexts)
-        .may_decide(async |request| request.user == "lea");
+        .may_decide(async |request| request.user == "lea")
+}
+
+/// Returns the agent of the first deployment, which leaves its effects in a folder.
+pub fn agent(folder: &Path) -> Agent {
+    let script = Script(Effects(folder.to_owned()));
+    with_users(Agent::new(
+        registry(folder, ""),
+        OpenAiChat::default(),
+        script,
+    ))
+}
+
+/// Returns the agents of the first deployment, of one with other options (`later`), or of one with another provider.
+fn agents(registry: Registry, effects: Effects, deployment: &str) -> Agents {
+    let agent = if deployment == "provider" {
+        Agent::new(registry, Anthropic::default(), Script(effects))
+    } else {
+        Agent::new(registry, OpenAiChat::default(), Script(effects))
+    };
+    let agent = with_users(agent);
     let is_later = deployment == "later";
     let agents = Agents::new(agent).route(move |tool| {
-        let is_routed =
-            matches!(tool, "pay" | "pay_on_sign" | "note") || (is_later && tool == "look_up");
+        let is_routed = matches!(
+            tool,
+            "pay" | "pay_on_sign" | "note" | "pay_slowly" | "transfer_slowly" | "build"
+        );
+        let is_routed = is_routed || (is_later && tool == "look_up");
         is_routed.then(|| "payments".to_owned())
     });
     if is_later {

@@ -11,6 +11,7 @@ use tool_agent::run::{Run, RunOutcome};
 use tool_core::ToolErrorKind;
 use tool_restate::{Client, ClientError, Message};
 
+use crate::cast::is_of_user;
 use crate::engine::{self, Node, Process};
 
 /// How many processes a world has.
@@ -32,13 +33,15 @@ pub const SMALL: Layout = Layout {
 };
 
 pub struct World {
-    folder: PathBuf,
+    pub folder: PathBuf,
     pub servers: Vec<Process>,
     pub agents: Vec<Process>,
     pub workers: Vec<Process>,
     pub nodes: Vec<Node>,
     /// The addresses at which agents serve text.
     pub streams: Vec<String>,
+    /// What conversations under load do.
+    pub work: &'static str,
     _balancers: Vec<Process>,
 }
 
@@ -151,6 +154,7 @@ impl World {
                 .iter()
                 .map(|port| format!("http://127.0.0.1:{port}"))
                 .collect(),
+            work: "job",
             _balancers: balancers,
         })
     }
@@ -219,12 +223,13 @@ impl World {
         mut fault: impl AsyncFnMut(&mut World, usize),
     ) -> usize {
         let clients = self.clients();
+        let work = self.work;
         let jobs = (0..count).map(|number| {
             let clients = clients.clone();
             tokio::spawn(async move {
                 let id = format!("run-{number}");
                 tokio::time::sleep(interval * u32::try_from(number).unwrap()).await;
-                (job(&clients, &id).await, id)
+                (job(&clients, &id, &format!("{work} {id}")).await, id)
             })
         });
         let jobs: Vec<_> = jobs.collect();
@@ -237,7 +242,7 @@ impl World {
         let mut runs = Vec::new();
         for job in jobs {
             let (outcome, id) = job.await.unwrap();
-            assert_eq!(outcome, RunOutcome::Answered(format!("done: job {id}")));
+            assert_eq!(outcome, RunOutcome::Answered(format!("done: {work} {id}")));
             runs.push(state(&clients, &id).await);
         }
         let interrupted = self.check_payments(&runs);
@@ -255,9 +260,10 @@ impl World {
         }
         let mut interrupted = 0;
         for run in runs {
+            check_told(run);
             for (number, round) in run.rounds().iter().enumerate() {
                 for (index, (call, result)) in round.calls().enumerate() {
-                    if !call.name.starts_with("pay") && call.name != "transfer" {
+                    if !call.name.starts_with("pay") && !call.name.starts_with("transfer") {
                         continue;
                     }
                     let key = format!("{}/{}/{index}", run.id(), number + 1);
@@ -282,9 +288,43 @@ impl World {
     }
 }
 
+/// Checks that the model was told the result of each call in the background once.
+pub fn check_told(run: &Run) {
+    let mut told = BTreeMap::<String, Value>::new();
+    for message in run.messages() {
+        let text = message["content"].as_str().unwrap_or_default();
+        let text = text.split_once('\n').map_or(text, |(_, results)| results);
+        if !is_of_user(message)
+            && let Ok(Value::Array(results)) = serde_json::from_str(text)
+        {
+            for result in results {
+                let id = result["id"].as_str().expect("it has an id").to_owned();
+                assert!(told.insert(id, result).is_none(), "{}: {message}", run.id());
+            }
+        }
+    }
+    let messages = run.messages().iter();
+    let acknowledged = messages.filter(|message| {
+        let text = message["content"].as_str().unwrap_or_default();
+        message["role"] == "tool" && text.starts_with("Started in the background")
+    });
+    assert_eq!(told.len(), acknowledged.count(), "{}: {told:?}", run.id());
+    for (number, round) in run.rounds().iter().enumerate() {
+        for (index, (call, result)) in round.calls().enumerate() {
+            let Some(told) = told.get(&format!("{}-{}", number + 1, index + 1)) else {
+                continue;
+            };
+            assert_eq!(told["tool"], call.name);
+            let result = result.expect("it is told");
+            let key = if result.is_error() { "error" } else { "result" };
+            assert_eq!(told[key], result.content(), "{}: {told}", run.id());
+        }
+    }
+}
+
 /// Sends a message until it has an outcome, to one server after the other.
-pub async fn job(clients: &[Client], id: &str) -> RunOutcome {
-    let message = || Message::new(format!("job {id}")).owner("ann").key(id);
+pub async fn job(clients: &[Client], id: &str, text: &str) -> RunOutcome {
+    let message = || Message::new(text).owner("ann").key(format!("{id} {text}"));
     for attempt in 0..600 {
         match clients[attempt % clients.len()].send(id, message()).await {
             Ok(outcome) => return outcome,
@@ -299,7 +339,7 @@ pub async fn job(clients: &[Client], id: &str) -> RunOutcome {
 }
 
 /// Returns the saved run, from a server that answers.
-async fn state(clients: &[Client], id: &str) -> Run {
+pub async fn state(clients: &[Client], id: &str) -> Run {
     for attempt in 0..600 {
         match clients[attempt % clients.len()].state(id).await {
             Ok(run) => return run.expect("it is saved"),

@@ -5,6 +5,7 @@ use std::net::TcpListener as StdListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::json;
@@ -20,6 +21,8 @@ pub fn server(folder: &Path) -> Option<PathBuf> {
         return Some(path.into());
     }
     let path = folder.join("node_modules/@restatedev/restate-server-linux-x64/bin/restate-server");
+    static INSTALLING: Mutex<()> = Mutex::new(());
+    let _one = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     if !path.exists() {
         let mut npm = Command::new("npm");
         npm.args(["install", "--silent", "--prefix"])

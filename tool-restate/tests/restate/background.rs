@@ -1,0 +1,205 @@
+//! Calls in the background: killed, stopped, decided, and left by a message that failed.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tool_agent::run::{Run, RunOutcome};
+use tool_core::ToolErrorKind;
+use tool_core::hooks::Decision;
+use tool_restate::{Client, ClientError, Decide, Message};
+
+use crate::world::{Layout, SMALL, World, check_told, short_or_long};
+
+async fn pause(milliseconds: u64) {
+    tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_payment_in_the_background_is_made_once_while_all_processes_are_killed() {
+    let layout = Layout {
+        agents: 2,
+        workers: 2,
+        ..SMALL
+    };
+    let Some(mut world) = World::start("background-kills", layout).await else {
+        return;
+    };
+    world.work = "errand";
+    let count = short_or_long(24, 200);
+    let mut kills = 0;
+    let load = world.under_load(count, Duration::from_millis(60), async |world, number| {
+        // From 200 to 500 milliseconds, in an order that looks random.
+        pause(200 + (number as u64 * 137) % 300).await;
+        if number >= 30 {
+            return;
+        }
+        match number * 7 % 5 {
+            0 => world.agents[0].restart(),
+            1 => world.workers[0].restart(),
+            2 => world.agents[1].restart(),
+            3 => world.workers[1].restart(),
+            _ => world.servers[0].restart(),
+        }
+        kills += 1;
+    });
+    let interrupted = load.await;
+    eprintln!("{kills} kills");
+    assert!(interrupted > 0, "no call was interrupted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn payments_in_the_background_are_made_and_told_when_nothing_breaks() {
+    let Some(mut world) = World::start("background", SMALL).await else {
+        return;
+    };
+    world.work = "errand";
+    let load = world.under_load(12, Duration::from_millis(20), async |_, _| pause(100).await);
+    assert_eq!(load.await, 0);
+    assert_eq!(world.lines("payments").len(), 12 * 5);
+}
+
+/// Returns the run once it is as expected.
+async fn run_until(client: &Client, id: &str, is_expected: impl Fn(&Run) -> bool) -> Run {
+    loop {
+        pause(20).await;
+        if let Some(run) = client.state(id).await.unwrap()
+            && is_expected(&run)
+        {
+            return run;
+        }
+    }
+}
+
+/// Sends a message in a task.
+fn sending(
+    client: &Client,
+    id: &'static str,
+    text: &'static str,
+) -> tokio::task::JoinHandle<Result<RunOutcome, ClientError>> {
+    let client = client.clone();
+    tokio::spawn(async move { client.send(id, Message::new(text).owner("ann")).await })
+}
+
+fn answered(text: &str) -> RunOutcome {
+    RunOutcome::Answered(format!("done: {text}"))
+}
+
+/// Checks that the only build was interrupted, and that the model was told so by now.
+fn check_interrupted(run: &Run) {
+    check_told(run);
+    let (_, result) = run.rounds()[0].calls().next().unwrap();
+    let error = result.unwrap().error().unwrap();
+    assert_eq!(error.kind(), ToolErrorKind::Interrupted);
+    let messages = run.messages().iter();
+    let told = messages.filter_map(|message| message["content"].as_str());
+    let told = told.filter(|text| text.contains("was interrupted"));
+    assert_eq!(told.count(), 1);
+}
+
+/// Waits until the build has ended in the worker.
+async fn left(world: &World) {
+    while world.lines("left").is_empty() {
+        pause(20).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopping_a_conversation_cancels_what_runs_in_the_background() {
+    let Some(world) = World::start("background-stop", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let sent = sending(&client, "run-0", "build");
+    let run = run_until(&client, "run-0", |run| run.outcome().is_some()).await;
+    assert_eq!(run.outcome(), Some(answered("build")));
+    assert_eq!(run.in_background().count(), 1);
+    assert!(world.lines("left").is_empty());
+    client.stop("run-0").await.unwrap();
+    assert_eq!(sent.await.unwrap().unwrap(), RunOutcome::Cancelled);
+    left(&world).await;
+
+    let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
+    assert_eq!(next, answered("hello"));
+    let run = client.state("run-0").await.unwrap().unwrap();
+    check_interrupted(&run);
+    assert!(!world.folder.join("gate-app").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_fails_cancels_what_it_left_and_the_next_one_tells() {
+    let Some(world) = World::start("background-break", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let failed = sending(&client, "run-0", "break").await.unwrap();
+    let Err(ClientError::Refused(_, reason)) = failed else {
+        panic!("{failed:?}")
+    };
+    assert!(reason.contains("has expired"), "{reason}");
+    left(&world).await;
+    let run = client.state("run-0").await.unwrap().unwrap();
+    assert_eq!(run.in_background().count(), 1);
+
+    let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
+    assert_eq!(next, answered("hello"));
+    check_interrupted(&client.state("run-0").await.unwrap().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_message_waits_for_the_calls_of_the_first() {
+    let Some(world) = World::start("background-queue", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let first = sending(&client, "run-0", "build");
+    let is_open = |run: &Run| run.in_background().next().is_some();
+    run_until(&client, "run-0", is_open).await;
+    let second = sending(&client, "run-0", "hello");
+    std::fs::write(world.folder.join("gate-app"), "").unwrap();
+    assert_eq!(second.await.unwrap().unwrap(), answered("hello"));
+    assert_eq!(first.await.unwrap().unwrap(), answered("build"));
+    let run = client.state("run-0").await.unwrap().unwrap();
+    check_told(&run);
+    let said = run.messages().iter();
+    let said: Vec<_> = said
+        .filter(|message| message["role"] == "user")
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
+    assert_eq!((said.len(), said[0], said[2]), (3, "build", "hello"));
+    assert!(said[1].contains("built app"), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_in_the_background_waits_for_who_may_decide() {
+    let Some(world) = World::start("background-decisions", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let sent = sending(&client, "allowed", "transfer_slowly");
+    let is_held = |run: &Run| !run.pending().is_empty() && run.outcome().is_some();
+    let run = run_until(&client, "allowed", is_held).await;
+    let pending = run.pending().remove(0);
+    let decide = |user: &str| Decide {
+        fingerprint: pending.fingerprint().to_owned(),
+        decision: Decision::Allow,
+        user: user.to_owned(),
+    };
+    let refused = client.decide("allowed", decide("ann")).await;
+    let is_refused = matches!(refused, Err(ClientError::Refused(403, _)));
+    assert!(is_refused, "{refused:?}");
+    assert!(world.lines("payments").is_empty());
+    client.decide("allowed", decide("lea")).await.unwrap();
+    assert_eq!(sent.await.unwrap().unwrap(), answered("transfer_slowly"));
+    let allowed = client.state("allowed").await.unwrap().unwrap();
+    assert_eq!(world.lines("payments").len(), 1);
+
+    // Nobody decides.
+    let expired = sending(&client, "expired", "transfer_slowly").await;
+    assert_eq!(expired.unwrap().unwrap(), answered("transfer_slowly"));
+    let expired = client.state("expired").await.unwrap().unwrap();
+    let last = expired.messages().iter().rev().nth(1);
+    let told = last.and_then(|message| Value::as_str(&message["content"]));
+    assert!(told.unwrap().contains("nobody decided in time"), "{told:?}");
+    assert_eq!(world.check_payments(&[allowed, expired]), 0);
+    assert_eq!(world.lines("payments").len(), 1);
+}
