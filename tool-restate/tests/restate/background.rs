@@ -6,8 +6,9 @@ use serde_json::Value;
 use tool_agent::run::{Run, RunOutcome};
 use tool_core::ToolErrorKind;
 use tool_core::hooks::Decision;
-use tool_restate::{Client, ClientError, Decide, Message};
+use tool_restate::{Client, ClientError, Decide};
 
+use crate::faults::{deploy, sending};
 use crate::world::{Layout, SMALL, World, check_told, short_or_long};
 
 async fn pause(milliseconds: u64) {
@@ -70,16 +71,6 @@ async fn run_until(client: &Client, id: &str, is_expected: impl Fn(&Run) -> bool
     }
 }
 
-/// Sends a message in a task.
-fn sending(
-    client: &Client,
-    id: &'static str,
-    text: &'static str,
-) -> tokio::task::JoinHandle<Result<RunOutcome, ClientError>> {
-    let client = client.clone();
-    tokio::spawn(async move { client.send(id, Message::new(text).owner("ann")).await })
-}
-
 fn answered(text: &str) -> RunOutcome {
     RunOutcome::Answered(format!("done: {text}"))
 }
@@ -123,6 +114,27 @@ async fn stopping_a_conversation_cancels_what_runs_in_the_background() {
     let run = client.state("run-0").await.unwrap().unwrap();
     check_interrupted(&run);
     assert!(!world.folder.join("gate-app").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_came_before_a_conversation_was_stopped_is_kept() {
+    let Some(world) = World::start("background-kept", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let sent = sending(&client, "run-0", "pay-and-sleep");
+    // The response of the model, and the payment.
+    let came = "SELECT id FROM sys_journal WHERE entry_type = 'Notification: Call'";
+    while world.query(came).await.len() < 2 {
+        pause(20).await;
+    }
+    client.stop("run-0").await.unwrap();
+    assert_eq!(sent.await.unwrap().unwrap(), RunOutcome::Cancelled);
+    let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
+    assert_eq!(next, answered("hello"));
+    let run = client.state("run-0").await.unwrap().unwrap();
+    assert_eq!(world.check_payments(&[run]), 0);
+    assert_eq!(world.lines("payments").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -202,4 +214,33 @@ async fn a_call_in_the_background_waits_for_who_may_decide() {
     assert!(told.unwrap().contains("nobody decided in time"), "{told:?}");
     assert_eq!(world.check_payments(&[allowed, expired]), 0);
     assert_eq!(world.lines("payments").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_failed_keeps_what_waits_and_the_next_one_does_not_wait_for_it() {
+    let Some(mut world) = World::start("background-provider", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let sent = sending(&client, "run-0", "transfer_slowly");
+    let is_held = |run: &Run| !run.pending().is_empty() && run.outcome().is_some();
+    run_until(&client, "run-0", is_held).await;
+    // Agents of another provider can't take that nobody decided.
+    deploy(&mut world, "provider").await;
+    let failed = sent.await.unwrap();
+    let is_failed = matches!(failed, Err(ClientError::Refused(409, _)));
+    assert!(is_failed, "{failed:?}");
+
+    deploy(&mut world, "").await;
+    let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
+    assert_eq!(next, answered("hello"));
+    let run = client.state("run-0").await.unwrap().unwrap();
+    let said = run.messages().iter();
+    let said = said.filter(|message| message["role"] == "user");
+    let said: Vec<_> = said
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
+    assert_eq!((said.len(), said[1]), (3, "hello"), "{said:?}");
+    assert!(said[2].contains("nobody decided in time"), "{said:?}");
+    assert_eq!(world.check_payments(&[run]), 0);
 }

@@ -364,6 +364,7 @@ async fn respond(request: &Request, effects: &Effects) -> Result<Value, ModelErr
             ("transfer_slowly", json!({"amount": 7})),
             ("look_up", json!({"n": 1})),
         ],
+        ("pay-and-sleep", 0) => &[("pay_slowly", json!({"amount": 7})), ("sleep", json!({}))],
         ("build" | "break", 0) => &[("build", json!({"target": "app"}))],
         _ => &[],
     };

@@ -248,7 +248,7 @@ async fn each_payment_is_made_once_while_nodes_of_a_cluster_are_killed() {
 }
 
 /// Sends a message in a task.
-fn sending(
+pub fn sending(
     client: &Client,
     id: &'static str,
     text: &'static str,
@@ -274,7 +274,7 @@ async fn held(client: &Client, id: &str) -> Decide {
 }
 
 /// Starts the agent with another deployment, and waits until it answers.
-async fn deploy(world: &mut World, deployment: &str) {
+pub async fn deploy(world: &mut World, deployment: &str) {
     world.agents[0].kill();
     world.agents[0].env = vec![("DEPLOYMENT", deployment.to_owned())];
     world.agents[0].start();
