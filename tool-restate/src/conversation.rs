@@ -287,8 +287,10 @@ impl Conversation {
         let ended = match turn.await {
             Ok(outcome) => Ok(outcome),
             Err(Stop::Failed(error)) => {
-                // The next message resumes what they were.
+                // The next message resumes them.
                 waiting.cancel(&ctx);
+                // Not if that is what failed.
+                let _ = self.take(&ctx, &mut state, &mut waiting).await;
                 Err(error)
             }
             // Restate has cancelled the calls.
@@ -447,13 +449,7 @@ impl Conversation {
         calls_only: bool,
     ) -> Result<Option<RunOutcome>, Stop> {
         loop {
-            if !waiting.news.is_empty() {
-                let news = waiting.news.clone();
-                step!(ctx, state, "take", |run| {
-                    self.take(&mut run, news).await?;
-                });
-                waiting.news.clear();
-            }
+            self.take(ctx, state, waiting).await?;
             waiting.decisions(ctx, &state.run.pending(), self.approval_timeout);
             match state.run.next() {
                 Step::Request(_) | Step::Done(_) if calls_only => return Ok(None),
@@ -542,7 +538,24 @@ impl Conversation {
     }
 
     /// Adds to the run what came.
-    async fn take(&self, run: &mut Run, news: Vec<News>) -> Result<(), HandlerError> {
+    async fn take(
+        &self,
+        ctx: &ObjectContext<'_>,
+        state: &mut State,
+        waiting: &mut Waiting<'_>,
+    ) -> Result<(), Stop> {
+        if waiting.news.is_empty() {
+            return Ok(());
+        }
+        let news = waiting.news.clone();
+        step!(ctx, state, "take", |run| {
+            self.add(&mut run, news).await?;
+        });
+        waiting.news.clear();
+        Ok(())
+    }
+
+    async fn add(&self, run: &mut Run, news: Vec<News>) -> Result<(), HandlerError> {
         let steps = self.agent.steps(run).map_err(handler_error)?;
         for news in news {
             match news {
@@ -592,7 +605,7 @@ impl Conversation {
         news: Vec<News>,
     ) -> Result<(), Stop> {
         step!(ctx, state, "cancel", |run| {
-            self.take(&mut run, news).await?;
+            self.add(&mut run, news).await?;
             let (dialect, registry) = (self.agent.dialect(), self.agent.registry());
             run.resume(dialect, registry).map_err(terminal)?;
             run.cancel(dialect).map_err(terminal)?;

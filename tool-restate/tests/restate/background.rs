@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use tool_agent::run::{Run, RunOutcome};
 use tool_core::ToolErrorKind;
 use tool_core::hooks::Decision;
@@ -71,6 +70,14 @@ async fn run_until(client: &Client, id: &str, is_expected: impl Fn(&Run) -> bool
     }
 }
 
+/// The messages of the user and of the program.
+fn said(run: &Run) -> Vec<&str> {
+    let messages = run.messages().iter();
+    let said = messages.filter(|message| message["role"] == "user");
+    said.map(|message| message["content"].as_str().unwrap())
+        .collect()
+}
+
 fn answered(text: &str) -> RunOutcome {
     RunOutcome::Answered(format!("done: {text}"))
 }
@@ -85,6 +92,14 @@ fn check_interrupted(run: &Run) {
     let told = messages.filter_map(|message| message["content"].as_str());
     let told = told.filter(|text| text.contains("was interrupted"));
     assert_eq!(told.count(), 1);
+}
+
+/// Waits until this many responses and results have come to the only message.
+async fn came(world: &World, count: usize) {
+    let came = "SELECT id FROM sys_journal WHERE entry_type = 'Notification: Call'";
+    while world.query(came).await.len() < count {
+        pause(20).await;
+    }
 }
 
 /// Waits until the build has ended in the worker.
@@ -124,10 +139,7 @@ async fn a_result_that_came_before_a_conversation_was_stopped_is_kept() {
     let client = world.client();
     let sent = sending(&client, "run-0", "pay-and-sleep");
     // The response of the model, and the payment.
-    let came = "SELECT id FROM sys_journal WHERE entry_type = 'Notification: Call'";
-    while world.query(came).await.len() < 2 {
-        pause(20).await;
-    }
+    came(&world, 2).await;
     client.stop("run-0").await.unwrap();
     assert_eq!(sent.await.unwrap().unwrap(), RunOutcome::Cancelled);
     let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
@@ -143,18 +155,31 @@ async fn a_message_that_fails_cancels_what_it_left_and_the_next_one_tells() {
         return;
     };
     let client = world.client();
-    let failed = sending(&client, "run-0", "break").await.unwrap();
+    let sent = sending(&client, "run-0", "break");
+    // The response of the model, and the transfer, which is held.
+    came(&world, 2).await;
+    std::fs::write(world.folder.join("gate-break"), "").unwrap();
+    let failed = sent.await.unwrap();
     let Err(ClientError::Refused(_, reason)) = failed else {
         panic!("{failed:?}")
     };
     assert!(reason.contains("has expired"), "{reason}");
     left(&world).await;
     let run = client.state("run-0").await.unwrap().unwrap();
-    assert_eq!(run.in_background().count(), 1);
+    let open: Vec<_> = run.in_background().map(|call| call.name).collect();
+    assert_eq!(open, ["build"]);
+    assert_eq!(run.pending().len(), 1);
 
     let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
     assert_eq!(next, answered("hello"));
-    check_interrupted(&client.state("run-0").await.unwrap().unwrap());
+    let run = client.state("run-0").await.unwrap().unwrap();
+    check_interrupted(&run);
+    // The model hears of it before somebody should have decided on the other.
+    let said = said(&run);
+    assert_eq!((said.len(), said[1]), (4, "hello"), "{said:?}");
+    assert!(said[2].contains("was interrupted"), "{said:?}");
+    assert!(said[3].contains("nobody decided in time"), "{said:?}");
+    assert_eq!(world.check_payments(&[run]), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,11 +197,7 @@ async fn a_second_message_waits_for_the_calls_of_the_first() {
     assert_eq!(first.await.unwrap().unwrap(), answered("build"));
     let run = client.state("run-0").await.unwrap().unwrap();
     check_told(&run);
-    let said = run.messages().iter();
-    let said: Vec<_> = said
-        .filter(|message| message["role"] == "user")
-        .map(|message| message["content"].as_str().unwrap())
-        .collect();
+    let said = said(&run);
     assert_eq!((said.len(), said[0], said[2]), (3, "build", "hello"));
     assert!(said[1].contains("built app"), "{said:?}");
 }
@@ -209,9 +230,8 @@ async fn a_call_in_the_background_waits_for_who_may_decide() {
     let expired = sending(&client, "expired", "transfer_slowly").await;
     assert_eq!(expired.unwrap().unwrap(), answered("transfer_slowly"));
     let expired = client.state("expired").await.unwrap().unwrap();
-    let last = expired.messages().iter().rev().nth(1);
-    let told = last.and_then(|message| Value::as_str(&message["content"]));
-    assert!(told.unwrap().contains("nobody decided in time"), "{told:?}");
+    let told = said(&expired)[1];
+    assert!(told.contains("nobody decided in time"), "{told}");
     assert_eq!(world.check_payments(&[allowed, expired]), 0);
     assert_eq!(world.lines("payments").len(), 1);
 }
@@ -235,11 +255,7 @@ async fn a_message_that_failed_keeps_what_waits_and_the_next_one_does_not_wait_f
     let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
     assert_eq!(next, answered("hello"));
     let run = client.state("run-0").await.unwrap().unwrap();
-    let said = run.messages().iter();
-    let said = said.filter(|message| message["role"] == "user");
-    let said: Vec<_> = said
-        .map(|message| message["content"].as_str().unwrap())
-        .collect();
+    let said = said(&run);
     assert_eq!((said.len(), said[1]), (3, "hello"), "{said:?}");
     assert!(said[2].contains("nobody decided in time"), "{said:?}");
     assert_eq!(world.check_payments(&[run]), 0);

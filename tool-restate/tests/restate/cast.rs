@@ -44,13 +44,19 @@ impl Effects {
         file.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    /// Returns `true` if a build may end.
-    fn has_gate(&self, target: &str) -> bool {
-        self.0.join(format!("gate-{target}")).exists()
+    fn gate(&self, name: &str) -> PathBuf {
+        self.0.join(format!("gate-{name}"))
     }
 
-    fn open_gate(&self, target: &str) {
-        std::fs::write(self.0.join(format!("gate-{target}")), "").unwrap();
+    /// Waits until a gate is open.
+    async fn pass_gate(&self, name: &str) {
+        while !self.gate(name).exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    fn open_gate(&self, name: &str) {
+        std::fs::write(self.gate(name), "").unwrap();
     }
 }
 
@@ -179,9 +185,7 @@ async fn transfer_slowly(
 #[tool(background, unlinked)]
 async fn build(target: String, #[param(context)] effects: &Effects) -> String {
     let _left = Left(effects, &target);
-    while !effects.has_gate(&target) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    effects.pass_gate(&target).await;
     format!("built {target}")
 }
 
@@ -365,10 +369,15 @@ async fn respond(request: &Request, effects: &Effects) -> Result<Value, ModelErr
             ("look_up", json!({"n": 1})),
         ],
         ("pay-and-sleep", 0) => &[("pay_slowly", json!({"amount": 7})), ("sleep", json!({}))],
-        ("build" | "break", 0) => &[("build", json!({"target": "app"}))],
+        ("build", 0) => &[("build", json!({"target": "app"}))],
+        ("break", 0) => &[
+            ("build", json!({"target": "app"})),
+            ("transfer_slowly", json!({"amount": 7})),
+        ],
         _ => &[],
     };
     if (&*question, round) == ("break", 1) {
+        effects.pass_gate("break").await;
         let problem = "the key of the provider has expired";
         return Err(ModelError::new(ModelErrorKind::Unauthorized, problem));
     }

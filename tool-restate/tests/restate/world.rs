@@ -196,22 +196,26 @@ impl World {
         fs::write(self.folder.join("sign"), "").unwrap();
     }
 
-    /// Asks the server by SQL.
+    /// Asks the server by SQL, once it is ready.
     pub async fn query(&self, sql: &str) -> Vec<Value> {
         let url = format!("{}/query", self.nodes[0].admin_url());
-        let request = reqwest::Client::new()
-            .post(url)
-            .json(&json!({"query": sql}));
-        let response = request
-            .header("accept", "application/json")
-            .send()
-            .await
-            .unwrap();
-        let answer: Value = response.json().await.unwrap();
-        answer["rows"]
-            .as_array()
-            .unwrap_or_else(|| panic!("{answer}"))
-            .clone()
+        let mut answer = Value::Null;
+        for _ in 0..100 {
+            let request = reqwest::Client::new()
+                .post(&url)
+                .json(&json!({"query": sql}));
+            let response = request
+                .header("accept", "application/json")
+                .send()
+                .await
+                .unwrap();
+            answer = response.json().await.unwrap();
+            if let Some(rows) = answer["rows"].as_array() {
+                return rows.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("{answer}")
     }
 
     /// Starts this many conversations, one in each interval, and checks them once all have ended. Meanwhile the faults are
