@@ -171,8 +171,11 @@ async fn decide_all(client: Client, id: String) {
 /// Compares conversations with those of the agent alone, while faults are made.
 async fn compare(world: &mut World, mut fault: impl AsyncFnMut(&mut World, usize)) {
     let count = short_or_long(30, 300);
+    let alone = world.folder.join("alone");
+    std::fs::create_dir(&alone).unwrap();
     let jobs = (0..count).map(|seed| {
         let client = world.client();
+        let alone = alone.clone();
         tokio::spawn(async move {
             let id = format!("run-{seed}");
             let clients = [client.clone()];
@@ -183,7 +186,8 @@ async fn compare(world: &mut World, mut fault: impl AsyncFnMut(&mut World, usize
                 outcomes.push(job(&clients, &id, &text).await);
             }
             deciding.abort();
-            transcript(outcomes, &state(&clients, &id).await)
+            let driven = transcript(outcomes, &state(&clients, &id).await);
+            (driven, by_agent(&alone, &id, seed).await)
         })
     });
     let jobs: Vec<_> = jobs.collect();
@@ -193,12 +197,9 @@ async fn compare(world: &mut World, mut fault: impl AsyncFnMut(&mut World, usize
         }
         fault(world, number).await;
     }
-    let alone = world.folder.join("alone");
-    std::fs::create_dir(&alone).unwrap();
     let (mut calls, mut acknowledged) = (0, 0);
     for (seed, job) in jobs.into_iter().enumerate() {
-        let driven = job.await.unwrap();
-        let expected = by_agent(&alone, &format!("run-{seed}"), seed).await;
+        let (driven, expected) = job.await.unwrap();
         for (driven, expected) in driven.1.iter().zip(&expected.1) {
             assert_eq!(driven, expected, "seed {seed}");
         }
