@@ -19,8 +19,8 @@ use crate::tools::Tools;
 
 /// An agent whose conversations Restate drives, in any number of processes that serve the same.
 ///
-/// Settings of the agent that belong to one process are not used: its journal, its time limit and its token. Its tools run
-/// in this process, unless [`route`](Agents::route) names a [`ToolService`](crate::ToolService).
+/// Settings of the agent that belong to one process are not used: its journal, its time limit, its token, and where it leaves
+/// calls in the background. Its tools run in this process, unless [`route`](Agents::route) names a [`ToolService`](crate::ToolService).
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -79,7 +79,8 @@ impl Agents {
         self
     }
 
-    /// Sets how long a call waits for a decision, until it is denied. One day by default.
+    /// Sets how long a call waits for a decision, until it is denied: from when the conversation noticed that it is held. One
+    /// day by default.
     pub fn approval_timeout(mut self, time: Duration) -> Self {
         self.approval_timeout = time;
         self

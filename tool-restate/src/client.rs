@@ -150,7 +150,8 @@ impl Client {
         Ok(Updates::new(self.clone(), id, agents.collect(), token))
     }
 
-    /// Sends a message, and waits for the outcome. A second message to the conversation waits for the first.
+    /// Sends a message, and waits for the outcome, also for the calls in the background. A second message to the conversation
+    /// waits for the first.
     ///
     /// # Errors
     ///
