@@ -4,9 +4,10 @@ use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
+use super::drive::revoke;
 use super::events::{Event, EventSink};
 use super::telemetry::Invocation;
-use super::{Agent, AgentError, revoke};
+use super::{Agent, AgentError};
 use crate::run::{Run, RunInfo, RunOutcome};
 use tool_core::call::CancellationToken;
 use tool_core::hooks::Decision;

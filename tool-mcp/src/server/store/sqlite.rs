@@ -753,6 +753,27 @@ mod tests {
         wait(|| lock(&heard).contains(&Notice::Missed));
     }
 
+    #[tokio::test]
+    async fn what_is_old_is_removed() {
+        let folder = Folder::new();
+        let store = open(&folder, SHORT);
+        let limits = TaskLimits {
+            kept_for: Duration::ZERO,
+            ..TaskLimits::default()
+        };
+        let task = StoredTask::new("a".to_owned(), None, &limits);
+        store.add(task, &limits).await.unwrap();
+        let end = TaskUpdate::completed(&Value::Null);
+        store.update("a", end, &limits).await.unwrap();
+        let sql = "INSERT INTO notice (made_ms, process, notice) VALUES (1, 'another', '\"Prompts\"')";
+        lock(&store.inner.connection).execute(sql, []).unwrap();
+        wait(|| {
+            let rows = lock(&store.inner.connection);
+            let sql = "SELECT (SELECT count(*) FROM task) + (SELECT count(*) FROM notice)";
+            rows.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap() == 0
+        });
+    }
+
     #[test]
     fn a_process_is_told_of_notices_that_are_gone() {
         let folder = Folder::new();

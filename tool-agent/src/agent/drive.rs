@@ -1,0 +1,554 @@
+//! Drives the runs of an [`Agent`].
+
+use std::future::{Future, pending, ready};
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::{Either, select};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use tool_core::call::{CallPosition, CancellationToken};
+use tool_core::dialect::{RequestOptions, ResponseError, StreamEvent, Turn, Usage};
+use tool_core::runtime::{BoxFuture, NoRuntime};
+use tool_core::{ToolCall, ToolError, ToolResult};
+
+use super::background::{Background, Ended};
+use super::events::{Caller, EventQueue, EventSink};
+use super::telemetry::{Chat, Invocation, Summary};
+use super::{Agent, AgentError, Event, Goal, PartialArguments};
+use crate::guarded::{caught, finished};
+use crate::model::{ModelError, ModelErrorKind, Request, Response};
+use crate::run::{At, Run, RunError, RunOutcome, Step, WithoutIncrements, position_of};
+
+impl Agent {
+    pub(super) async fn drive_to_end(
+        &self,
+        run: &mut Run,
+        queue: Option<EventQueue>,
+    ) -> Result<RunOutcome, AgentError> {
+        let invocation = Invocation::new(self, run);
+        let background = Background::of(self, run);
+        let driving = Box::pin(self.drive_in(&invocation, run, background, queue));
+        invocation.run(driving).await
+    }
+
+    pub(super) async fn drive_in(
+        &self,
+        invocation: &Invocation<'_>,
+        run: &mut Run,
+        mut background: Background,
+        queue: Option<EventQueue>,
+    ) -> Result<RunOutcome, AgentError> {
+        loop {
+            let driving = self.drive(
+                invocation,
+                run,
+                &mut background,
+                queue.clone(),
+                Goal::Answer,
+            );
+            if let Some(outcome) = driving.await? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// Drives a run. Returns `None` if the goal is reached before the run has an outcome.
+    pub(super) async fn drive(
+        &self,
+        invocation: &Invocation<'_>,
+        run: &mut Run,
+        background: &mut Background,
+        queue: Option<EventQueue>,
+        goal: Goal,
+    ) -> Result<Option<RunOutcome>, AgentError> {
+        self.check(run)?;
+        let events = EventSink::new(queue, self.listener.clone());
+        let emit = |event: Event| events.push(event);
+        let dialect = &*self.dialect;
+        let token = self.cancellation.as_ref();
+        // Cancels the calls when the time is over, too.
+        let stop = token.map_or_else(CancellationToken::default, CancellationToken::child);
+        // Nobody saves them.
+        let mut run = WithoutIncrements::new(run, self.journal.is_none());
+        let run = &mut *run;
+        let mut time = TimeLimit {
+            timer: pin!(self.out_of_time().fuse()),
+            is_over: false,
+        };
+        let mut running = FuturesUnordered::new();
+        let interrupted = background.resume(run, self)?;
+        interrupted.into_iter().map(Event::Result).for_each(emit);
+        invocation.save_in(run);
+        loop {
+            // So that new calls start before the next request, and what is held at once is known.
+            background.meanwhile(ready(())).await;
+            while let Some(result) = background.take(run) {
+                self.finish(run, result, &events)?;
+            }
+            if token.is_some_and(CancellationToken::is_cancelled) {
+                run.cancel(dialect)?;
+            }
+            if time.is_over {
+                stop.cancel();
+            }
+            if time.is_over || run.is_cancelled() {
+                background.cancel();
+            }
+            self.save(run).await?;
+            if goal == Goal::Results && run.open_round().is_none() {
+                return Ok(None);
+            }
+            match run.next() {
+                Step::Request(_) | Step::Call(_)
+                    if time.is_over && running.is_empty() && background.is_empty() =>
+                {
+                    return Ok(Some(RunOutcome::OutOfTime));
+                }
+                Step::Request(_) if !time.is_over => {
+                    let responding = self.respond(invocation, run, &events);
+                    let responding = background.meanwhile(until_cancelled(token, responding));
+                    if let Some(responded) = time.within(responding).await?.flatten() {
+                        responded?;
+                    }
+                }
+                Step::Call(calls) if !time.is_over => {
+                    let preparing = until_cancelled(token, async {
+                        let mut prepared = Vec::with_capacity(calls.len());
+                        for call in &calls {
+                            prepared.push(self.prepared(run.info(), call).await?);
+                        }
+                        // Last, right before the calls start.
+                        let forbidden = self.forbidden(run, &calls).await;
+                        Ok::<_, AgentError>((prepared, forbidden))
+                    });
+                    let Some(prepared) = time.within(preparing).await?.flatten() else {
+                        continue;
+                    };
+                    let (prepared, forbidden) = prepared?;
+                    if revoke(run, forbidden, &emit) {
+                        continue;
+                    }
+                    let mut starting = Starting::new(run, &calls)?;
+                    let denied = starting.run.acknowledge(dialect, &self.registry, &calls)?;
+                    self.save(starting.run).await?;
+                    starting.calls.clear();
+                    drop(starting);
+                    invocation.count_calls(calls.len());
+                    for (call, prepared) in calls.into_iter().zip(prepared) {
+                        let is_denied = |result: &&ToolResult| result.position() == call.position();
+                        if let Some(result) = denied.iter().find(is_denied) {
+                            emit(Event::Result(result.clone()));
+                            continue;
+                        }
+                        let position = call.position().filter(|_| run.is_in_background(&call));
+                        let position = position.cloned();
+                        if events.is_read() {
+                            let shown = self.registry.shown(&call);
+                            let call = call.clone();
+                            emit(Event::Call { call, shown });
+                        }
+                        let Some(position) = position else {
+                            running.push(self.call(call, prepared, &stop, events.clone()));
+                            continue;
+                        };
+                        emit(Event::Acknowledged(position.clone()));
+                        let stop = background.stop();
+                        let calling = self.call(call, prepared, &stop, events.clone());
+                        background.push(position, calling.boxed());
+                    }
+                }
+                Step::Running
+                    if background.is_left()
+                        && run.open_round().is_none()
+                        && !run.is_cancelled() =>
+                {
+                    return Ok(run.outcome());
+                }
+                Step::Wait(pending) if background.is_left() || background.is_empty() => {
+                    return Ok(Some(RunOutcome::Waiting(pending)));
+                }
+                Step::Request(_) | Step::Call(_) | Step::Running | Step::Wait(_) => {
+                    // Once it is cancelled, what is left are the results.
+                    let token = token.filter(|token| !token.is_cancelled());
+                    let ended = background.or_ended(&mut running);
+                    let ended = until_cancelled(token, ended);
+                    match time.within(ended).await?.flatten() {
+                        Some(Ended::Other(result)) => self.finish(run, result, &events)?,
+                        // The caller started calls without running them.
+                        Some(Ended::Nothing) => {
+                            background.resume(run, self)?;
+                        }
+                        Some(Ended::Here) | None => {}
+                    }
+                }
+                Step::Done(outcome) => return Ok(Some(outcome)),
+            }
+        }
+    }
+
+    /// Does what [`Step::Request`] asks for: adds the response of the model to a run, or replaces old messages by a summary.
+    pub(super) async fn respond(
+        &self,
+        invocation: &Invocation<'_>,
+        run: &mut Run,
+        events: &EventSink,
+    ) -> Result<(), AgentError> {
+        let dialect = self.dialect();
+        if let Some(old) = self.old_messages(run) {
+            // Boxed, because it is large and rare.
+            let summarising = Box::pin(self.summarise(invocation, run, old.clone()));
+            if let Some(summary) = summarising.await? {
+                let micros = self.micros(run, summary.usage);
+                run.compact(old, summary.message, summary.usage, micros);
+                return Ok(());
+            }
+        }
+        let Step::Request(messages) = run.next() else {
+            return Err(RunError::NotRequested.into());
+        };
+        let messages = Arc::clone(messages);
+        let mut options = self.options_of(run)?.background();
+        if run.has_called() {
+            options = options.without_required_choice();
+        }
+        let has_answer = options.has_answer();
+        let tools = self.registry.request(dialect).options(options).build();
+        let tools = tools.map_err(AgentError::Request)?;
+        let request = Request::of(messages, tools);
+        let mut request = request.continued(run.continuation().clone());
+        request.prefers_stream = events.is_read();
+        let asking = self.response(invocation, request, run, events, None);
+        let (mut turn, shows_text) = asking.await?;
+        if has_answer {
+            turn.accept_answer(|results| dialect.results(results));
+        }
+        let micros = self.micros(run, turn.usage);
+        run.respond_at(dialect, &self.registry, turn, micros)?;
+        if events.is_read() {
+            emit_response(run, shows_text, &|event| events.push(event));
+        }
+        Ok(())
+    }
+
+    /// Returns the settings of the requests of a run.
+    fn options_of(&self, run: &Run) -> Result<RequestOptions, AgentError> {
+        let Some(own) = run.request_options() else {
+            return Ok(self.options.clone());
+        };
+        let options = own.clone().with_answer_of(&self.options);
+        options.map_err(|error| AgentError::AnswerType {
+            run: run.id().into(),
+            error,
+        })
+    }
+
+    /// Takes the result of a call.
+    pub(super) fn finish(
+        &self,
+        run: &mut Run,
+        result: ToolResult,
+        events: &EventSink,
+    ) -> Result<(), AgentError> {
+        if !events.is_read() {
+            return Ok(run.finish(self.dialect(), result)?);
+        }
+        let position = result.position().cloned();
+        let shown = result.clone();
+        run.finish(self.dialect(), result)?;
+        events.push(match run.pending_at(position.as_ref()) {
+            Some(pending) => Event::Held(pending),
+            None => Event::Result(shown),
+        });
+        Ok(())
+    }
+
+    /// Returns what a response cost. One of unknown usage reaches any limit.
+    pub(super) fn micros(&self, run: &Run, usage: Option<Usage>) -> u64 {
+        match (self.prices, usage) {
+            (Some(prices), Some(usage)) => prices.micros(usage),
+            (Some(_), None) if run.settings().max_micros != u64::MAX => u64::MAX,
+            _ => 0,
+        }
+    }
+
+    /// Asks the model for the response of this round, or for a summary. Returns it, and `true` if its text has yet to be shown.
+    pub(super) async fn response(
+        &self,
+        invocation: &Invocation<'_>,
+        request: Request,
+        run: &Run,
+        events: &EventSink,
+        summary: Option<&Summary<'_>>,
+    ) -> Result<(Turn, bool), AgentError> {
+        let chat = Chat::new(self, invocation, run, &request, summary);
+        let reading = self.read_response(request, run.rounds().len(), events, &chat);
+        // Boxed, because it is large, and a part of every future that drives a run.
+        chat.run(Box::pin(reading)).await
+    }
+
+    async fn read_response(
+        &self,
+        request: Request,
+        round: usize,
+        events: &EventSink,
+        chat: &Chat<'_>,
+    ) -> Result<(Turn, bool), AgentError> {
+        let mut stream = match self.model.ask(request).await.map_err(AgentError::Model)? {
+            Response::Whole(response) => {
+                let turn = self.dialect.read(&response);
+                let turn = turn.map_err(|error| self.unreadable(error))?;
+                chat.finish(&turn, &response);
+                return Ok((turn, true));
+            }
+            Response::Stream(stream) => stream,
+        };
+        let mut is_first = true;
+        let mut reader = self.dialect.stream();
+        let mut calls = Vec::new();
+        while let Some(event) = stream.next().await {
+            let event = event.map_err(AgentError::Model)?;
+            if std::mem::take(&mut is_first) {
+                chat.first_chunk();
+            }
+            let read = reader.json(&event);
+            for event in read.map_err(|error| self.unreadable(error))? {
+                if events.is_read()
+                    && let Some(event) = self.shown(event, round, &mut calls)
+                {
+                    events.push(event);
+                }
+            }
+        }
+        match reader.finish() {
+            Ok((turn, response)) => {
+                chat.finish(&turn, &response);
+                Ok((turn, false))
+            }
+            // The end of a connection may look like the end of the response.
+            Err(error) if error.is_incomplete() => {
+                let error = ModelError::new(ModelErrorKind::Connection, error.to_string());
+                let target = self.model_name.as_deref().unwrap_or("the model");
+                Err(AgentError::Model(error.with_target(target)))
+            }
+            Err(error) => Err(self.unreadable(error)),
+        }
+    }
+
+    /// Returns the error of a response that the dialect can't read.
+    fn unreadable(&self, error: ResponseError) -> AgentError {
+        AgentError::Response(match &self.model_name {
+            Some(name) => {
+                ResponseError::new(format!("the response of {name} can't be read: {error}"))
+            }
+            None => error,
+        })
+    }
+
+    /// Returns the event for a part of a streamed response. `calls` holds the arguments so far.
+    fn shown(
+        &self,
+        event: StreamEvent,
+        round: usize,
+        calls: &mut Vec<PartialArguments>,
+    ) -> Option<Event> {
+        let position = |index| position_of(round, index);
+        Some(match event {
+            StreamEvent::Text(text) => Event::Text(text),
+            StreamEvent::Reasoning(text) => Event::Reasoning(text),
+            StreamEvent::Usage(usage) => Event::Usage(usage),
+            StreamEvent::CallStarted { index, name, .. } => {
+                let reader = self.registry.arguments(&name);
+                let arguments = PartialArguments(reader.map(|reader| Arc::new(Mutex::new(reader))));
+                if index == calls.len() {
+                    calls.push(arguments);
+                }
+                Event::CallStarted {
+                    position: position(index),
+                    name,
+                }
+            }
+            StreamEvent::Arguments { index, piece } => {
+                let arguments = calls.get(index)?;
+                arguments.push(&piece);
+                Event::Arguments {
+                    position: position(index),
+                    piece,
+                    arguments: arguments.clone(),
+                }
+            }
+            StreamEvent::Freeform { index, piece } => {
+                let arguments = calls.get(index)?;
+                arguments.push_freeform(&piece);
+                Event::Arguments {
+                    position: position(index),
+                    piece,
+                    arguments: arguments.clone(),
+                }
+            }
+            // Calls run once the response is whole, which also has the reason why the model stopped.
+            _ => return None,
+        })
+    }
+
+    /// Completes when the time is over, or with an error if there are no timers.
+    async fn out_of_time(&self) -> Result<(), AgentError> {
+        let Some(time) = self.max_duration else {
+            return pending().await;
+        };
+        let runtime = self.registry.runtime().ok_or(NoRuntime);
+        let sleep = runtime.and_then(|runtime| runtime.sleep(time));
+        sleep.map_err(AgentError::NoRuntime)?.await;
+        Ok(())
+    }
+
+    /// Runs one call, cancelled by the token of the run and by its own.
+    pub(super) fn call(
+        &self,
+        unprepared: ToolCall,
+        prepared: Result<ToolCall, ToolError>,
+        stop: &CancellationToken,
+        events: EventSink,
+    ) -> impl Future<Output = ToolResult> + Send + use<> {
+        let registry = self.registry.clone();
+        let service = self.call_service.clone();
+        let stop = stop.clone();
+        async move {
+            let mut call = match prepared {
+                Ok(call) => call,
+                Err(error) => return registry.fail(unprepared, error),
+            };
+            if events.is_read()
+                && let Some(position) = call.position().cloned()
+            {
+                call = with_progress(call, events.clone(), position.clone());
+                call = call.with(Caller { events, position });
+            }
+            let own = call.cancellation().cloned();
+            let both = if own.is_some() { stop.child() } else { stop };
+            let call = call.cancel_with(&both);
+            let running: BoxFuture<ToolResult> = match &service {
+                None => Box::pin(registry.call(call)),
+                Some(service) => match caught(&unprepared.name, || service(call)) {
+                    Ok(running) => running,
+                    Err(error) => return registry.fail(unprepared, error),
+                },
+            };
+            // Layers are code of the application.
+            let running = pin!(finished(&unprepared.name, running));
+            let finished = match own {
+                None => running.await,
+                Some(own) => match select(own.cancelled(), running).await {
+                    Either::Left(((), running)) => {
+                        both.cancel();
+                        running.await
+                    }
+                    Either::Right((finished, _)) => finished,
+                },
+            };
+            match finished {
+                // A layer may return the result of another call.
+                Ok(result) => result.for_call(&unprepared),
+                Err(error) => registry.fail(unprepared.clone(), error),
+            }
+        }
+    }
+}
+
+/// Takes decisions back, so that their calls wait again. Returns `true` if there are some.
+pub(super) fn revoke(
+    run: &mut Run,
+    forbidden: Vec<(&ToolCall, usize)>,
+    emit: &dyn Fn(Event),
+) -> bool {
+    let is_any = !forbidden.is_empty();
+    for (call, decision) in forbidden {
+        run.revoke(call, decision);
+        let pending = run.pending_at(call.position());
+        pending.into_iter().map(Event::Held).for_each(emit);
+    }
+    is_any
+}
+
+/// Emits the events of the last response.
+fn emit_response(run: &Run, shows_text: bool, emit: &dyn Fn(Event)) {
+    let Some(round) = run.rounds().last() else {
+        return;
+    };
+    if shows_text && !round.text().is_empty() {
+        emit(Event::Text(round.text().to_owned()));
+    }
+    emit(Event::Response {
+        usage: round.usage(),
+        stop_reason: round.stop_reason().map(str::to_owned),
+    });
+}
+
+/// Adds the progress of a call to the events.
+fn with_progress(call: ToolCall, events: EventSink, position: CallPosition) -> ToolCall {
+    call.on_progress(move |progress| {
+        events.push(Event::Progress {
+            position: position.clone(),
+            progress: progress.clone(),
+        });
+    })
+}
+
+/// The time that a run may be driven.
+struct TimeLimit<F> {
+    /// Completes when the time is over.
+    timer: F,
+    is_over: bool,
+}
+
+impl<F: Future<Output = Result<(), AgentError>> + Unpin> TimeLimit<F> {
+    /// Waits for a future, or returns `None` when the time is over.
+    async fn within<T>(
+        &mut self,
+        running: impl Future<Output = T>,
+    ) -> Result<Option<T>, AgentError> {
+        match select(pin!(running), &mut self.timer).await {
+            Either::Left((value, _)) => Ok(Some(value)),
+            Either::Right((ended, _)) => {
+                ended?;
+                self.is_over = true;
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// Waits for the future, or returns `None` when the token is cancelled, if there is one.
+async fn until_cancelled<T>(
+    token: Option<&CancellationToken>,
+    running: impl Future<Output = T>,
+) -> Option<T> {
+    let Some(token) = token else {
+        return Some(running.await);
+    };
+    match select(token.cancelled(), pin!(running)).await {
+        Either::Left(_) => None,
+        Either::Right((value, _)) => Some(value),
+    }
+}
+
+/// Calls that are marked as started and do not run yet. If the mark can't be saved, they never run: it is taken
+/// back when this is dropped, so that they are not taken for interrupted ones.
+struct Starting<'r> {
+    run: &'r mut Run,
+    /// Their places. Empty once they are saved.
+    calls: Vec<At>,
+}
+
+impl<'r> Starting<'r> {
+    fn new(run: &'r mut Run, calls: &[ToolCall]) -> Result<Starting<'r>, RunError> {
+        let calls = run.start_calls(calls)?;
+        Ok(Starting { run, calls })
+    }
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        self.run.take_back(std::mem::take(&mut self.calls));
+    }
+}

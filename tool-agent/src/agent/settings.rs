@@ -1,0 +1,462 @@
+//! The settings of an [`Agent`].
+
+use std::error::Error;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+#[cfg(feature = "eval")]
+use tool_core::Registry;
+#[cfg(feature = "tower")]
+use tool_core::ToolResult;
+use tool_core::call::CancellationToken;
+#[cfg(feature = "tracing")]
+use tool_core::call::TraceContext;
+use tool_core::dialect::{RequestOptions, ToolChoice};
+use tool_core::hooks::{DecisionPolicy, DecisionRequest};
+use tool_core::{ToolCall, ToolType};
+
+#[cfg(feature = "eval")]
+use super::CallService;
+#[cfg(feature = "tracing")]
+use super::telemetry::TraceLinks;
+use super::{Agent, BackgroundCalls, Compaction, Event, OpenCalls, Prices};
+use crate::guarded::Guarded;
+#[cfg(feature = "eval")]
+use crate::model::Model;
+#[cfg(feature = "tower")]
+use crate::model::{ModelService, Retry, ServiceModel};
+use crate::run::{Journal, RunInfo};
+
+impl Agent {
+    /// Sets which tools the model may or must call. Once it has made a call that
+    /// [`Required`](ToolChoice::Required) or [`Tool`](ToolChoice::Tool) asks for, the choice is
+    /// [`Auto`](ToolChoice::Auto) until the next message of the user, so that the model can answer.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_agent::Agent;
+    /// use tool_core::dialect::{Anthropic, ToolChoice};
+    /// use tool_agent::testing::ScriptedModel;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
+    ///     .tool_choice(ToolChoice::Required)
+    ///     .parallel(false)
+    ///     .cached();
+    /// # let _ = agent;
+    /// ```
+    pub fn tool_choice(self, choice: ToolChoice) -> Self {
+        self.change_request(|options| options.choice(choice))
+    }
+
+    /// Allows the model only the tools with these names; see [`RequestOptions::only`]. The registry still
+    /// runs a call of another tool.
+    pub fn only<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        self.change_request(|options| options.only(names))
+    }
+
+    /// Allows or forbids several calls in one response. By default, the provider decides.
+    /// [`RunSettings::parallel`](crate::run::RunSettings::parallel) says whether such calls run
+    /// concurrently.
+    pub fn parallel(self, is_allowed: bool) -> Self {
+        self.change_request(|options| options.parallel(is_allowed))
+    }
+
+    /// Lets the provider cache the tools; see [`RequestOptions::cached`].
+    pub fn cached(self) -> Self {
+        self.change_request(RequestOptions::cached)
+    }
+
+    /// Asks for answers of a type; see [`RequestOptions::answer`]. Read the text of an answer with
+    /// [`TypedAnswer::parse`]. [`Agent::answer`] does both.
+    pub fn answer_type<T: ToolType + ?Sized>(self) -> Self {
+        self.change_request(RequestOptions::answer::<T>)
+    }
+
+    /// Replaces the settings of requests. A run may have [its own](Run::set_request_options).
+    pub fn request_options(self, options: RequestOptions) -> Self {
+        self.change_request(|_| options)
+    }
+
+    fn change_request(mut self, change: impl FnOnce(RequestOptions) -> RequestOptions) -> Self {
+        self.options = change(self.options);
+        self
+    }
+
+    /// Sets the prices of the model, for [`RunSettings::max_micros`](crate::run::RunSettings::max_micros).
+    pub fn prices(mut self, prices: Prices) -> Self {
+        self.prices = Some(prices);
+        self
+    }
+
+    /// Replaces old messages of a run by a summary when it gets long, before the next request. A call is never split from
+    /// its result, and a prompt of the system stays. The [journal](Agent::journal) keeps the messages.
+    ///
+    /// ```
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_agent::{Agent, Compaction};
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::Anthropic;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
+    ///     .compact(Compaction::at_tokens(100_000));
+    /// # let _ = agent;
+    /// ```
+    pub fn compact(mut self, policy: Compaction) -> Self {
+        self.compaction = Some(policy);
+        self
+    }
+
+    /// Sets what [`reply`](Agent::reply) does with calls that have no result.
+    pub fn open_calls(mut self, open_calls: OpenCalls) -> Self {
+        self.open_calls = open_calls;
+        self
+    }
+
+    /// Lets [`run`](Agent::run) and the like return when the model ends its turn, while calls of tools with
+    /// [`background`](tool_core::ToolSpec::is_background) still run. They stay in the [`BackgroundCalls`], where they go on
+    /// while something waits for them, and end when it is dropped. Without this, a run waits for them.
+    pub fn leave_background(mut self, calls: &BackgroundCalls) -> Self {
+        self.background = Some(calls.clone());
+        self
+    }
+
+    /// Calls a function with each event of its runs, whichever method drives them. It should return quickly.
+    ///
+    /// ```
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_agent::{Agent, Event};
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
+    ///     .on_event(|event| {
+    ///         if let Event::Text(piece) = event {
+    ///             print!("{piece}");
+    ///         }
+    ///     });
+    /// # let _ = agent;
+    /// ```
+    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listener = Some(Arc::new(listener));
+        self
+    }
+
+    /// Links the spans of a run that is driven several times, such as before and after a decision, or by another process
+    /// after a crash: each run saves the trace of the `invoke_agent` span that drives it, and the next one gets a link to
+    /// it. `trace_of` returns the trace of a span, and `link` adds a link from a span to an earlier trace.
+    ///
+    /// Traces of OpenTelemetry exist in the application only, so this crate can't do it. With `tracing-opentelemetry`:
+    ///
+    /// ```ignore
+    /// use std::collections::HashMap;
+    /// use opentelemetry::propagation::TextMapPropagator;
+    /// use opentelemetry::trace::TraceContextExt;
+    /// use opentelemetry_sdk::propagation::TraceContextPropagator;
+    /// use tool_core::call::TraceContext;
+    /// use tracing_opentelemetry::OpenTelemetrySpanExt;
+    ///
+    /// let agent = agent.trace_links(
+    ///     |span| {
+    ///         let mut headers = HashMap::new();
+    ///         TraceContextPropagator::new().inject_context(&span.context(), &mut headers);
+    ///         TraceContext::new(headers.remove("traceparent")?)
+    ///     },
+    ///     |span, earlier| {
+    ///         let headers = earlier.headers().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    ///         let headers: HashMap<_, _> = headers.collect();
+    ///         let earlier = TraceContextPropagator::new().extract(&headers);
+    ///         span.add_link(earlier.span().span_context().clone());
+    ///     },
+    /// );
+    /// ```
+    ///
+    /// If a closure panics, the run goes on without the link. Tracestate and baggage are not saved.
+    #[cfg(feature = "tracing")]
+    pub fn trace_links(
+        mut self,
+        trace_of: impl Fn(&tracing::Span) -> Option<TraceContext> + Send + Sync + 'static,
+        link: impl Fn(&tracing::Span, &TraceContext) + Send + Sync + 'static,
+    ) -> Self {
+        self.trace_links = Some(TraceLinks {
+            trace_of: Arc::new(trace_of),
+            link: Arc::new(link),
+        });
+        self
+    }
+
+    /// Records the messages of each request and of its response in the `chat` span, as the attributes
+    /// `gen_ai.input.messages` and `gen_ai.output.messages`, each limited to this many bytes. Of a conversation that is
+    /// longer, the oldest messages are left out. Messages may be personal, so that none are recorded by default.
+    ///
+    /// Arguments and results are a part of the messages. [`RegistryBuilder::trace_content`] records them in the spans of
+    /// the calls, too.
+    ///
+    /// [`RegistryBuilder::trace_content`]: tool_core::RegistryBuilder::trace_content
+    ///
+    /// # Secrets
+    ///
+    /// Arguments are those of [`Registry::shown`], and a result with a [secret](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#secrets) is not
+    /// shown. What the run knows as a secret is `[secret]` in every other string too, such as an answer that repeats it;
+    /// see [`Secrets`](tool_core::call::Secrets). What it can't know is recorded as it is: a secret that a user writes, or
+    /// that is in the prompt of the system, before a call has it as an argument; one that a tool returns without the mark;
+    /// one shorter than four characters; the arguments of a tool that is called by a tool. A prompt that the model adds to
+    /// requests, as `HttpModel::system` does, is not recorded.
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::Anthropic;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
+    /// let agent = agent.trace_content(16_384);
+    /// # let _ = agent;
+    /// ```
+    #[cfg(feature = "tracing")]
+    pub fn trace_content(mut self, bytes: usize) -> Self {
+        self.trace_content = Some(bytes);
+        self
+    }
+
+    /// Saves every step of its runs before the next one; see [`run`](crate::run#saving).
+    ///
+    /// ```no_run
+    /// use tool_agent::Agent;
+    /// use tool_agent::run::FileJournal;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
+    ///     .journal(FileJournal::new("runs"));
+    /// # let _ = agent;
+    /// ```
+    pub fn journal(mut self, journal: impl Journal + 'static) -> Self {
+        self.journal = Some(Arc::new(journal));
+        self
+    }
+
+    /// Stops with [`RunOutcome::OutOfTime`] after this time: the request to the model is dropped, and
+    /// running calls are cancelled. The time counts for one call of [`run`](Agent::run), which can be
+    /// called again to go on. Needs the timers of the registry's [`Runtime`](tool_core::runtime::Runtime).
+    pub fn max_duration(mut self, time: Duration) -> Self {
+        self.max_duration = Some(time);
+        self
+    }
+
+    /// Ends its runs with [`RunOutcome::Cancelled`] as soon as the token is cancelled. The request to
+    /// the model is dropped. Running calls are cancelled, and the run keeps the results so far. As
+    /// always, a sync tool and an `after` hook run to their end.
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::model::Request;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::run::{Run, RunOutcome};
+    /// use tool_core::call::CancellationToken;
+    /// use tool_core::Registry;
+    ///
+    /// let silent = |_: Request| std::future::pending();
+    /// let stop = CancellationToken::new();
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), silent).cancel_with(&stop);
+    /// let thread = std::thread::spawn(move || agent.run_blocking(&mut Run::new("run-1")).unwrap());
+    /// stop.cancel();
+    /// assert_eq!(thread.join().unwrap(), RunOutcome::Cancelled);
+    /// ```
+    pub fn cancel_with(mut self, token: &CancellationToken) -> Self {
+        self.cancellation = Some(token.clone());
+        self
+    }
+
+    /// Applies a function to every call before it runs, such as to add a token that cancels this call alone, or the
+    /// user of a program that has one. What the function adds belongs to whoever drives the run: with several
+    /// users, give the runs an [owner](crate::run::RunBuilder::owner) and use [`contexts`](Agent::contexts), whose values
+    /// come last. A call that is repeated after a decision or an interruption passes through the function
+    /// again. If the function panics, the call ends as if its tool had panicked.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_agent::Agent;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::testing::ScriptedModel;
+    ///
+    /// struct Folder(&'static str);
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
+    ///     .each_call(|call| call.with(Folder("/home/ada")));
+    /// # let _ = agent;
+    /// ```
+    pub fn each_call(
+        mut self,
+        prepare: impl Fn(ToolCall) -> ToolCall + Send + Sync + 'static,
+    ) -> Self {
+        let prepare = Guarded(Some(prepare));
+        self.prepare = Some(Arc::new(move |call| match &prepare.0 {
+            Some(prepare) => prepare(call),
+            None => call,
+        }));
+        self
+    }
+
+    /// Attaches the context values of each call from the [owner](RunInfo::owner) of its run, whoever continues the
+    /// run. A run with an owner needs this. Other runs pass through it too, without an owner.
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::run::RunInfo;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_core::{Registry, ToolCall};
+    ///
+    /// /// A user with the rights that the tools check.
+    /// struct User {
+    ///     id: String,
+    ///     is_admin: bool,
+    /// }
+    ///
+    /// async fn find_user(id: &str) -> Result<User, std::io::Error> {
+    ///     // From the database.
+    ///     Ok(User { id: id.into(), is_admin: false })
+    /// }
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
+    /// let agent = agent.contexts(|run: RunInfo, call| async move {
+    ///     let owner = run.owner().ok_or("the run has no owner")?;
+    ///     Ok::<ToolCall, _>(call.with(find_user(owner).await?))
+    /// });
+    /// # let _ = agent;
+    /// ```
+    ///
+    /// If the closure returns an error or panics, the calls do not start, the run stays as it was, and the agent
+    /// returns [`AgentError::Context`].
+    pub fn contexts<F>(
+        mut self,
+        contexts: impl Fn(RunInfo, ToolCall) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<ToolCall, Box<dyn Error + Send + Sync>>> + Send + 'static,
+    {
+        self.contexts = Some(Arc::new(move |run, call| Box::pin(contexts(run, call))));
+        self
+    }
+
+    /// Sets who may [decide](Agent::decide) on held calls: the closure returns `true` if
+    /// [`user`](DecisionRequest::user) may. It is asked for each decision, and again before the call starts: a call whose
+    /// decision is no longer allowed waits again. [`DecisionPolicy`] lists the rules that hold in any case.
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::Anthropic;
+    ///
+    /// async fn is_lead(user: &str) -> bool {
+    ///     // From the database.
+    ///     user == "user-3"
+    /// }
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
+    /// // Owners confirm their calls, and leads decide on those of others.
+    /// let agent = agent.may_decide(async |request| {
+    ///     request.is_owner() || is_lead(&request.user).await
+    /// });
+    /// # let _ = agent;
+    /// ```
+    pub fn may_decide<F>(
+        mut self,
+        allows: impl Fn(DecisionRequest) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = bool> + Send + 'static,
+    {
+        self.policy = DecisionPolicy::new(allows);
+        self
+    }
+
+    /// Runs calls through a tower service in place of the [registry](Agent::registry), such as the registry
+    /// in layers. An error of a layer becomes an error result.
+    #[cfg(feature = "tower")]
+    pub fn call_service<S>(mut self, service: S) -> Self
+    where
+        S: tower_service::Service<ToolCall, Response = ToolResult> + Clone + Send + Sync + 'static,
+        S::Error: Into<Box<dyn Error + Send + Sync>>,
+        S::Future: Send,
+    {
+        self.call_service = Some(Arc::new(move |call| {
+            let mut service = service.clone();
+            Box::pin(async move {
+                let own = call.clone();
+                let ready = std::future::poll_fn(|cx| service.poll_ready(cx))
+                    .await
+                    .map_err(Into::into);
+                let result = match ready {
+                    Ok(()) => service.call(call).await.map_err(Into::into),
+                    Err(error) => Err(error),
+                };
+                result.unwrap_or_else(|error: Box<dyn Error + Send + Sync>| {
+                    ToolResult::failed(&own, error)
+                })
+            })
+        }));
+        self
+    }
+
+    /// Returns the agent that an evaluation asks: it saves nothing, and with `calls` it answers calls by that function,
+    /// without any code of the application.
+    #[cfg(feature = "eval")]
+    pub(crate) fn evaluated(mut self, calls: Option<CallService>) -> Agent {
+        self.journal = None;
+        self.listener = None;
+        if let Some(calls) = calls {
+            self.call_service = Some(calls);
+            self.prepare = None;
+            self.contexts = None;
+        }
+        self
+    }
+
+    /// Replaces the tools.
+    #[cfg(feature = "eval")]
+    pub(crate) fn with_registry(mut self, registry: Registry) -> Agent {
+        self.registry = registry;
+        self
+    }
+
+    /// Replaces the model by another, which may ask it.
+    #[cfg(feature = "eval")]
+    pub(crate) fn map_model<M: Model + 'static>(
+        mut self,
+        change: impl FnOnce(Arc<dyn Model>) -> M,
+    ) -> Agent {
+        self.model = Arc::new(change(self.model));
+        self
+    }
+
+    /// Returns `true` if the model has prices.
+    #[cfg(feature = "eval")]
+    pub(crate) fn has_prices(&self) -> bool {
+        self.prices.is_some()
+    }
+
+    /// Repeats requests to the model that fail, as [`Retry`] says. A response that breaks off after its
+    /// stream has started is not requested again.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_agent::Agent;
+    /// use tool_agent::model::Retry;
+    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::testing::ScriptedModel;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
+    /// let agent = agent.retry(Retry::new(3));
+    /// # let _ = agent;
+    /// ```
+    #[cfg(feature = "tower")]
+    pub fn retry(mut self, policy: Retry) -> Self {
+        let service = ModelService::shared(self.model);
+        self.model = Arc::new(ServiceModel::new(tower::retry::Retry::new(policy, service)));
+        self
+    }
+}
