@@ -1,0 +1,146 @@
+//! A chat at the terminal: a clerk writes, and a lead decides.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+use std::pin::pin;
+use std::thread;
+
+use futures_util::{FutureExt, StreamExt};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tool_agent::run::{Pending, Run, RunOutcome, Step};
+use tool_core::hooks::Decision;
+use tool_restate::{Client, Decide, Message, Update};
+
+use crate::Failure;
+
+/// What the recorded responses answer.
+pub const SUGGESTION: &str =
+    "Order 1042 arrived broken. Please refund it, and show me how sales are going.";
+/// Who writes.
+const CLERK: &str = "clerk-1";
+/// Who decides on calls that are held.
+const LEAD: &str = "lead-1";
+
+/// Returns the lines of the terminal.
+pub fn lines() -> UnboundedReceiver<String> {
+    let (sender, lines) = mpsc::unbounded_channel();
+    // A thread that nothing waits for, so that the program ends in the middle of a line.
+    thread::spawn(move || {
+        for line in io::stdin().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    lines
+}
+
+/// Sends the lines to a conversation, and shows what happens in it.
+pub async fn chat(
+    client: &Client,
+    id: &str,
+    mut lines: UnboundedReceiver<String>,
+    out: &mut (impl Write + Send),
+) -> Result<(), Failure> {
+    let mut updates = client.stream(id)?;
+    let mut page = Page::default();
+    loop {
+        write!(out, "{CLERK}> ")?;
+        out.flush()?;
+        let Some(text) = lines.recv().await else {
+            return Ok(());
+        };
+        let mut sending = pin!(client.send(id, Message::new(text).owner(CLERK)).fuse());
+        let mut outcome = None;
+        let mut is_saved = false;
+        while outcome.is_none() || !is_saved {
+            tokio::select! {
+                sent = &mut sending => outcome = Some(sent?),
+                update = updates.next() => match update.ok_or("the stream has ended")?? {
+                    Update::Saved(run) => {
+                        page.show(&run, out)?;
+                        for pending in run.pending() {
+                            if page.asked.insert(pending.fingerprint().to_owned()) {
+                                let decide = ask(&pending, &mut lines, out).await?;
+                                // Somebody else may have decided.
+                                if let Err(error) = client.decide(id, decide).await {
+                                    writeln!(out, "{error}")?;
+                                }
+                            }
+                        }
+                        is_saved = matches!(run.next(), Step::Done(_));
+                    }
+                    Update::Text { piece, .. } => page.write(&piece, out)?,
+                    Update::Discarded { .. } => {
+                        page.written.clear();
+                        writeln!(out, " … once more:")?;
+                    }
+                    _ => {}
+                },
+            }
+        }
+        if let Some(outcome) = outcome.filter(|ended| !matches!(ended, RunOutcome::Answered(_))) {
+            writeln!(out, "the conversation ended with {outcome:?}")?;
+        }
+    }
+}
+
+/// Asks whether a call may run.
+async fn ask(
+    pending: &Pending,
+    lines: &mut UnboundedReceiver<String>,
+    out: &mut impl Write,
+) -> Result<Decide, Failure> {
+    // The clerk confirms what only needs a second thought.
+    let is_own = pending.hold().is_confirmation();
+    let user = if is_own { CLERK } else { LEAD };
+    let (tool, arguments) = (&pending.call().name, pending.arguments());
+    let reason = pending.reason();
+    write!(out, "{user}, {reason}: run {tool} {arguments}? [y/n] ")?;
+    out.flush()?;
+    let answer = lines.recv().await.ok_or("nobody decides")?;
+    let decision = if answer.trim().eq_ignore_ascii_case("y") {
+        Decision::Allow
+    } else {
+        Decision::deny("it was not approved")
+    };
+    Ok(Decide {
+        fingerprint: pending.fingerprint().to_owned(),
+        decision,
+        user: user.to_owned(),
+    })
+}
+
+/// What is shown of a conversation.
+#[derive(Default)]
+struct Page {
+    rounds: usize,
+    /// The part of the response that is shown before it is saved.
+    written: String,
+    asked: HashSet<String>,
+}
+
+impl Page {
+    fn write(&mut self, piece: &str, out: &mut impl Write) -> io::Result<()> {
+        self.written += piece;
+        write!(out, "{piece}")?;
+        out.flush()
+    }
+
+    /// Shows the rounds that are new, without what is shown already.
+    fn show(&mut self, run: &Run, out: &mut impl Write) -> io::Result<()> {
+        for round in &run.rounds()[self.rounds..] {
+            let text = round.text();
+            let rest = text.strip_prefix(&*self.written).unwrap_or(text);
+            self.written.clear();
+            if !text.is_empty() {
+                writeln!(out, "{rest}")?;
+            }
+            for (call, _) in round.calls() {
+                writeln!(out, "  {} {}", call.name, call.arguments.text())?;
+            }
+        }
+        self.rounds = run.rounds().len();
+        Ok(())
+    }
+}
