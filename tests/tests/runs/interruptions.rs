@@ -102,9 +102,9 @@ async fn pay_aside(key: u32, #[param(context)] effects: &Effects, call: &CallCon
     paid
 }
 
-/// Lets the run go on for a while, which differs by the call.
+/// Lets the run go on for a while, which differs by the call. Some don't wait at all.
 async fn turns(key: u32) {
-    for _ in 0..key * 5 % 13 {
+    for _ in 0..[0, 1, 5, 12][key as usize % 4] {
         tokio::task::yield_now().await;
     }
 }
