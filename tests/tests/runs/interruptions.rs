@@ -16,7 +16,7 @@ use tool_agent::run::{
     FileJournal, Increment, Journal, Run, RunHead, RunOutcome, RunSettings, SqliteJournal,
 };
 use tool_core::registry::WAIT_FOR_RESULTS;
-use tool_core::{CallContext, Registry, ToolErrorKind, tool, tools};
+use tool_core::{CallContext, Registry, ToolError, ToolErrorKind, tool, tools};
 
 use super::saving::Through;
 use super::{calling, dialect, saying};
@@ -287,7 +287,7 @@ fn end_and_check(folder: &Path, kills: usize) -> usize {
             let key = call.arguments.to_object().unwrap()["key"].to_string();
             let of_call = |line: &&String| line.split(' ').nth(1) == Some(&key);
             let happened: Vec<_> = effects.iter().filter(of_call).collect();
-            let kind = result.error().map(|error| error.kind());
+            let kind = result.error().map(ToolError::kind);
             let is_interrupted = kind == Some(ToolErrorKind::Interrupted);
             if is_interrupted {
                 interrupted += 1;

@@ -43,6 +43,7 @@ pub fn turn(question: &str, round: usize) -> Turn {
         } else {
             0
         };
+        let mut waits = false;
         for _ in 0..count {
             let n = json!({"n": number});
             turn.calls.push(match random(&mut seed) % 8 {
@@ -50,7 +51,11 @@ pub fn turn(question: &str, round: usize) -> Turn {
                 1 => ("note", json!({"text": id})),
                 2 => ("pay", json!({"amount": number})),
                 3 => ("transfer_slowly", json!({"amount": number})),
-                4 => ("wait_for_results", json!({})),
+                // A second one would wait for a second build.
+                4 if !waits => {
+                    waits = true;
+                    ("wait_for_results", json!({}))
+                }
                 5 => ("build", json!({})),
                 _ => {
                     made += 1;
@@ -58,10 +63,6 @@ pub fn turn(question: &str, round: usize) -> Turn {
                 }
             });
         }
-        let waits = turn
-            .calls
-            .iter()
-            .any(|(name, _)| *name == "wait_for_results");
         if (turn.calls.is_empty() || waits) && ended < made {
             ended += 1;
             turn.lets_end = Some(format!("{id}-{ended}"));
