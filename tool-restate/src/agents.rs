@@ -79,8 +79,7 @@ impl Agents {
         self
     }
 
-    /// Sets how long a call waits for a decision, until it is denied: from when the conversation noticed that it is held. One
-    /// day by default.
+    /// Sets how long a call waits for a decision, until it is denied. One day by default.
     pub fn approval_timeout(mut self, time: Duration) -> Self {
         self.approval_timeout = time;
         self

@@ -9,8 +9,9 @@ use restate_sdk::ingress::{self, ReqwestClient};
 use restate_sdk::serde::{Deserialize, Json, PayloadMetadata, Serialize};
 use tool_agent::run::{Run, RunOutcome};
 
-use crate::conversation::{Decide, Message, Saved};
+use crate::conversation::{Message, Saved};
 use crate::follow::Updates;
+use crate::waiting::Decide;
 
 /// Sends messages and decisions to the conversations of [`Agents`](crate::Agents), by the ingress of Restate.
 ///

@@ -16,7 +16,6 @@ use tool_agent::run::{
     Increment, Pending, PortableCall, Run, RunError, RunOutcome, RunSettings, Step,
 };
 use tool_agent::{Agent, AgentError, Event};
-use tool_core::hooks::Decision;
 use tool_core::{ToolCall, ToolResult};
 
 use crate::definition::handlers;
@@ -24,7 +23,7 @@ use crate::lock;
 use crate::stream::Hub;
 use crate::tools::{Sent, interrupted};
 use crate::version::version_of;
-use crate::waiting::{News, Waiting};
+use crate::waiting::{Decide, News, Waiting};
 
 /// The number of parts that are saved.
 const PARTS: &str = "parts";
@@ -80,17 +79,6 @@ impl Message {
         self.key = Some(key.into());
         self
     }
-}
-
-/// A decision on a call that waits.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Decide {
-    /// The [fingerprint](tool_agent::run::Pending::fingerprint) of what the user has seen.
-    pub fingerprint: String,
-    /// What the user decided.
-    pub decision: Decision,
-    /// The id of the user, by which [`Agent::may_decide`] decides. Only your own programs may say it.
-    pub user: String,
 }
 
 /// Finds the service that runs a tool.

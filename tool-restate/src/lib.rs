@@ -33,9 +33,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use agents::Agents;
 pub use client::{Client, ClientError};
-pub use conversation::{Decide, Message};
+pub use conversation::Message;
 pub use follow::{Update, Updates};
 pub use tools::ToolService;
+pub use waiting::Decide;
 
 /// Locks a mutex. What it guards is changed in one go, so a panic elsewhere leaves it whole.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -8,10 +8,21 @@ use std::time::Duration;
 
 use restate_sdk::context::{CallFuture, DurableFuture, DurableFuturesUnordered};
 use restate_sdk::prelude::*;
+use serde::{Deserialize, Serialize};
 use tool_agent::run::{Increment, Pending};
+use tool_core::hooks::Decision;
 use tool_core::{ToolCall, ToolResult};
 
-use crate::conversation::Decide;
+/// A decision on a call that waits.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Decide {
+    /// The [fingerprint](tool_agent::run::Pending::fingerprint) of what the user has seen.
+    pub fingerprint: String,
+    /// What the user decided.
+    pub decision: Decision,
+    /// The id of the user, by which [`Agent::may_decide`](tool_agent::Agent::may_decide) decides. Only your own programs may say it.
+    pub user: String,
+}
 
 /// What came, and is not in the run yet.
 #[derive(Clone)]

@@ -132,6 +132,32 @@ async fn stopping_a_conversation_cancels_what_runs_in_the_background() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_is_suspended_while_a_call_runs_and_the_call_is_not() {
+    let Some(world) = World::start("background-long", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let sent = sending(&client, "run-0", "build");
+    let statuses = async |handler: &str| {
+        let sql =
+            format!("SELECT status FROM sys_invocation WHERE target_handler_name = '{handler}'");
+        let rows = query(&world, &sql).await;
+        let statuses = rows.iter().map(|row| row["status"].to_string());
+        statuses.collect::<Vec<_>>()
+    };
+    while statuses("send").await != [r#""suspended""#] {
+        pause(20).await;
+    }
+    // It started before.
+    assert_eq!(statuses("call").await, [r#""running""#]);
+    std::fs::write(world.folder.join("gate-app"), "").unwrap();
+    assert_eq!(sent.await.unwrap().unwrap(), answered("build"));
+    let run = client.state("run-0").await.unwrap().unwrap();
+    check_told(&run);
+    assert!(said(&run)[1].contains("built app"), "{:?}", said(&run));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_result_that_came_before_a_conversation_was_stopped_is_kept() {
     let Some(world) = World::start("background-kept", SMALL).await else {
         return;

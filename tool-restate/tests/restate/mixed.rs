@@ -229,7 +229,7 @@ async fn a_conversation_has_the_messages_of_the_agent_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_has_them_while_agents_and_the_server_are_killed() {
+async fn the_messages_are_the_same_while_agents_and_the_server_are_killed() {
     let patient = [("APPROVAL_SECONDS", "600".to_owned())];
     let Some(mut world) = World::with_env("mixed-kills", SMALL, &patient).await else {
         return;

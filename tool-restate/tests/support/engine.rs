@@ -200,6 +200,7 @@ bind-address = "127.0.0.1:{ingress}"
 bind-address = "127.0.0.1:{admin}"
 disable-web-ui = true
 [worker.invoker]
+inactivity-timeout = "1s"
 http2-keep-alive-interval = "1s"
 http2-keep-alive-timeout = "1s"
 [default-retry-policy]
