@@ -525,7 +525,7 @@ impl Conversation {
         Ok(targets)
     }
 
-    /// Adds to the run what came.
+    /// Adds what came to the run, in one step.
     async fn take(
         &self,
         ctx: &ObjectContext<'_>,
@@ -543,6 +543,7 @@ impl Conversation {
         Ok(())
     }
 
+    /// Adds what came to a copy of the run.
     async fn add(&self, run: &mut Run, news: Vec<News>) -> Result<(), HandlerError> {
         let steps = self.agent.steps(run).map_err(handler_error)?;
         for news in news {

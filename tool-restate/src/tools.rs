@@ -237,7 +237,8 @@ impl Tools {
             return Ok(Json(ToolResult::failed(&call, problem)));
         };
         let first = lock(&prepared).take();
-        // A step hears of no cancellation, and this does. It is made before the step, so that each attempt has the same order.
+        // The SDK tells a step of no cancellation, and a timer it does. It is made before the step, so that each attempt has
+        // the same order.
         let cancelled = in_background.then(|| ctx.sleep(CANCELLABLE));
         let has_ended = AtomicBool::new(false);
         let ended = &has_ended;
