@@ -35,7 +35,6 @@ mod engine;
 use std::env;
 use std::error::Error;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -46,6 +45,7 @@ use tool_agent::Agent;
 use tool_agent::model::HttpModel;
 use tool_agent::run::RunInfo;
 use tool_agent::testing::{RecordedModel, Recording};
+use tool_cli::terminal::Terminal;
 use tool_core::ToolCall;
 use tool_core::dialect::OpenAiChat;
 use tool_restate::{Agents, Client, ToolService};
@@ -200,7 +200,7 @@ async fn run(args: &[&str]) -> Result<(), Failure> {
                 &everything.client,
                 "conversation-1",
                 chat::lines(),
-                &mut io::stdout(),
+                &mut Terminal::stdout(),
             )
             .await
         }
@@ -211,7 +211,7 @@ async fn run(args: &[&str]) -> Result<(), Failure> {
         }
         ["chat", ingress, agent, id] => {
             let client = client(ingress, agent, &token()?)?;
-            chat::chat(&client, id, chat::lines(), &mut io::stdout()).await
+            chat::chat(&client, id, chat::lines(), &mut Terminal::stdout()).await
         }
         _ => Err(USAGE.into()),
     }

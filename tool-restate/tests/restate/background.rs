@@ -141,7 +141,7 @@ async fn a_conversation_is_suspended_while_a_call_runs_and_the_call_is_not() {
     let statuses = async |handler: &str| {
         let sql =
             format!("SELECT status FROM sys_invocation WHERE target_handler_name = '{handler}'");
-        let rows = query(&world, &sql).await;
+        let rows = world.query(&sql).await;
         let statuses = rows.iter().map(|row| row["status"].to_string());
         statuses.collect::<Vec<_>>()
     };
