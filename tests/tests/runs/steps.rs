@@ -120,7 +120,9 @@ fn model(script: &[Vec<usize>]) -> ScriptedModel {
         [] => saying("Go on."),
         calls => calling(&calls.iter().map(|call| CALLS[*call]).collect::<Vec<_>>()),
     });
-    ScriptedModel::new(responses.chain((0..8).map(|_| saying("Done."))))
+    // Each message of the user has as many requests at most.
+    let left = 5 * (script.len() + 1);
+    ScriptedModel::new(responses.chain((0..left).map(|_| saying("Done."))))
 }
 
 fn agent_of(model: ScriptedModel) -> Agent {
