@@ -780,7 +780,7 @@ impl Run {
     }
 
     /// Returns the indices of the [messages](Run::messages) that give the model results of calls in the
-    /// [background](Run::acknowledge). To the provider they are messages of the user, who did not write them.
+    /// [background](Run::acknowledge), after its turn. Most look like messages of the user, who did not write them.
     pub fn background_messages(&self) -> &[usize] {
         &self.state.told
     }
@@ -939,7 +939,7 @@ impl Run {
         }
         if let Some(round) = self.state.rounds.last()
             && self.state.spent.rounds > 0
-            && round.calls.is_empty()
+            && round.calls.iter().all(RunCall::is_late)
             && !round.is_paused
             && !round.is_answered
         {
@@ -1415,12 +1415,13 @@ impl Run {
     /// Adds the turn and its results to the messages, once all calls have results. Gives the turn up if the run is cancelled
     /// and something is unanswered. Tells the model what has ended in the background, when its turn is over.
     fn close(&mut self, dialect: &(impl Dialect + ?Sized)) {
-        while self.answer_wait() {}
+        while self.answer_wait(dialect) {}
         if let Some(round) = self.open_round() {
-            let results = round.calls.iter().map(RunCall::answer);
-            let Some(results) = results.collect::<Option<Vec<_>>>() else {
+            if round.calls.iter().any(|call| call.answer().is_none()) {
                 return;
-            };
+            }
+            let calls = round.calls.iter().filter(|call| !call.is_late());
+            let results: Vec<_> = calls.filter_map(RunCall::answer).collect();
             let messages = match results[..] {
                 // Most responses have one call.
                 [result] => dialect.results(std::slice::from_ref(result)),
@@ -1445,7 +1446,7 @@ impl Run {
         let messages = self.state.messages.iter();
         let start = messages.take_while(|message| is_prompt(message)).count();
         let index = self.state.parts.len().checked_sub(kept_parts.max(1))?;
-        let end = *self.state.parts.get(index)?;
+        let end = self.start_of_late_calls(*self.state.parts.get(index)?);
         let has_news = self.state.rounds.len() > self.state.compacted_at;
         (has_news && end >= start + 2).then_some(start..end)
     }
@@ -1561,6 +1562,11 @@ pub(crate) fn random_id() -> String {
 }
 
 impl RunCall {
+    /// Returns `true` if the provider takes the result later, and the model gets no acknowledgement.
+    fn is_late(&self) -> bool {
+        self.acknowledged.is_some() && self.call.takes_late_result()
+    }
+
     fn is_started(&self) -> bool {
         matches!(self.state, CallState::Started)
     }

@@ -1,6 +1,7 @@
 //! Dialects: whole requests and responses of each provider.
 
 mod agent;
+mod async_calls;
 mod calls;
 #[allow(dead_code)] // Other tests look at spans.
 #[path = "../../support/capture.rs"]

@@ -65,6 +65,7 @@ fn python() -> PathBuf {
 /// Draws a line.
 #[tool(
     unlinked,
+    background,
     example = r#"{"points": [[0, 0], [3, 4.5]], "width": 2}"#,
     example = r#"{"points": [], "colours": {"first": "é\"\n"}}"#
 )]
@@ -461,7 +462,13 @@ fn provider_packages_accept_what_the_dialects_write() {
     if std::env::var_os("TOOL_CORE_ORACLES").is_none_or(|value| value == "0") {
         return;
     }
-    let dialects: [(&str, &dyn Dialect, Value); 14] = [
+    let mut with_async_calls = sample_responses::responses();
+    for item in with_async_calls["output"].as_array_mut().unwrap() {
+        if item["type"] == "function_call" {
+            item["async"] = true.into();
+        }
+    }
+    let dialects: [(&str, &dyn Dialect, Value); 15] = [
         (
             "openai-chat",
             &OpenAiChat::default(),
@@ -481,6 +488,11 @@ fn provider_packages_accept_what_the_dialects_write() {
             "openai-responses-strict",
             &OpenAiResponses::strict(),
             sample_responses::responses(),
+        ),
+        (
+            "openai-responses-async",
+            &OpenAiResponses::default().async_calls(),
+            with_async_calls,
         ),
         (
             "anthropic",
@@ -513,7 +525,7 @@ fn provider_packages_accept_what_the_dialects_write() {
     let said = run("check.py", &format!("{{{}}}", cases.join(",")));
     let counts: Value = serde_json::from_str(said.lines().last().unwrap_or_default()).unwrap();
     let counts = counts.as_object().unwrap();
-    assert_eq!(counts.len(), 14);
+    assert_eq!(counts.len(), 15);
     assert!(
         counts.values().all(|count| count.as_u64() > Some(250)),
         "{counts:?}"

@@ -16,7 +16,7 @@ use tool_agent::run::{
     RunSettings, Step,
 };
 use tool_agent::testing::ScriptedModel;
-use tool_agent::{Agent, BackgroundCalls, Event, OpenCalls};
+use tool_agent::{Agent, BackgroundCalls, Compaction, Event, OpenCalls};
 use tool_core::call::{CallPosition, CancellationToken};
 use tool_core::content::Image;
 use tool_core::dialect::{self, Dialect, Mcp, OpenAiResponses, RequestOptions};
@@ -1005,4 +1005,183 @@ async fn stopping_a_conversation_cancels_its_calls() {
         }
     }
     assert_eq!(gates.0.dropped.load(Ordering::Relaxed), 1);
+}
+
+/// Returns what the Responses API rejects: an output without its call, and a call without its output that is not async.
+fn unpaired(messages: &[Arc<Value>]) -> Vec<String> {
+    let mut open: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for item in messages {
+        let id = item["call_id"].as_str().unwrap_or_default();
+        match item["type"].as_str() {
+            Some("function_call") => {
+                open.insert(id, item["async"] == true);
+            }
+            Some("function_call_output") if open.remove(id).is_none() => {
+                problems.push(format!("no call waits for {item}"));
+            }
+            _ => {}
+        }
+    }
+    let open = open.into_iter().filter(|(_, is_async)| !is_async);
+    problems.extend(open.map(|(id, _)| format!("{id} has no output")));
+    problems
+}
+
+/// A model with async calls: the response to the request with this number.
+fn respond_async(number: usize) -> Value {
+    let calls: &[(&str, &str)] = match number {
+        0 => &[BUILD, LOOK_UP],
+        2 => &[MEASURE],
+        3 => &[BUILD, WAIT],
+        4 => &[LOOK_UP, MEASURE, WAIT],
+        _ => &[],
+    };
+    let calls = calls.iter().enumerate().map(|(index, (name, arguments))| {
+        let id = format!("call_{number}_{index}");
+        let mut item =
+            json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments});
+        if [BUILD.0, MEASURE.0].contains(name) {
+            item["async"] = true.into();
+        }
+        item
+    });
+    let mut output: Vec<_> = calls.collect();
+    if output.is_empty() {
+        let text = json!([{"type": "output_text", "text": "Go on."}]);
+        output.push(json!({"type": "message", "role": "assistant", "content": text}));
+    }
+    json!({"status": "completed", "output": output, "usage": {"input_tokens": 99, "output_tokens": 9}})
+}
+
+/// An agent of a model with async calls, which checks each request.
+fn async_agent(gates: &Gates, run: &Run) -> Agent {
+    let number = AtomicUsize::new(run.rounds().len());
+    let model = move |request: Request| {
+        assert_eq!(unpaired(&request.messages), Vec::<String>::new());
+        let number = number.fetch_add(1, Ordering::Relaxed);
+        std::future::ready(Ok::<_, ModelError>(respond_async(number)))
+    };
+    let dialect = OpenAiResponses::default().async_calls();
+    Agent::new(registry(gates), dialect, model)
+}
+
+fn summaries() -> Compaction {
+    let policy = Compaction::at_tokens(10).keep(2);
+    policy.summary_with(async |messages| Ok(format!("{} messages", messages.len())))
+}
+
+#[tokio::test]
+async fn async_calls_get_their_results_by_their_ids_after_any_interruption() {
+    let ids = |run: &Run, kind: &str| {
+        let items = run.messages().iter().filter(|item| item["type"] == kind);
+        let mut ids: Vec<_> = items
+            .map(|item| item["call_id"].as_str().unwrap())
+            .collect();
+        ids.sort_unstable();
+        ids.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    for has_summaries in [false, true] {
+        let run_to_end = async |mut run: Run| {
+            let gates = Gates::default();
+            gates.open(99);
+            let all = Arc::new(Mutex::new(run.unsaved().to_vec()));
+            let kept = Arc::clone(&all);
+            let journal = Through {
+                journal: Arc::new(MemoryJournal::default()),
+                append: move |_: &dyn Journal, _: RunHead, new: Vec<Increment>| {
+                    kept.lock().unwrap().extend(new);
+                    std::future::ready(Ok(())).boxed()
+                },
+            };
+            run.mark_saved(u64::MAX);
+            let mut agent = async_agent(&gates, &run).journal(journal);
+            if has_summaries {
+                agent = agent.compact(summaries());
+            }
+            let outcome = agent.run(&mut run).await.unwrap();
+            assert_eq!(outcome, answered("Go on."));
+            assert_eq!(unpaired(run.messages()), Vec::<String>::new());
+            if !has_summaries {
+                assert_eq!(
+                    ids(&run, "function_call_output"),
+                    ids(&run, "function_call")
+                );
+            }
+            for (call, result) in run.rounds().iter().flat_map(tool_agent::run::Round::calls) {
+                assert!(result.is_some(), "{call:?}");
+            }
+            let all: Vec<Increment> = all.lock().unwrap().iter().map(through_json).collect();
+            all
+        };
+        let mut run = Run::new("run-1");
+        let dialect = OpenAiResponses::default();
+        run.push(dialect.user_message("Build it.")).unwrap();
+        let increments = run_to_end(run).await;
+        // Those of all eight calls.
+        assert!(increments.len() > 30, "{}", increments.len());
+        for at in 2..increments.len() {
+            let run = Run::replay(increments[..at].iter().map(through_json)).unwrap();
+            run_to_end(run).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_over_if_all_its_calls_are_async() {
+    let gates = Gates::default();
+    let dialect = OpenAiResponses::default().async_calls();
+    let mut first = respond_async(2);
+    let said = respond_async(9)["output"][0].clone();
+    first["output"].as_array_mut().unwrap().push(said);
+    let model = ScriptedModel::new([first, respond_async(9)]);
+    let agent = Agent::new(registry(&gates), dialect, model.clone());
+    let background = BackgroundCalls::new();
+    let agent = agent.leave_background(&background);
+    let mut run = Run::new("run-1");
+    let outcome = agent.reply(&mut run, "Measure it.").await.unwrap();
+    assert_eq!(outcome, answered("Go on."));
+    assert_eq!(model.requests().len(), 1);
+    gates.open(1);
+    background.ended().await;
+    agent.run(&mut run).await.unwrap();
+    let request = &model.requests()[1].messages;
+    let output =
+        json!({"type": "function_call_output", "call_id": "call_2_0", "output": "measured app"});
+    assert_eq!(**request.last().unwrap(), output);
+    assert_eq!(run.background_messages(), [3]);
+}
+
+/// Nothing has its id any more.
+#[tokio::test]
+async fn an_async_call_that_a_summary_replaced_gets_its_result_in_a_message() {
+    let gates = Gates::default();
+    let mut run = Run::new("run-1");
+    let background = BackgroundCalls::new();
+    let agent = async_agent(&gates, &run).leave_background(&background);
+    let agent = agent.compact(summaries());
+    // In the third request, the model measures: that call stays.
+    for _ in 0..2 {
+        agent.reply(&mut run, "Go on.").await.unwrap();
+    }
+    let has_call = |run: &Run, id: &str| run.messages().iter().any(|item| item["call_id"] == id);
+    assert!(!has_call(&run, "call_0_0"), "{:?}", run.messages());
+    assert!(has_call(&run, "call_2_0"), "{:?}", run.messages());
+    gates.open(99);
+    assert!(background.ended().await.is_some());
+    let agent = async_agent(&gates, &run).leave_background(&background);
+    agent.run(&mut run).await.unwrap();
+    let built = run.background_messages()[0];
+    let output =
+        json!({"type": "function_call_output", "call_id": "call_2_0", "output": "measured app"});
+    let mut messages = run.messages().iter();
+    assert!(
+        messages.any(|message| **message == output),
+        "{:?}",
+        run.messages()
+    );
+    let text = run.messages()[built]["content"].as_str().unwrap();
+    let (_, results) = text.split_once('\n').unwrap();
+    let expected = r#"[{"id":"1-1","result":"built app","tool":"build"}]"#;
+    assert_eq!(results, expected);
 }

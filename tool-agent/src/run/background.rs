@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::increment::Change;
-use super::{Run, RunCall, RunError, RunOutcome, Step, tool_of};
+use super::{Run, RunCall, RunError, RunOutcome, Step, contains, tool_of};
 use tool_core::call::CallPosition;
 use tool_core::content::Content;
 use tool_core::dialect::Dialect;
@@ -19,7 +19,7 @@ pub(super) const PREAMBLE: &str = "Results of calls in the background. The progr
 impl Run {
     /// Lets the model go on while calls run that have [started](Run::start): those of tools with
     /// [`background`](tool_core::ToolSpec::is_background) whose arguments are valid. The model gets an acknowledgement with
-    /// an id in place of the result. [`finish`](Run::finish) takes the result at any later step, and the model gets it when
+    /// an id in place of the result, or nothing if its provider [takes results later](ToolCall::takes_late_result). [`finish`](Run::finish) takes the result at any later step, and the model gets it when
     /// it ends its turn, or when it calls `wait_for_results`.
     ///
     /// Returns the results of calls that must not run, because
@@ -188,13 +188,14 @@ impl Run {
             Some(Ended {
                 id: id(*at),
                 result,
+                is_late: self.is_late(*at),
             })
         });
         ended.collect()
     }
 
     /// Answers a call that waits with what has ended, or at once if nothing is open. Returns `true` if there was one.
-    pub(super) fn answer_wait(&mut self) -> bool {
+    pub(super) fn answer_wait(&mut self, dialect: &(impl Dialect + ?Sized)) -> bool {
         let Some(round) = self.open_round() else {
             return false;
         };
@@ -211,8 +212,19 @@ impl Run {
             return false;
         }
         let call = self.positioned((self.last_round(), index));
-        let result = waited(&call, &ended);
-        self.record(Change::Waited(index, Arc::new(result)));
+        let (late, ended): (Vec<_>, Vec<_>) = ended.iter().partition(|ended| ended.is_late);
+        let result = if ended.is_empty() && !late.is_empty() {
+            ToolResult::new(&call, "The results stand before this one.")
+        } else {
+            waited(&call, &ended)
+        };
+        let late = results(dialect, &late);
+        let result = Arc::new(result);
+        self.record(if late.is_empty() {
+            Change::Waited(index, result)
+        } else {
+            Change::WaitedForLate(index, result, late)
+        });
         true
     }
 
@@ -222,16 +234,68 @@ impl Run {
         if ended.is_empty() || !matches!(self.outcome(), Some(RunOutcome::Answered(_))) {
             return;
         }
-        let text = format!("{PREAMBLE}\n{}", texts(&ended));
-        let message = dialect.user_message(&text);
-        self.record(Change::Told(Arc::new(message)));
+        let (late, ended): (Vec<_>, Vec<_>) = ended.iter().partition(|ended| ended.is_late);
+        let mut late = results(dialect, &late);
+        let message = (!ended.is_empty()).then(|| {
+            let text = format!("{PREAMBLE}\n{}", texts(&ended));
+            Arc::new(dialect.user_message(&text))
+        });
+        self.record(match message {
+            Some(message) if late.is_empty() => Change::Told(message),
+            message => {
+                late.extend(message);
+                Change::ToldLate(late)
+            }
+        });
     }
+
+    /// Returns `true` if the model gets the result of a call in the provider's form: the provider takes it later, and the
+    /// call is not in a part of the conversation that a summary replaced.
+    fn is_late(&self, at: super::At) -> bool {
+        let call = self.call_at(at);
+        let is_open = at.0 == self.last_round() && self.open_round().is_some();
+        let mut messages = self.state.messages.iter();
+        call.is_late() && (is_open || messages.any(|message| contains(message, &call.call.id)))
+    }
+
+    /// Returns the start of a part before which no call stands whose result comes later, after the part starts: a summary
+    /// can't take one without the other.
+    pub(super) fn start_of_late_calls(&self, mut end: usize) -> usize {
+        let messages = &self.state.messages;
+        let calls = self.state.rounds.iter().flat_map(|round| &round.calls);
+        let late: Vec<_> = calls.filter(|call| call.is_late()).collect();
+        loop {
+            let (before, after) = messages.split_at(end.min(messages.len()));
+            let start = late.iter().filter_map(|call| {
+                let has_id = |message: &Arc<Value>| contains(message, &call.call.id);
+                after.iter().any(has_id).then_some(())?;
+                before.iter().position(has_id)
+            });
+            let Some(start) = start.min() else {
+                return end;
+            };
+            let parts = self.state.parts.iter().copied();
+            end = parts.take_while(|part| *part <= start).last().unwrap_or(0);
+        }
+    }
+}
+
+/// Writes results in the provider's form.
+fn results(dialect: &(impl Dialect + ?Sized), ended: &[&Ended<'_>]) -> Vec<Arc<Value>> {
+    if ended.is_empty() {
+        return Vec::new();
+    }
+    let results: Vec<_> = ended.iter().map(|ended| ended.result.clone()).collect();
+    let messages = dialect.results(&results).into_iter();
+    messages.map(Arc::new).collect()
 }
 
 /// A call in the background that has ended.
 struct Ended<'r> {
     id: String,
     result: &'r ToolResult,
+    /// Set if the provider takes the result by the id of the call.
+    is_late: bool,
 }
 
 /// Returns the id of a call for the model. The ids of some providers are unique in a response only.
@@ -247,8 +311,8 @@ fn runs_in_background(registry: &Registry, call: &ToolCall) -> bool {
 }
 
 /// Returns results as JSON, which no output can end early.
-fn texts(ended: &[Ended<'_>]) -> String {
-    let results = ended.iter().map(|Ended { id, result }| {
+fn texts(ended: &[&Ended<'_>]) -> String {
+    let results = ended.iter().map(|Ended { id, result, .. }| {
         let key = if result.is_error() { "error" } else { "result" };
         let output = result.structured();
         let output = output.unwrap_or_else(|| result.content().into());
@@ -267,7 +331,7 @@ fn texts(ended: &[Ended<'_>]) -> String {
 }
 
 /// Returns the result of a call that waited.
-fn waited(call: &ToolCall, ended: &[Ended<'_>]) -> ToolResult {
+fn waited(call: &ToolCall, ended: &[&Ended<'_>]) -> ToolResult {
     if ended.is_empty() {
         return ToolResult::new(call, "No call is in the background.");
     }

@@ -93,8 +93,12 @@ pub(super) enum Change {
     Acknowledged(usize, Arc<ToolResult>),
     /// A call that waited has what ended in the background.
     Waited(usize, Arc<ToolResult>),
+    /// The same, with results that the provider takes by the ids of their calls.
+    WaitedForLate(usize, Arc<ToolResult>, Vec<Arc<Value>>),
     /// What ended in the background, as a message.
     Told(Arc<Value>),
+    /// The same, with results that the provider takes by the ids of their calls.
+    ToldLate(Vec<Arc<Value>>),
     Closed(Vec<Arc<Value>>),
     /// Answers to what the last response asks for besides calls.
     Answered(Vec<Arc<Value>>),
@@ -265,15 +269,10 @@ impl Run {
             | Change::Revoked(..)
             | Change::Ended(..)
             | Change::Acknowledged(..)
-            | Change::Waited(..)) => self.change_calls(self.last_round(), change)?,
-            Change::Told(message) => {
-                let round = self.state.rounds.last_mut();
-                round.ok_or("there is no response yet")?.is_answered = true;
-                self.forget_ended();
-                self.state.parts.push(self.state.messages.len());
-                self.state.told.push(self.state.messages.len());
-                Arc::make_mut(&mut self.state.messages).push(message);
-            }
+            | Change::Waited(..)
+            | Change::WaitedForLate(..)) => self.change_calls(self.last_round(), change)?,
+            Change::Told(message) => self.tell_messages(vec![message])?,
+            Change::ToldLate(messages) => self.tell_messages(messages)?,
             Change::Closed(messages) => {
                 let round = self
                     .state
@@ -377,8 +376,27 @@ impl Run {
                 self.forget_ended();
                 Ok(())
             }
+            Change::WaitedForLate(index, result, late) => {
+                self.call_mut(round, index)?.state = CallState::Ended(result);
+                let turn = self.state.rounds[round].turn.as_mut();
+                turn.ok_or("the response is over")?.extend(late);
+                self.forget_ended();
+                Ok(())
+            }
             _ => Err(format!("a change in round {round} is not one of calls")),
         }
+    }
+
+    /// Adds messages with what ended in the background.
+    fn tell_messages(&mut self, messages: Vec<Arc<Value>>) -> Result<(), String> {
+        let round = self.state.rounds.last_mut();
+        round.ok_or("there is no response yet")?.is_answered = true;
+        self.forget_ended();
+        let start = self.state.messages.len();
+        self.state.parts.push(start);
+        self.state.told.extend(start..start + messages.len());
+        Arc::make_mut(&mut self.state.messages).extend(messages);
+        Ok(())
     }
 
     /// Forgets the calls in the background whose results the model gets.

@@ -38,6 +38,12 @@ pub(crate) struct Origin {
         serde(default, skip_serializing_if = "Vec::is_empty")
     )]
     pub(crate) approvals: Vec<ApprovalRequest>,
+    /// Set if the provider takes the result in any later request.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "std::ops::Not::not")
+    )]
+    pub(crate) is_async: bool,
 }
 
 /// Compares what the provider sent.
@@ -48,6 +54,7 @@ impl PartialEq for Origin {
             && self.answer == other.answer
             && self.server == other.server
             && self.approvals == other.approvals
+            && self.is_async == other.is_async
     }
 }
 
@@ -89,6 +96,26 @@ impl ToolCall {
     pub fn with_namespace(mut self, namespace: impl Into<String>) -> ToolCall {
         self.origin.get_or_insert_default().namespace = Some(namespace.into());
         self
+    }
+
+    /// Says that the provider takes the result in any later request, and needs nothing in its place until then. Dialects do
+    /// this.
+    ///
+    /// ```
+    /// use tool_core::ToolCall;
+    ///
+    /// let call = ToolCall::new("call_1", "build_project", "{}").with_late_result();
+    /// assert!(call.takes_late_result());
+    /// ```
+    pub fn with_late_result(mut self) -> ToolCall {
+        self.origin.get_or_insert_default().is_async = true;
+        self
+    }
+
+    /// Returns `true` if the provider takes the result in any later request, and needs nothing in its place until then. The
+    /// model goes on in the same response.
+    pub fn takes_late_result(&self) -> bool {
+        self.origin().is_some_and(|origin| origin.is_async)
     }
 
     /// Sets the item that answers the call, without what the result adds.

@@ -94,7 +94,7 @@ pub(crate) struct ResponseFormat {
     pub(crate) truncated: &'static [&'static str],
     /// The form of calls whose arguments are text, if there are any.
     pub(crate) custom: Option<&'static CustomCalls>,
-    /// Set when a call may have a `caller` and a `namespace`.
+    /// Set when a call may have a `caller` and a `namespace`, and may be `async`.
     pub(crate) has_origin: bool,
 }
 
@@ -276,6 +276,9 @@ impl ResponseFormat {
             }
             if let Some(namespace) = item["namespace"].as_str() {
                 call = call.with_namespace(namespace);
+            }
+            if item["async"] == true {
+                call = call.with_late_result();
             }
         }
         Ok(call)

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use tool_agent::Agent;
 use tool_agent::model::HttpModel;
 use tool_agent::run::{Run, RunOutcome};
-use tool_core::dialect::{self, NamedDialect};
+use tool_core::dialect::{self, Dialect, NamedDialect, OpenAiResponses};
 use tool_core::{Registry, tool, tools};
 
 use crate::played::{Api, Called, Said, Turn};
@@ -46,6 +46,7 @@ fn call(number: usize, name: &str, arguments: Value) -> Called {
         id: format!("call{number:05}"),
         name: name.into(),
         arguments,
+        is_async: false,
     }
 }
 
@@ -120,9 +121,64 @@ fn next(said: &[Said], gate: &Gate) -> Result<Turn, String> {
     }
 }
 
-/// Drives the conversation with a server that plays the provider.
-fn converse(known: &'static NamedDialect) {
-    let name = known.name;
+/// The model of a provider with async calls: it goes on without an acknowledgement.
+fn next_async(said: &[Said], gate: &Gate) -> Result<Turn, String> {
+    let expect = |expected: &[&str]| {
+        let Some(Said::Results(results)) = said.last() else {
+            return Err(format!("no results in {said:?}"));
+        };
+        let texts: Vec<_> = results.iter().map(|result| &*result.text).collect();
+        if texts == expected {
+            Ok(())
+        } else {
+            Err(format!("the results {texts:?} in place of {expected:?}"))
+        }
+    };
+    let build = |number| Called {
+        is_async: true,
+        ..call(number, "build", json!({"target": "app"}))
+    };
+    let turns = said.iter().filter(|part| matches!(part, Said::Model(_)));
+    match turns.count() {
+        0 => {
+            let look_up = call(2, "look_up", json!({"key": "a"}));
+            Ok(Turn::Calls(vec![build(1), look_up]))
+        }
+        1 => {
+            expect(&["value of a"])?;
+            gate.0.add_permits(1);
+            Ok(Turn::Answer("I am building it, and a is a value."))
+        }
+        2 => {
+            expect(&["built app"])?;
+            // It has nothing else to do: no request asks it to go on before the result is there.
+            gate.0.add_permits(1);
+            Ok(Turn::Calls(vec![build(3)]))
+        }
+        3 => {
+            expect(&["built app"])?;
+            gate.0.add_permits(1);
+            let wait = call(5, "wait_for_results", json!({}));
+            Ok(Turn::Calls(vec![build(4), wait]))
+        }
+        4 => {
+            expect(&["built app", "The results stand before this one."])?;
+            Ok(Turn::Answer("It is built twice."))
+        }
+        _ => Err("nothing is left to say".into()),
+    }
+}
+
+type Next = fn(&[Said], &Gate) -> Result<Turn, String>;
+
+/// Drives the conversation with a server that plays the provider, which is asked so many times.
+fn converse(
+    name: &'static str,
+    title: &str,
+    dialect: impl Dialect + Copy + 'static,
+    next: Next,
+    requests: usize,
+) {
     let gate = Gate(Arc::new(Semaphore::new(0)));
     let opened = gate.clone();
     let api = Api::of(name);
@@ -133,6 +189,16 @@ fn converse(known: &'static NamedDialect) {
                 return Err(format!("the tools are {tools:?}"));
             }
             let turn = next(&api.read(&request.body)?, &opened)?;
+            if let Turn::Calls(calls) = &turn {
+                for call in calls.iter().filter(|call| call.is_async) {
+                    let mut tools = request.body["tools"].as_array().into_iter().flatten();
+                    let is_async =
+                        tools.any(|tool| tool["name"] == *call.name && tool["async"] == true);
+                    if !is_async {
+                        return Err(format!("{} is not async", call.name));
+                    }
+                }
+            }
             Ok((api.write)(&turn))
         };
         match respond() {
@@ -143,18 +209,18 @@ fn converse(known: &'static NamedDialect) {
             }
         }
     });
-    let model = HttpModel::new(known.dialect, "some-model")
+    let model = HttpModel::new(&dialect, "some-model")
         .base_url(&server.url)
         .key(KEY);
-    let agent = Agent::new(registry(&gate), known.dialect, model);
+    let agent = Agent::new(registry(&gate), dialect, model);
     let mut run = Run::new("run-1");
     let outcome = block_on(agent.reply(&mut run, QUESTION));
-    let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error:?}", known.title));
+    let outcome = outcome.unwrap_or_else(|error| panic!("{title}: {error:?}"));
     let expected = RunOutcome::Answered("It is built twice.".into());
-    assert_eq!(outcome, expected, "{}", known.title);
-    assert_eq!(server.received().len(), 4, "{}", known.title);
+    assert_eq!(outcome, expected, "{title}");
+    assert_eq!(server.received().len(), requests, "{title}");
     let open = run.in_background().count();
-    assert_eq!(open, 0, "{}", known.title);
+    assert_eq!(open, 0, "{title}");
 }
 
 #[test]
@@ -164,7 +230,7 @@ fn every_provider_takes_the_acknowledgement_and_the_result_that_comes_later() {
     let watchdog = Watchdog::new("a conversation with a server");
     for known in played {
         watchdog.step(known.title);
-        converse(known);
+        converse(known.name, known.title, known.dialect, next, 4);
     }
     // A server of MCP runs such a call as a task; nobody asks it for responses.
     assert!(others.iter().map(|known| known.name).eq(["mcp"]));
@@ -175,5 +241,14 @@ fn every_provider_takes_the_acknowledgement_and_the_result_that_comes_later() {
         let agent = Agent::new(Registry::new(), known.dialect, model);
         let error = block_on(agent.ask(QUESTION)).unwrap_err().to_string();
         assert!(error.contains("has no HTTP API"), "{error}");
+    }
+}
+
+#[test]
+fn a_provider_with_async_calls_takes_results_later_by_their_ids() {
+    let _watchdog = Watchdog::new("a conversation with async calls");
+    for dialect in [OpenAiResponses::default(), OpenAiResponses::strict()] {
+        let dialect = dialect.async_calls();
+        converse("openai-responses", "async calls", dialect, next_async, 5);
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct Called {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: Value,
+    /// Set if the result may come in any later request.
+    pub(crate) is_async: bool,
 }
 
 #[derive(Debug)]
@@ -94,30 +96,25 @@ impl Api {
 
     /// Reads the conversation in a request.
     ///
-    /// Every provider requires that the results of a response follow it, one for each call, and that a request ends with
-    /// something to answer.
+    /// Every provider requires that the results of a response follow it, one for each call that is not async, and that a
+    /// request ends with something to answer.
     pub(crate) fn read(&self, body: &Value) -> Rejected<Vec<Said>> {
         let said = (self.read)(body)?;
-        let mut open: Option<Vec<String>> = None;
+        let (mut open, mut late) = (BTreeSet::new(), BTreeSet::new());
         for part in &said {
-            match (part, open.take()) {
-                (Said::Results(results), Some(mut calls)) => {
-                    for result in results {
-                        let found = calls.iter().position(|id| *id == result.id);
-                        let found =
-                            found.ok_or_else(|| format!("no call has the id {}", result.id))?;
-                        calls.remove(found);
-                    }
-                    if let Some(id) = calls.first() {
-                        return Err(format!("the call {id} has no result"));
+            if let Said::Results(results) = part {
+                for result in results {
+                    if !open.remove(&result.id) && !late.remove(&result.id) {
+                        return Err(format!("no call waits for the result {}", result.id));
                     }
                 }
-                (Said::Results(_), None) => return Err("results follow no calls".into()),
-                (_, Some(calls)) => return Err(format!("the calls {calls:?} have no results")),
-                (Said::Model(calls), None) if !calls.is_empty() => {
-                    open = Some(calls.iter().map(|call| call.id.clone()).collect());
-                }
-                (Said::Model(_) | Said::User(_), None) => {}
+            }
+            if let Some(id) = open.first() {
+                return Err(format!("the call {id} has no result"));
+            }
+            for call in part.calls() {
+                let calls = if call.is_async { &mut late } else { &mut open };
+                calls.insert(call.id.clone());
             }
         }
         let mut ids = BTreeSet::new();
@@ -238,6 +235,7 @@ fn chat(body: &Value) -> Rejected<Vec<Said>> {
                         id: string(&call["id"])?,
                         name: string(&call["function"]["name"])?,
                         arguments: object_in(&call["function"]["arguments"])?,
+                        is_async: false,
                     })
                 });
                 said.push(Said::Model(calls.collect::<Rejected<_>>()?));
@@ -319,7 +317,14 @@ fn responses_tools(body: &Value) -> Rejected<Vec<String>> {
     let names = list(&body["tools"])?.iter().map(|tool| {
         only(
             tool,
-            &["type", "name", "description", "parameters", "strict"],
+            &[
+                "type",
+                "name",
+                "description",
+                "parameters",
+                "strict",
+                "async",
+            ],
         )?;
         tool["strict"].as_bool().ok_or("`strict` is missing")?;
         declared(tool, "parameters")
@@ -340,6 +345,7 @@ fn responses(body: &Value) -> Rejected<Vec<Said>> {
                     id: string(&item["call_id"])?,
                     name: string(&item["name"])?,
                     arguments: object_in(&item["arguments"])?,
+                    is_async: item["async"] == true,
                 };
                 match said.last_mut() {
                     Some(Said::Model(calls)) => calls.push(call),
@@ -363,8 +369,12 @@ fn write_responses(turn: &Turn) -> Value {
     let output: Vec<_> = match turn {
         Turn::Calls(calls) => {
             let calls = calls.iter().map(|call| {
-                json!({"type": "function_call", "id": format!("fc_{}", call.id), "call_id": call.id,
-                    "name": call.name, "arguments": call.arguments.to_string(), "status": "completed"})
+                let mut item = json!({"type": "function_call", "id": format!("fc_{}", call.id), "call_id": call.id,
+                    "name": call.name, "arguments": call.arguments.to_string(), "status": "completed"});
+                if call.is_async {
+                    item["async"] = true.into();
+                }
+                item
             });
             calls.collect()
         }
@@ -425,6 +435,7 @@ fn anthropic(body: &Value) -> Rejected<Vec<Said>> {
                         id: string(&block["id"])?,
                         name: string(&block["name"])?,
                         arguments: object(&block["input"])?,
+                        is_async: false,
                     })
                 });
                 said.push(Said::Model(calls.collect::<Rejected<_>>()?));
@@ -483,6 +494,7 @@ fn gemini(body: &Value) -> Rejected<Vec<Said>> {
                         id: format!("{turn}/{index}"),
                         name: string(&call["name"])?,
                         arguments: object(&call["args"])?,
+                        is_async: false,
                     })
                 });
                 said.push(Said::Model(calls.collect::<Rejected<_>>()?));
@@ -558,6 +570,7 @@ fn interactions(body: &Value) -> Rejected<Vec<Said>> {
                     id: string(&step["id"])?,
                     name: string(&step["name"])?,
                     arguments: object(&step["arguments"])?,
+                    is_async: false,
                 };
                 match said.last_mut() {
                     Some(Said::Model(calls)) => calls.push(call),
@@ -631,6 +644,7 @@ fn bedrock(body: &Value) -> Rejected<Vec<Said>> {
                     id: string(&call["toolUseId"])?,
                     name: string(&call["name"])?,
                     arguments: object(&call["input"])?,
+                    is_async: false,
                 })
             });
             said.push(Said::Model(calls.collect::<Rejected<_>>()?));

@@ -59,6 +59,7 @@ pub struct OpenAiResponses {
     has_functions_only: bool,
     /// Set if the model has no tool search.
     is_without_search: bool,
+    has_async_calls: bool,
 }
 
 impl OpenAiResponses {
@@ -82,6 +83,7 @@ impl OpenAiResponses {
             is_strict,
             has_functions_only: false,
             is_without_search: false,
+            has_async_calls: false,
         }
     }
 
@@ -143,6 +145,33 @@ impl OpenAiResponses {
     #[must_use]
     pub fn without_tool_search(mut self) -> OpenAiResponses {
         self.is_without_search = true;
+        self
+    }
+
+    /// Lets the model go on in the same response after a call of a tool with
+    /// [`background`](macro@crate::tool#keys-of-tool), for GPT-6 Astra and later models: the tool is `async`. The result is sent
+    /// with the id of the call, in any later request. Without this, and for calls of other models, an agent sends an
+    /// acknowledgement first.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, OpenAiResponses};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Builds the project, which takes minutes.
+    /// #[tool(background)]
+    /// async fn build_project() -> String {
+    ///     "built".into()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![build_project]).build()?;
+    /// let dialect = OpenAiResponses::default().async_calls();
+    /// assert_eq!(json!(registry.render(&dialect))[0]["async"], true);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn async_calls(mut self) -> OpenAiResponses {
+        self.has_async_calls = true;
         self
     }
 
@@ -224,6 +253,13 @@ impl OpenAiResponses {
             }
             if is_deferred {
                 out.word("defer_loading").boolean(true);
+            }
+            // A program waits for its calls.
+            if self.has_async_calls
+                && tool.is_background()
+                && !(has_programs && tool.programmatic().is_some())
+            {
+                out.word("async").boolean(true);
             }
         });
     }
