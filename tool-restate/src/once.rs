@@ -1,16 +1,17 @@
 //! [`Once`]: calls that run at most once, although Restate tries again whatever has no result.
 //!
-//! The first step of a call saves a random number. An attempt that reads its own number back is the first, and runs the tool
-//! in a task. A later attempt in the same process waits for that task. Any other one can't know what happened, so the call
-//! is interrupted.
+//! The first step of a call saves a random number, with which this process keeps the prepared call. Whichever attempt of this
+//! process reads that number back first runs the tool in a task, and the others wait for the task. An attempt of another
+//! process can't know what happened, so the call is interrupted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use serde::{Deserialize, Serialize};
+use tool_agent::PreparedCall;
 use tool_core::ToolResult;
 use tool_core::call::CancellationToken;
 
@@ -40,12 +41,25 @@ pub(crate) fn random() -> Result<u64, getrandom::Error> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// How long a result is kept for another attempt, if Restate does not say that it has it.
+/// How long a call that does not run is kept for another attempt, if Restate does not say that it has the result.
 const KEPT: Duration = Duration::from_secs(600);
 
-/// The calls that run in this process.
+/// The calls of this process.
 #[derive(Clone, Default)]
-pub(crate) struct Once(Arc<Mutex<HashMap<u64, Running>>>);
+pub(crate) struct Once(Arc<Mutex<Calls>>);
+
+#[derive(Default)]
+struct Calls {
+    by_number: HashMap<u64, Call>,
+    /// When each was looked at last, the oldest first. Also of calls that are forgotten.
+    looked_at: VecDeque<(Instant, u64)>,
+}
+
+enum Call {
+    /// Boxed, because it is the larger one, and short-lived.
+    Prepared(Box<PreparedCall>),
+    Running(Running),
+}
 
 #[derive(Clone)]
 struct Running {
@@ -54,45 +68,137 @@ struct Running {
 }
 
 impl Once {
-    fn with<T>(&self, act: impl FnOnce(&mut HashMap<u64, Running>) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut Calls) -> T) -> T {
         act(&mut lock(&self.0))
     }
 
-    /// Starts a call in a task, which goes on when the connection to Restate breaks.
-    pub(crate) fn start(
-        &self,
-        start: Start,
-        stop: CancellationToken,
-        running: impl Future<Output = ToolResult> + Send + 'static,
-    ) {
-        let task = tokio::spawn(running);
-        // `None` if the task panicked. The registry catches the panics of tools.
-        let result = async move { task.await.ok() }.boxed().shared();
-        let ended = result.clone();
-        self.with(|calls| calls.insert(start.number, Running { result, stop }));
-        let once = self.clone();
-        tokio::spawn(async move {
-            ended.await;
-            tokio::time::sleep(KEPT).await;
-            once.forget(start);
+    /// Keeps a call for the attempts that read this start back.
+    pub(crate) fn prepare(&self, start: Start, call: PreparedCall) {
+        self.with(|calls| {
+            calls.forget_old();
+            calls.looked_at.push_back((Instant::now(), start.number));
+            let call = Call::Prepared(Box::new(call));
+            calls.by_number.insert(start.number, call);
         });
     }
 
-    /// Waits for the result of a call that was started in this process. `None` if it was not.
-    pub(crate) async fn result(&self, start: Start) -> Option<ToolResult> {
-        let running = self.with(|calls| calls.get(&start.number).cloned())?;
+    /// Takes a call that was prepared in this process and does not run.
+    pub(crate) fn take(&self, start: Start) -> Option<PreparedCall> {
+        self.with(|calls| calls.take(start.number))
+    }
+
+    /// Runs a call that was prepared in this process, in a task, which goes on when the connection to Restate breaks. Waits for
+    /// the result, also of an earlier attempt. `None` if it was prepared in another process.
+    pub(crate) async fn result<F>(
+        &self,
+        start: Start,
+        run: impl FnOnce(PreparedCall, CancellationToken) -> F,
+    ) -> Option<ToolResult>
+    where
+        F: Future<Output = ToolResult> + Send + 'static,
+    {
+        let running = self.with(|calls| {
+            if let Some(prepared) = calls.take(start.number) {
+                let stop = CancellationToken::new();
+                let task = tokio::spawn(run(prepared, stop.clone()));
+                // `None` if the task panicked. The registry catches the panics of tools.
+                let result = async move { task.await.ok() }.boxed().shared();
+                let running = Call::Running(Running { result, stop });
+                calls.by_number.insert(start.number, running);
+            }
+            match calls.by_number.get(&start.number) {
+                Some(Call::Running(running)) => Some(running.clone()),
+                _ => None,
+            }
+        })?;
         running.result.await
     }
 
     /// Cancels a call.
     pub(crate) fn cancel(&self, start: Start) {
-        if let Some(running) = self.with(|calls| calls.remove(&start.number)) {
+        if let Some(Call::Running(running)) =
+            self.with(|calls| calls.by_number.remove(&start.number))
+        {
             running.stop.cancel();
         }
     }
 
     /// Forgets a call, whose result Restate has.
     pub(crate) fn forget(&self, start: Start) {
-        self.with(|calls| calls.remove(&start.number));
+        self.with(|calls| calls.by_number.remove(&start.number));
+    }
+}
+
+impl Calls {
+    fn take(&mut self, number: u64) -> Option<PreparedCall> {
+        match self.by_number.remove(&number)? {
+            Call::Prepared(call) => Some(*call),
+            running @ Call::Running(_) => {
+                self.by_number.insert(number, running);
+                None
+            }
+        }
+    }
+
+    /// Forgets calls that no attempt has asked for in time. Those that run are looked at again later.
+    fn forget_old(&mut self) {
+        while let Some((at, number)) = self.looked_at.front().copied()
+            && at.elapsed() > KEPT
+        {
+            self.looked_at.pop_front();
+            match self.by_number.get(&number) {
+                Some(Call::Running(running)) if running.result.peek().is_none() => {
+                    self.looked_at.push_back((Instant::now(), number));
+                }
+                _ => drop(self.by_number.remove(&number)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use tool_agent::Agent;
+    use tool_agent::run::Run;
+    use tool_agent::testing::ScriptedModel;
+    use tool_core::dialect::OpenAiChat;
+    use tool_core::{Registry, ToolCall, tool, tools};
+
+    use super::*;
+
+    static PAID: AtomicU32 = AtomicU32::new(0);
+
+    /// Pays.
+    #[tool(unlinked)]
+    async fn pay() -> u32 {
+        tokio::task::yield_now().await;
+        PAID.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    #[tokio::test]
+    async fn a_call_runs_once_in_the_process_that_prepared_it() {
+        let registry = Registry::builder().tools(tools![pay]).build().unwrap();
+        let agent = Agent::new(registry, OpenAiChat::default(), ScriptedModel::new([]));
+        let (here, there) = (Once::default(), Once::default());
+        let start = Start::new(false).unwrap();
+        let call = ToolCall::new("call_1", "pay", "");
+        let prepared = agent.prepare(Run::new("run-1").info(), call).await.unwrap();
+        // The attempt that prepared it ends here, before it has heard that its start is saved.
+        here.prepare(start, prepared);
+        let attempt = async |once: &Once| {
+            let agent = agent.clone();
+            let run = |prepared, stop| async move { agent.call_prepared(prepared, &stop).await };
+            let result = once.result(start, run).await;
+            result.map(|result| result.content().to_owned())
+        };
+        assert_eq!(attempt(&there).await, None);
+        let (one, other) = tokio::join!(attempt(&here), attempt(&here));
+        assert_eq!((one.as_deref(), other.as_deref()), (Some("1"), Some("1")));
+        assert_eq!(attempt(&here).await.as_deref(), Some("1"));
+        here.forget(start);
+        assert_eq!(attempt(&here).await, None);
+        assert_eq!(PAID.load(Ordering::Relaxed), 1);
     }
 }

@@ -4,7 +4,6 @@ use std::error::Error;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -16,13 +15,12 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tool_agent::model::{ModelError, ModelErrorKind};
 use tool_agent::run::{PortableCall, RunInfo};
-use tool_agent::{Agent, AgentError, PreparedCall};
+use tool_agent::{Agent, AgentError};
 use tool_core::call::CancellationToken;
 use tool_core::dialect::OpenAiChat;
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
 use crate::definition::{handlers, named};
-use crate::lock;
 use crate::once::{Once, Start};
 use crate::serving::Serving;
 use crate::version::version_of;
@@ -210,10 +208,8 @@ impl Tools {
         }) = sent;
         let run = call.run().clone();
         let call = call.into_call();
-        // Filled by the attempt that saves the start.
-        let prepared: Arc<Mutex<Option<PreparedCall>>> = Arc::default();
         let starting = {
-            let (run, call, filled) = (run.clone(), call.clone(), prepared.clone());
+            let (run, call) = (run.clone(), call.clone());
             ctx.run(move || async move {
                 let registry = self.agent.registry();
                 let own = version_of(registry, &call);
@@ -223,9 +219,10 @@ impl Tools {
                 }
                 let tool = registry.resolve(&mut call.clone());
                 let is_repeatable = tool.is_none_or(|tool| tool.is_repeatable());
-                let prepared = self.agent.prepare(&run, call).await?;
-                *lock(&filled) = Some(prepared);
-                Ok(Json(Some(Start::new(is_repeatable)?)))
+                let start = Start::new(is_repeatable)?;
+                self.once
+                    .prepare(start, self.agent.prepare(&run, call).await?);
+                Ok(Json(Some(start)))
             })
         };
         let Json(start) = starting.name("start").await?;
@@ -236,14 +233,13 @@ impl Tools {
             );
             return Ok(Json(ToolResult::failed(&call, problem)));
         };
-        let first = lock(&prepared).take();
         // The SDK tells a step of no cancellation, and a timer it does. It is made before the step, so that each attempt has
         // the same order.
         let cancelled = in_background.then(|| ctx.sleep(CANCELLABLE));
         let has_ended = AtomicBool::new(false);
         let ended = &has_ended;
         let calling = ctx.run(move || async move {
-            let result = self.result(run, call, start, first).await;
+            let result = self.result(run, call, start).await;
             ended.store(true, Ordering::Relaxed);
             Ok(Json(result?))
         });
@@ -263,28 +259,27 @@ impl Tools {
 }
 
 impl Tools {
-    /// Returns the result of a call: that of this attempt, if it is the first or if the tool may run again.
+    /// Returns the result of a call, which runs if it was prepared in this process, or if the tool may run again.
     async fn result(
         &self,
         run: RunInfo,
         call: ToolCall,
         start: Start,
-        first: Option<PreparedCall>,
     ) -> Result<ToolResult, AgentError> {
-        let stop = CancellationToken::new();
         let result = if start.is_repeatable {
-            let prepared = match first {
+            let prepared = match self.once.take(start) {
                 Some(prepared) => prepared,
                 None => self.agent.prepare(&run, call.clone()).await?,
             };
             // Dropped, and so cancelled, with the attempt.
-            self.agent.call_prepared(prepared, &stop).await
+            let running = self
+                .agent
+                .call_prepared(prepared, &CancellationToken::new());
+            running.await
         } else {
-            if let Some(prepared) = first {
-                let running = self.agent.call_prepared(prepared, &stop);
-                self.once.start(start, stop, running);
-            }
-            let result = self.once.result(start).await;
+            let agent = self.agent.clone();
+            let run = |prepared, stop| async move { agent.call_prepared(prepared, &stop).await };
+            let result = self.once.result(start, run).await;
             result.unwrap_or_else(|| interrupted(&call))
         };
         Ok(limited(&call, result))

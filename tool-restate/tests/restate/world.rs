@@ -82,9 +82,7 @@ fn nginx(folder: &Path, ports: &[u16]) -> (Process, u16) {
     let name = format!("nginx-{port}");
     let config = folder.join(format!("{name}.conf"));
     let pid = folder.join(format!("{name}.pid"));
-    // Debian has the module for TCP in a file of its own.
-    let head = "include /etc/nginx/modules-enabled/*.conf;\ndaemon off;\nmaster_process off;";
-    let text = format!("{head}\npid {pid:?};\nerror_log stderr;\nevents {{}}\n{block}");
+    let text = format!("{NGINX}\ndaemon off;\nmaster_process off;\npid {pid:?};\n{block}");
     fs::write(&config, text).unwrap();
     let process = Process::start_new(folder.join(format!("{name}.log")), move || {
         let mut command = Command::new("nginx");
@@ -92,6 +90,21 @@ fn nginx(folder: &Path, ports: &[u16]) -> (Process, u16) {
         command
     });
     (process, port)
+}
+
+/// The start of a configuration. Debian has the module for TCP in a file of its own.
+const NGINX: &str = "include /etc/nginx/modules-enabled/*.conf;\nerror_log stderr;\nevents {}";
+
+/// Returns `true` if nginx is installed with its module for TCP.
+pub fn has_nginx() -> bool {
+    let config = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nginx.conf");
+    fs::write(&config, format!("{NGINX}\nstream {{}}\n")).unwrap();
+    let tried = Command::new("nginx")
+        .arg("-t")
+        .arg("-c")
+        .arg(config)
+        .output();
+    tried.is_ok_and(|tried| tried.status.success())
 }
 
 /// Returns the short form of a number, or the long one if the environment asks for it.
