@@ -68,12 +68,12 @@ impl Agent {
     }
 
     /// Asks for answers of a type; see [`RequestOptions::answer`]. Read the text of an answer with
-    /// [`TypedAnswer::parse`]. [`Agent::answer`] does both.
+    /// [`TypedAnswer::parse`](tool_core::dialect::TypedAnswer::parse). [`Agent::answer`] does both.
     pub fn answer_type<T: ToolType + ?Sized>(self) -> Self {
         self.change_request(RequestOptions::answer::<T>)
     }
 
-    /// Replaces the settings of requests. A run may have [its own](Run::set_request_options).
+    /// Replaces the settings of requests. A run may have [its own](crate::run::Run::set_request_options).
     pub fn request_options(self, options: RequestOptions) -> Self {
         self.change_request(|_| options)
     }
@@ -196,8 +196,8 @@ impl Agent {
     ///
     /// # Secrets
     ///
-    /// Arguments are those of [`Registry::shown`], and a result with a [secret](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#secrets) is not
-    /// shown. What the run knows as a secret is `[secret]` in every other string too, such as an answer that repeats it;
+    /// Arguments are those of [`Registry::shown`](tool_core::Registry::shown), and a result with a
+    /// [secret](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#secrets) is not shown. What the run knows as a secret is `[secret]` in every other string too, such as an answer that repeats it;
     /// see [`Secrets`](tool_core::call::Secrets). What it can't know is recorded as it is: a secret that a user writes, or
     /// that is in the prompt of the system, before a call has it as an argument; one that a tool returns without the mark;
     /// one shorter than four characters; the arguments of a tool that is called by a tool. A prompt that the model adds to
@@ -237,16 +237,16 @@ impl Agent {
         self
     }
 
-    /// Stops with [`RunOutcome::OutOfTime`] after this time: the request to the model is dropped, and
-    /// running calls are cancelled. The time counts for one call of [`run`](Agent::run), which can be
+    /// Stops with [`RunOutcome::OutOfTime`](crate::run::RunOutcome::OutOfTime) after this time: the request to the model is
+    /// dropped, and running calls are cancelled. The time counts for one call of [`run`](Agent::run), which can be
     /// called again to go on. Needs the timers of the registry's [`Runtime`](tool_core::runtime::Runtime).
     pub fn max_duration(mut self, time: Duration) -> Self {
         self.max_duration = Some(time);
         self
     }
 
-    /// Ends its runs with [`RunOutcome::Cancelled`] as soon as the token is cancelled. The request to
-    /// the model is dropped. Running calls are cancelled, and the run keeps the results so far. As
+    /// Ends its runs with [`RunOutcome::Cancelled`](crate::run::RunOutcome::Cancelled) as soon as the token is cancelled. The
+    /// request to the model is dropped. Running calls are cancelled, and the run keeps the results so far. As
     /// always, a sync tool and an `after` hook run to their end.
     ///
     /// ```
@@ -329,7 +329,7 @@ impl Agent {
     /// ```
     ///
     /// If the closure returns an error or panics, the calls do not start, the run stays as it was, and the agent
-    /// returns [`AgentError::Context`].
+    /// returns [`AgentError::Context`](crate::AgentError::Context).
     pub fn contexts<F>(
         mut self,
         contexts: impl Fn(RunInfo, ToolCall) -> F + Send + Sync + 'static,
