@@ -765,7 +765,8 @@ mod tests {
         store.add(task, &limits).await.unwrap();
         let end = TaskUpdate::completed(&Value::Null);
         store.update("a", end, &limits).await.unwrap();
-        let sql = "INSERT INTO notice (made_ms, process, notice) VALUES (1, 'another', '\"Prompts\"')";
+        let sql =
+            "INSERT INTO notice (made_ms, process, notice) VALUES (1, 'another', '\"Prompts\"')";
         lock(&store.inner.connection).execute(sql, []).unwrap();
         wait(|| {
             let rows = lock(&store.inner.connection);
