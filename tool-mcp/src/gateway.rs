@@ -15,10 +15,8 @@ pub(crate) const MAX_HOPS: u64 = 8;
 
 /// The number of gateways that a call has passed, as a context value of the call.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "server"), expect(dead_code))] // a server counts them
 pub(crate) struct Hops(pub(crate) u64);
 
 /// A context value of a call that ends with a question to its user, and is made again with the answer.
 #[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "server"), expect(dead_code))] // a server makes such calls
 pub(crate) struct MadeAgain;
