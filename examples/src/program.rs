@@ -62,8 +62,8 @@ pub fn run_at_terminal(program: &str, early: &str, question: &str, answer: &str)
     run_line_at_terminal(line, early, &[(question, answer)])
 }
 
-/// Runs a line of a shell in a terminal like [`run_at_terminal`], which the command `script` opens. Types each answer when its
-/// question appears after the one before.
+/// Runs a line of `sh` in a terminal like [`run_at_terminal`], which the command `script` opens. Types each answer when its
+/// question appears after the one before, and Enter after it unless it ends with a control character.
 ///
 /// # Panics
 ///
@@ -72,6 +72,7 @@ pub fn run_line_at_terminal(line: &str, early: &str, answers: &[(&str, &str)]) -
     let mut child = Command::new("script")
         .args(["--quiet", "--return", "--command", line, "/dev/null"])
         .env("NO_COLOR", "1")
+        .env("SHELL", "/bin/sh")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -99,8 +100,9 @@ pub fn run_line_at_terminal(line: &str, early: &str, answers: &[(&str, &str)]) -
             };
             seen += found + question.len();
             next = answers.next();
+            let enter = if answer.ends_with(char::is_control) { "" } else { "\n" };
             // Fails if the program ended without reading it.
-            let _ = input.write_all(format!("{answer}\n").as_bytes());
+            let _ = input.write_all(format!("{answer}{enter}").as_bytes());
         }
     }
     child.wait().expect("it ends");

@@ -37,7 +37,9 @@ pub(crate) fn screen(columns: usize, flags: &[&str], answers: &[(&str, &str)]) -
     let words: String = flags.iter().map(|flag| format!(" '{flag}'")).collect();
     let command = command();
     let program = command.get_program().display();
-    let line = format!("stty cols {columns}; {program}{words}; echo \"exit code $?\"");
+    // Control-C reaches the shell too, which goes on to the exit code only with a trap.
+    let line =
+        format!("trap : INT; stty cols {columns}; {program}{words}; echo \"exit code $?\"");
     let shown = program::run_line_at_terminal(&line, "", answers)?;
     Some(shown.replace("\r\n", "\n"))
 }
