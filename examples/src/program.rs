@@ -100,7 +100,11 @@ pub fn run_line_at_terminal(line: &str, early: &str, answers: &[(&str, &str)]) -
             };
             seen += found + question.len();
             next = answers.next();
-            let enter = if answer.ends_with(char::is_control) { "" } else { "\n" };
+            let enter = if answer.ends_with(char::is_control) {
+                ""
+            } else {
+                "\n"
+            };
             // Fails if the program ended without reading it.
             let _ = input.write_all(format!("{answer}{enter}").as_bytes());
         }

@@ -35,10 +35,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Ok(_) => Protocol::V2026_07_28,
         Err(_) => Protocol::Newest,
     };
+    let mut oauth = oauth(&scenario, &context);
+    if let Some(jwt) = context["valid_jwt"].as_str() {
+        // The suite does not tell the issuer beforehand.
+        let (issuer, jwt) = (issuer(&url).await?, jwt.to_owned());
+        oauth = oauth.workload(issuer, move || std::future::ready(Ok(jwt.clone())));
+    }
     let registry = Registry::new();
     let import = Import::http(url)
         .protocol(protocol)
-        .oauth(oauth(&scenario, &context))
+        .oauth(oauth)
         .connect_timeout(Duration::from_secs(10))
         .on_elicit(async |question| match &question.request.mode {
             ElicitMode::Form(schema) => Elicited::Accepted(filled(schema)),
@@ -98,6 +104,14 @@ fn oauth(scenario: &str, context: &Value) -> OAuth {
         Some(issuer) => oauth.issuer(issuer),
         None => oauth,
     }
+}
+
+/// Returns the authorization server that a server names.
+async fn issuer(server: &str) -> Result<String, Box<dyn Error>> {
+    let url = server.replace("/mcp", "/.well-known/oauth-protected-resource/mcp");
+    let metadata: Value = serde_json::from_str(&reqwest::get(url).await?.text().await?)?;
+    let issuer = metadata["authorization_servers"][0].as_str();
+    Ok(issuer.ok_or("there is no authorization server")?.to_owned())
 }
 
 /// Opens a URL, and follows it back to this program.

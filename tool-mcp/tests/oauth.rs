@@ -20,7 +20,7 @@ mod log;
 mod oauth_site;
 
 use log::Log;
-use oauth_site::{Behaviour, Site, pairs};
+use oauth_site::{Behaviour, Site, WORKLOAD, pairs};
 
 const BOTH: [Protocol; 2] = [Protocol::V2025_11_25, Protocol::V2026_07_28];
 
@@ -428,6 +428,69 @@ async fn a_service_signs_in_as_itself() {
     assert_eq!(token["client_secret"], "of service");
     assert_eq!(token["resource"], site.url);
     assert_eq!(token["scope"], "notes");
+}
+
+/// Signs in with the JWT of a platform, which is read from a file that ends with a line break.
+fn workload(issuer: &str, jwt: &'static str) -> OAuth {
+    let oauth = OAuth::new(MemoryStore::default());
+    oauth.workload(issuer, move || std::future::ready(Ok(format!("{jwt}\n"))))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workload_signs_in_with_the_jwt_of_its_platform() {
+    for client_id in [None, Some("notes")] {
+        let site = Site::start(Behaviour::default()).await;
+        let registry = Registry::new();
+        let mut oauth = workload(&site.issuer, WORKLOAD).scopes(["notes", "calendar"]);
+        if let Some(id) = client_id {
+            oauth = oauth.client_id(id);
+        }
+        let _import = connect(&site, oauth, &registry).await.unwrap();
+        assert_eq!(add(&registry).await.content(), "5");
+        // A token that is rejected is replaced with a new JWT.
+        site.expire();
+        site.change(|behaviour| behaviour.forgets = true);
+        assert_eq!(add(&registry).await.content(), "5");
+        let tokens = site.seen("token");
+        let jwts = tokens
+            .iter()
+            .filter(|seen| seen.values.contains_key("assertion"));
+        assert_eq!(jwts.count(), 2);
+        let token = &tokens[0].values;
+        assert_eq!(token["assertion"], WORKLOAD);
+        assert_eq!(token["resource"], site.url);
+        assert_eq!(token["scope"], "calendar notes");
+        assert_eq!(token.get("client_id").map(String::as_str), client_id);
+        assert!(site.seen("authorize").is_empty() && site.seen("register").is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_jwt_that_is_rejected_is_sent_once() {
+    let site = Site::start(Behaviour::default()).await;
+    let oauth = workload(&site.issuer, "header.workload-of-others.signature");
+    let error = connect(&site, oauth, &Registry::new()).await.unwrap_err();
+    assert_eq!(error.kind(), ImportErrorKind::Unauthorized, "{error}");
+    let error = error.to_string();
+    assert!(error.contains("invalid_grant (status 400)"), "{error}");
+    assert!(!error.contains("workload-of-others"), "{error}");
+    assert_eq!(site.seen("token").len(), 1);
+    assert!(site.seen("authorize").is_empty());
+}
+
+/// Who takes a server over could sign in as the workload, if its authorization server got the JWT.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_other_issuer_gets_a_jwt() {
+    let site = Site::start(Behaviour::default()).await;
+    let oauth = workload("https://login.example.com", WORKLOAD);
+    let error = connect(&site, oauth, &Registry::new()).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("allows https://login.example.com alone"),
+        "{error}"
+    );
+    assert!(!site.got_any_of(&[WORKLOAD.to_owned()]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -38,8 +38,7 @@ pub(crate) fn screen(columns: usize, flags: &[&str], answers: &[(&str, &str)]) -
     let command = command();
     let program = command.get_program().display();
     // Control-C reaches the shell too, which goes on to the exit code only with a trap.
-    let line =
-        format!("trap : INT; stty cols {columns}; {program}{words}; echo \"exit code $?\"");
+    let line = format!("trap : INT; stty cols {columns}; {program}{words}; echo \"exit code $?\"");
     let shown = program::run_line_at_terminal(&line, "", answers)?;
     Some(shown.replace("\r\n", "\n"))
 }

@@ -27,8 +27,8 @@
 //!
 //! # Without a user
 //!
-//! A service signs in as itself, with [`client_credentials`](OAuth::client_credentials) or
-//! [`private_key`](OAuth::private_key). In a company whose identity provider decides which servers its users may use,
+//! A service signs in as itself, with [`client_credentials`](OAuth::client_credentials),
+//! [`private_key`](OAuth::private_key) or, if its platform gives it an identity, [`workload`](OAuth::workload). In a company whose identity provider decides which servers its users may use,
 //! [`enterprise`](OAuth::enterprise) exchanges the user's ID token, without a browser.
 //!
 //! # What is checked
@@ -125,6 +125,8 @@ enum Grant {
         pem: Vec<u8>,
         algorithm: JwtAlgorithm,
     },
+    /// With the JWT of a platform.
+    Workload(Get),
     /// With the ID token of a user.
     Enterprise(Enterprise),
 }
@@ -309,6 +311,30 @@ impl OAuth {
             algorithm,
         };
         self.client_id(client_id)
+    }
+
+    /// Signs in as a workload, by the JWT that its platform issues, such as Kubernetes or a CI system (workload identity
+    /// federation, with the grant `jwt-bearer` of [RFC 7523](https://www.rfc-editor.org/rfc/rfc7523)). There is no secret
+    /// to store: the closure reads a JWT whenever a token is needed. A JWT that is rejected is not sent again.
+    ///
+    /// The [`issuer`](OAuth::issuer) is the authorization server that trusts the platform. No other one gets the JWT,
+    /// because it could sign in with it. Set the [`client_id`](OAuth::client_id) if the issuer wants one.
+    ///
+    /// ```
+    /// use tool_mcp::import::oauth::{MemoryStore, OAuth};
+    ///
+    /// let oauth = OAuth::new(MemoryStore::default()).workload("https://login.example.com", async || {
+    ///     Ok(std::fs::read_to_string("/var/run/secrets/tokens/mcp")?)
+    /// });
+    /// # let _ = oauth;
+    /// ```
+    pub fn workload<F, R>(mut self, issuer: impl Into<String>, jwt: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = Result<String, OAuthError>> + Send + 'static,
+    {
+        self.grant = Grant::Workload(Arc::new(move || Box::pin(jwt())));
+        self.issuer(issuer)
     }
 
     /// Signs in as a user of a company, by the ID token of its identity provider (enterprise-managed authorization,

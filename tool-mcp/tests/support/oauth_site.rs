@@ -57,6 +57,9 @@ pub(crate) struct Seen {
     pub(crate) values: HashMap<String, String>,
 }
 
+/// The JWT of a workload that the authorization server trusts.
+pub(crate) const WORKLOAD: &str = "header.workload-of-notes.signature";
+
 #[derive(Clone, Debug)]
 struct Code {
     challenge: String,
@@ -367,10 +370,13 @@ async fn token(State(site): Shared, body: String) -> Response {
                 _ => return refuse("invalid_grant"),
             }
         }
-        "client_credentials" => Code {
+        "urn:ietf:params:oauth:grant-type:jwt-bearer" if values["assertion"] != WORKLOAD => {
+            return refuse("invalid_grant");
+        }
+        "client_credentials" | "urn:ietf:params:oauth:grant-type:jwt-bearer" => Code {
             challenge: String::new(),
             redirect: String::new(),
-            client: values["client_id"].clone(),
+            client: values.get("client_id").cloned().unwrap_or_default(),
             scopes: values.get("scope").cloned().unwrap_or_default(),
             resource: values["resource"].clone(),
         },

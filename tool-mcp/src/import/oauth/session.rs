@@ -435,7 +435,8 @@ impl Session {
             Grant::ClientCredentials | Grant::PrivateKey { .. } => {
                 known = self.ask_as_client(known, wanted).await?;
             }
-            Grant::Enterprise(provider) => self.ask_provider(&mut known, provider, wanted).await?,
+            Grant::Workload(jwt) => self.ask_as_workload(&known, jwt, wanted).await?,
+            Grant::Enterprise(provider) => self.ask_provider(&known, provider, wanted).await?,
         }
         state.known = Some(Arc::new(known));
         let credentials = self.credentials().await?;

@@ -1,7 +1,11 @@
-//! Signs in: as a user, as the program itself, or by the identity provider of a company.
+//! Signs in: as a user, as the program itself, or by the identity provider of a platform or a company.
 
-use oauth2::ClientSecret;
-use reqwest::Url;
+use std::time::Duration;
+
+use oauth2::{ClientSecret, TokenResponse};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
 use rmcp::transport::auth::enterprise::{
     EmaAuthorizationServer, EmaClientAuthentication, EmaExchangeRequest,
 };
@@ -10,7 +14,7 @@ use rmcp::transport::auth::{
     JwtSigningAlgorithm, OAuthClientConfig, OAuthTokenResponse, StoredCredentials,
     default_oauth_http_client,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
@@ -18,8 +22,15 @@ use super::discovery::Known;
 use super::redirect::{Callback, Listener, Refused};
 use super::session::{Session, describe, now, silent};
 use super::shelf::Registered;
-use super::{Enterprise, Grant, JwtAlgorithm};
+use super::{Enterprise, Get, Grant, JwtAlgorithm};
+use crate::import::connection::chain;
 use crate::import::http::NoToken;
+
+/// The longest time to exchange a JWT.
+const EXCHANGE: Duration = Duration::from_secs(30);
+
+/// The longest answer, in bytes, as `rmcp` has it.
+const MAX_RESPONSE: usize = 1 << 20;
 
 impl Session {
     /// Lets a user sign in.
@@ -264,10 +275,70 @@ impl Session {
         }
     }
 
+    /// Signs in with the JWT of a platform, once.
+    pub(super) async fn ask_as_workload(
+        &self,
+        known: &Known,
+        jwt: &Get,
+        scopes: Vec<String>,
+    ) -> Result<(), NoToken> {
+        let jwt = jwt().await;
+        let jwt = jwt.map_err(|error| self.failed(format!("there is no JWT: {error}")))?;
+        let jwt = jwt.trim();
+        self.secrets.add_token(jwt);
+        let mut form = vec![
+            ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"),
+            ("assertion", jwt),
+            ("resource", self.server()?.as_str()),
+        ];
+        let client_id = self.oauth.client_id.as_deref().unwrap_or_default();
+        let scope = scopes.join(" ");
+        let optional = [("client_id", client_id), ("scope", &scope)];
+        form.extend(optional.into_iter().filter(|(_, value)| !value.is_empty()));
+        let mut encoded = self.server()?.clone();
+        encoded.query_pairs_mut().clear().extend_pairs(form);
+        let http = Client::builder().redirect(Policy::none()).timeout(EXCHANGE);
+        let http = http.build().map_err(|error| self.failed(chain(&error)))?;
+        let sent = http
+            .post(&known.metadata.token_endpoint)
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(ACCEPT, "application/json")
+            .body(encoded.query().unwrap_or_default().to_owned());
+        let response = silent(sent.send()).await;
+        let mut response = response.map_err(|error| self.failed(chain(&error.without_url())))?;
+        let mut body = Vec::new();
+        while let Some(part) = silent(response.chunk())
+            .await
+            .map_err(|error| self.failed(chain(&error.without_url())))?
+        {
+            body.extend_from_slice(&part);
+            if body.len() > MAX_RESPONSE {
+                return Err(self.failed("the answer of its authorization server is too long"));
+            }
+        }
+        if !response.status().is_success() {
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let error = body["error"].as_str().filter(|error| error.len() < 100);
+            return Err(self.failed(format!(
+                "its authorization server does not accept the JWT of this program: {} (status {})",
+                error.unwrap_or("it does not say why"),
+                response.status().as_u16()
+            )));
+        }
+        let mut token: OAuthTokenResponse =
+            serde_json::from_slice(&body).map_err(|_| self.failed("the token can't be read"))?;
+        // The platform decides how long the workload has its identity.
+        token.set_refresh_token(None);
+        let granted = token.scopes().map_or(scopes, |granted| {
+            granted.iter().map(|scope| scope.to_string()).collect()
+        });
+        self.keep(known, client_id, token, granted).await
+    }
+
     /// Signs in by the identity provider of a company.
     pub(super) async fn ask_provider(
         &self,
-        known: &mut Known,
+        known: &Known,
         provider: &Enterprise,
         scopes: Vec<String>,
     ) -> Result<(), NoToken> {
@@ -324,12 +395,20 @@ impl Session {
             "expires_in": token.expires_in.map(|time| time.as_secs()),
         }))
         .map_err(|_| self.failed("the token can't be read"))?;
-        let credentials = StoredCredentials::new(
-            client_id.clone(),
-            Some(response),
-            token.scopes.into_iter().collect(),
-            Some(now()),
-        );
+        let scopes = token.scopes.into_iter().collect();
+        self.keep(known, client_id, response, scopes).await
+    }
+
+    /// Saves a token.
+    async fn keep(
+        &self,
+        known: &Known,
+        client_id: &str,
+        response: OAuthTokenResponse,
+        scopes: Vec<String>,
+    ) -> Result<(), NoToken> {
+        let client_id = client_id.to_owned();
+        let credentials = StoredCredentials::new(client_id, Some(response), scopes, Some(now()));
         let credentials = credentials.with_issuer(known.metadata.issuer.clone());
         let saved = self
             .shelf
