@@ -227,7 +227,7 @@ fn lines(registry: &Registry, saved: &output::Saved) -> Result<(), Failure> {
 }
 
 fn parse(line: &str) -> Result<ToolCall, String> {
-    let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let value: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
     let Some(name) = value["name"].as_str() else {
         return Err("expected an object with the key `name`, a string".into());
     };
