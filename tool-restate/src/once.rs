@@ -50,15 +50,10 @@ pub(crate) struct Once(Arc<Mutex<Calls>>);
 
 #[derive(Default)]
 struct Calls {
-    by_number: HashMap<u64, Call>,
+    prepared: HashMap<u64, PreparedCall>,
+    running: HashMap<u64, Running>,
     /// When each was looked at last, the oldest first. Also of calls that are forgotten.
     looked_at: VecDeque<(Instant, u64)>,
-}
-
-enum Call {
-    /// Boxed, because it is the larger one, and short-lived.
-    Prepared(Box<PreparedCall>),
-    Running(Running),
 }
 
 #[derive(Clone)]
@@ -77,14 +72,13 @@ impl Once {
         self.with(|calls| {
             calls.forget_old();
             calls.looked_at.push_back((Instant::now(), start.number));
-            let call = Call::Prepared(Box::new(call));
-            calls.by_number.insert(start.number, call);
+            calls.prepared.insert(start.number, call);
         });
     }
 
     /// Takes a call that was prepared in this process and does not run.
     pub(crate) fn take(&self, start: Start) -> Option<PreparedCall> {
-        self.with(|calls| calls.take(start.number))
+        self.with(|calls| calls.prepared.remove(&start.number))
     }
 
     /// Runs a call that was prepared in this process, in a task, which goes on when the connection to Restate breaks. Waits for
@@ -98,46 +92,37 @@ impl Once {
         F: Future<Output = ToolResult> + Send + 'static,
     {
         let running = self.with(|calls| {
-            if let Some(prepared) = calls.take(start.number) {
+            if let Some(prepared) = calls.prepared.remove(&start.number) {
                 let stop = CancellationToken::new();
                 let task = tokio::spawn(run(prepared, stop.clone()));
                 // `None` if the task panicked. The registry catches the panics of tools.
                 let result = async move { task.await.ok() }.boxed().shared();
-                let running = Call::Running(Running { result, stop });
-                calls.by_number.insert(start.number, running);
+                let running = Running { result, stop };
+                calls.running.insert(start.number, running);
             }
-            match calls.by_number.get(&start.number) {
-                Some(Call::Running(running)) => Some(running.clone()),
-                _ => None,
-            }
+            calls.running.get(&start.number).cloned()
         })?;
         running.result.await
     }
 
     /// Cancels a call.
     pub(crate) fn cancel(&self, start: Start) {
-        if let Some(Call::Running(running)) =
-            self.with(|calls| calls.by_number.remove(&start.number))
-        {
+        if let Some(running) = self.with(|calls| calls.forget(start.number)) {
             running.stop.cancel();
         }
     }
 
     /// Forgets a call, whose result Restate has.
     pub(crate) fn forget(&self, start: Start) {
-        self.with(|calls| calls.by_number.remove(&start.number));
+        self.with(|calls| calls.forget(start.number));
     }
 }
 
 impl Calls {
-    fn take(&mut self, number: u64) -> Option<PreparedCall> {
-        match self.by_number.remove(&number)? {
-            Call::Prepared(call) => Some(*call),
-            running @ Call::Running(_) => {
-                self.by_number.insert(number, running);
-                None
-            }
-        }
+    /// Forgets a call, and returns it if it runs.
+    fn forget(&mut self, number: u64) -> Option<Running> {
+        self.prepared.remove(&number);
+        self.running.remove(&number)
     }
 
     /// Forgets calls that no attempt has asked for in time. Those that run are looked at again later.
@@ -146,11 +131,11 @@ impl Calls {
             && at.elapsed() > KEPT
         {
             self.looked_at.pop_front();
-            match self.by_number.get(&number) {
-                Some(Call::Running(running)) if running.result.peek().is_none() => {
-                    self.looked_at.push_back((Instant::now(), number));
-                }
-                _ => drop(self.by_number.remove(&number)),
+            let running = self.running.get(&number);
+            if running.is_some_and(|running| running.result.peek().is_none()) {
+                self.looked_at.push_back((Instant::now(), number));
+            } else {
+                self.forget(number);
             }
         }
     }

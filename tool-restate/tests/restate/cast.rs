@@ -87,26 +87,57 @@ async fn look_up(n: u32) -> String {
     format!("value {n}")
 }
 
-/// Pays in the process of the agent.
-#[tool(destructive, unlinked)]
-async fn pay_here(
-    amount: u32,
-    #[param(context)] effects: &Effects,
-    #[param(context)] user: &User,
-    call: &CallContext,
-) -> String {
+async fn paid_on_sign(effects: &Effects, user: &User, call: &CallContext, amount: u32) -> String {
+    effects.add("waiting", "pay_on_sign");
+    while !effects.0.join("sign").exists() {
+        work().await;
+    }
     paid(effects, user, call, amount).await
 }
 
-/// Pays in a process of the tools.
-#[tool(destructive, unlinked)]
-async fn pay(
-    amount: u32,
-    #[param(context)] effects: &Effects,
-    #[param(context)] user: &User,
-    call: &CallContext,
-) -> String {
-    paid(effects, user, call, amount).await
+/// Defines tools that pay an amount, each by a function.
+macro_rules! paying {
+    ($($(#[$attribute:meta])* $name:ident => $pays:ident;)*) => {$(
+        $(#[$attribute])*
+        async fn $name(
+            amount: u32,
+            #[param(context)] effects: &Effects,
+            #[param(context)] user: &User,
+            call: &CallContext,
+        ) -> String {
+            $pays(effects, user, call, amount).await
+        }
+    )*};
+}
+
+paying! {
+    /// Pays in the process of the agent.
+    #[tool(destructive, unlinked)]
+    pay_here => paid;
+
+    /// Pays in a process of the tools.
+    #[tool(destructive, unlinked)]
+    pay => paid;
+
+    /// Pays once the test says so.
+    #[tool(destructive, unlinked)]
+    pay_on_sign => paid_on_sign;
+
+    /// Transfers money, once somebody allowed it.
+    #[tool(destructive, unlinked)]
+    transfer => paid;
+
+    /// Pays in the process of the agent, while the model goes on.
+    #[tool(background, destructive, unlinked)]
+    pay_aside => paid_slowly;
+
+    /// Pays in a process of the tools, while the model goes on.
+    #[tool(background, destructive, unlinked)]
+    pay_slowly => paid_slowly;
+
+    /// Transfers money while the model goes on, once somebody allowed it.
+    #[tool(background, destructive, unlinked)]
+    transfer_slowly => paid_slowly;
 }
 
 /// Pays, as a later version has it.
@@ -120,65 +151,6 @@ async fn pay_later(
 ) -> String {
     let paid = paid(effects, user, call, amount).await;
     format!("{paid}, {}", purpose.unwrap_or_default())
-}
-
-/// Pays once the test says so.
-#[tool(destructive, unlinked)]
-async fn pay_on_sign(
-    amount: u32,
-    #[param(context)] effects: &Effects,
-    #[param(context)] user: &User,
-    call: &CallContext,
-) -> String {
-    effects.add("waiting", "pay_on_sign");
-    while !effects.0.join("sign").exists() {
-        work().await;
-    }
-    paid(effects, user, call, amount).await
-}
-
-/// Transfers money, once somebody allowed it.
-#[tool(destructive, unlinked)]
-async fn transfer(
-    amount: u32,
-    #[param(context)] effects: &Effects,
-    #[param(context)] user: &User,
-    call: &CallContext,
-) -> String {
-    paid(effects, user, call, amount).await
-}
-
-/// Pays in the process of the agent, while the model goes on.
-#[tool(background, destructive, unlinked)]
-async fn pay_aside(
-    amount: u32,
-    #[param(context)] effects: &Effects,
-    #[param(context)] user: &User,
-    call: &CallContext,
-) -> String {
-    paid_slowly(effects, user, call, amount).await
-}
-
-/// Pays in a process of the tools, while the model goes on.
-#[tool(background, destructive, unlinked)]
-async fn pay_slowly(
-    amount: u32,
-    #[param(context)] effects: &Effects,
-    #[param(context)] user: &User,
-    call: &CallContext,
-) -> String {
-    paid_slowly(effects, user, call, amount).await
-}
-
-/// Transfers money while the model goes on, once somebody allowed it.
-#[tool(background, destructive, unlinked)]
-async fn transfer_slowly(
-    amount: u32,
-    #[param(context)] effects: &Effects,
-    #[param(context)] user: &User,
-    call: &CallContext,
-) -> String {
-    paid_slowly(effects, user, call, amount).await
 }
 
 /// Builds a target, which the model lets end.
