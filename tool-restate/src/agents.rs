@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tool_agent::Agent;
 use tool_agent::run::RunSettings;
 
+use crate::cancel::INACTIVITY;
 use crate::conversation::{Conversation, Route};
 use crate::definition::named;
 use crate::serving::Serving;
@@ -145,7 +146,10 @@ impl Agents {
         // These read the whole run, and what they read is in their journals. What they return is in that of the message.
         let brief = || HandlerOptions::new().journal_retention(Duration::ZERO);
         let options = ServiceOptions::new()
-            .handler("respond", brief().ingress_private(true))
+            .handler(
+                "respond",
+                brief().ingress_private(true).inactivity_timeout(INACTIVITY),
+            )
             .handler("decide", brief())
             .handler("stop", brief())
             .handler("state", brief());

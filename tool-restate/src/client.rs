@@ -174,7 +174,8 @@ impl Client {
         self.call(id, "decide", None, Json(decide)).await
     }
 
-    /// Cancels what the last message has started. Does nothing if the conversation is at rest.
+    /// Cancels what the last message has started: the request to the model and the calls, which end in their processes, too.
+    /// Does nothing if the conversation is at rest.
     ///
     /// # Errors
     ///

@@ -18,6 +18,7 @@ use tool_agent::run::{
 use tool_agent::{Agent, AgentError, Event};
 use tool_core::{ToolCall, ToolResult};
 
+use crate::cancel::{Cancellable, NEVER};
 use crate::definition::handlers;
 use crate::lock;
 use crate::stream::Hub;
@@ -302,7 +303,8 @@ impl Conversation {
     ) -> HandlerResult<Json<Vec<Increment>>> {
         let Json(parts) = parts;
         let mut run = Run::replay(increments!(ctx, 0, parts)).map_err(terminal)?;
-        let asking = ctx.run(move || async move {
+        let step = Cancellable::default();
+        let asking = step.doing(async move {
             let mut steps = self.agent.steps(&run).map_err(handler_error)?;
             let hub = self.hub.as_ref();
             let asking = hub.map(|hub| hub.ask(run.id(), parts)).transpose()?;
@@ -320,7 +322,8 @@ impl Conversation {
             }
             Ok(new_in(&run))
         });
-        Ok(asking.name("respond").await?)
+        let asking = ctx.run(move || asking).name("respond");
+        Ok(step.or_cancelled(asking, ctx.signal(NEVER)).await?)
     }
 
     /// Decides on a call that waits.
@@ -465,7 +468,6 @@ impl Conversation {
                         let sent = Json(Sent {
                             call: sent,
                             version,
-                            in_background,
                         });
                         let calling = ctx.request::<_, Json<ToolResult>>(target, sent).call();
                         running.push((call, in_background, calling));

@@ -4,6 +4,7 @@
 //
 // definition    a service of Restate with a name of the application
 // serving       the listener of services, and how it ends
+// cancel        a step that ends when its invocation is cancelled
 // once          a call that runs at most once
 // version       which version of a tool an agent has
 // tools         `ToolService`: tools for agents in other processes
@@ -16,6 +17,7 @@
 // guide         documentation alone
 
 mod agents;
+mod cancel;
 mod client;
 mod conversation;
 mod definition;

@@ -1,14 +1,8 @@
 //! [`ToolService`]: tools for agents in other processes.
 
 use std::error::Error;
-use std::future::poll_fn;
-use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::OptionFuture;
 use restate_sdk::endpoint::ServiceOptions;
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -20,6 +14,7 @@ use tool_core::call::CancellationToken;
 use tool_core::dialect::OpenAiChat;
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
+use crate::cancel::{Cancellable, INACTIVITY, NEVER};
 use crate::definition::{handlers, named};
 use crate::once::{Once, Start};
 use crate::serving::Serving;
@@ -28,21 +23,12 @@ use crate::version::version_of;
 /// The most bytes of a result. Restate tries a step again whose value is more than 32 MiB, without an end.
 const MAX_RESULT: usize = 8 << 20;
 
-/// How long a call in the background can be cancelled while the tool runs. Each has a timer of the engine for so long.
-const CANCELLABLE: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long a call may run until the engine asks for its end. By default that is a minute, and ten more until it breaks the
-/// connection. Longer than a call can be cancelled: what waits for a cancellation would be suspended.
-const INACTIVITY: Duration = Duration::from_secs(48 * 60 * 60);
-
 /// A call for a service, and the version of the tool that the agent has.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Sent {
     pub(crate) call: PortableCall,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
-    /// Set if the model goes on while the call runs, which may then take hours.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) in_background: bool,
 }
 
 /// Tools that run in this process, for [`Agents`](crate::Agents) in other processes.
@@ -201,11 +187,7 @@ impl Tools {
     /// Runs a call.
     #[handler]
     async fn call(&self, ctx: Context<'_>, sent: Json<Sent>) -> HandlerResult<Json<ToolResult>> {
-        let Json(Sent {
-            call,
-            version,
-            in_background,
-        }) = sent;
+        let Json(Sent { call, version }) = sent;
         let run = call.run().clone();
         let call = call.into_call();
         let starting = {
@@ -233,17 +215,10 @@ impl Tools {
             );
             return Ok(Json(ToolResult::failed(&call, problem)));
         };
-        // The SDK tells a step of no cancellation, and a timer it does. It is made before the step, so that each attempt has
-        // the same order.
-        let cancelled = in_background.then(|| ctx.sleep(CANCELLABLE));
-        let has_ended = AtomicBool::new(false);
-        let ended = &has_ended;
-        let calling = ctx.run(move || async move {
-            let result = self.result(run, call, start).await;
-            ended.store(true, Ordering::Relaxed);
-            Ok(Json(result?))
-        });
-        let calling = or_cancelled(calling.name("call"), &has_ended, cancelled);
+        let step = Cancellable::default();
+        let running = step.doing(self.result(run, call, start));
+        let calling = ctx.run(move || async move { Ok(Json(running.await?)) });
+        let calling = step.or_cancelled(calling.name("call"), ctx.signal(NEVER));
         match calling.await {
             Ok(result) => {
                 self.once.forget(start);
@@ -284,29 +259,6 @@ impl Tools {
         };
         Ok(limited(&call, result))
     }
-}
-
-/// Waits for a step, or for the cancellation of the invocation while the step runs. Only one of the two may read what comes
-/// from the engine: the step does once it has ended.
-async fn or_cancelled<T>(
-    step: impl Future<Output = Result<T, TerminalError>>,
-    has_ended: &AtomicBool,
-    cancelled: Option<impl Future<Output = Result<(), TerminalError>>>,
-) -> Result<T, TerminalError> {
-    let mut step = pin!(step);
-    let mut cancelled = pin!(OptionFuture::from(cancelled).fuse());
-    poll_fn(|cx| {
-        if let Poll::Ready(result) = step.as_mut().poll(cx) {
-            return Poll::Ready(result);
-        }
-        if !has_ended.load(Ordering::Relaxed)
-            && let Poll::Ready(Some(Err(error))) = cancelled.as_mut().poll(cx)
-        {
-            return Poll::Ready(Err(error));
-        }
-        Poll::Pending
-    })
-    .await
 }
 
 /// Replaces a result that Restate can't keep.

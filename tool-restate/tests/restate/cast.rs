@@ -88,6 +88,7 @@ async fn look_up(n: u32) -> String {
 }
 
 async fn paid_on_sign(effects: &Effects, user: &User, call: &CallContext, amount: u32) -> String {
+    let _left = Left(effects, "pay_on_sign");
     effects.add("waiting", "pay_on_sign");
     while !effects.0.join("sign").exists() {
         work().await;
@@ -161,7 +162,7 @@ async fn build(target: String, #[param(context)] effects: &Effects) -> String {
     format!("built {target}")
 }
 
-/// Notes that a build has ended, in whatever way.
+/// Notes that something has ended, in whatever way.
 struct Left<'c>(&'c Effects, &'c str);
 
 impl Drop for Left<'_> {
@@ -192,7 +193,9 @@ fn flood() -> String {
 
 /// Takes long.
 #[tool(read_only, unlinked)]
-async fn sleep() -> &'static str {
+async fn sleep(#[param(context)] effects: &Effects) -> &'static str {
+    let _left = Left(effects, "sleep");
+    effects.add("waiting", "sleep");
     tokio::time::sleep(Duration::from_secs(60)).await;
     "slept"
 }
@@ -359,6 +362,8 @@ async fn respond(request: &Request, effects: &Effects) -> Result<Value, ModelErr
     }
     let calls = [calls, &turn.calls].concat();
     if question == "silence" {
+        let _left = Left(effects, "silence");
+        effects.add("waiting", "silence");
         tokio::time::sleep(Duration::from_secs(60)).await;
     }
     let calls = calls.iter().enumerate().map(|(index, (name, arguments))| {

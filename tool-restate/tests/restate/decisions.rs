@@ -9,6 +9,7 @@ use tool_core::hooks::Decision;
 use tool_restate::{ClientError, Decide, Message};
 
 use crate::cast::TOKEN;
+use crate::faults::sending;
 use crate::world::{SMALL, World};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -72,23 +73,27 @@ async fn a_conversation_is_stopped_at_once_and_goes_on_with_the_next_message() {
         return;
     };
     let client = world.client();
-    for question in ["silence", "sleep"] {
-        let sent = {
-            let client = client.clone();
-            tokio::spawn(async move { client.send(question, Message::new(question)).await })
+    // The model, a tool that may be repeated, and one that may not.
+    for (question, name) in [
+        ("silence", "silence"),
+        ("sleep", "sleep"),
+        ("sign", "pay_on_sign"),
+    ] {
+        let sent = sending(&client, question, question);
+        let wait_for = async |file: &str| {
+            while world.lines(file).iter().all(|line| line != name) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
         };
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        wait_for("waiting").await;
         client.stop(question).await.unwrap();
-        let outcome = tokio::time::timeout(Duration::from_secs(20), sent).await;
-        let outcome = outcome.expect("it ends").unwrap();
-        // A run without an owner has no user for the tools.
-        assert!(
-            matches!(outcome, Ok(RunOutcome::Cancelled) | Err(_)),
-            "{outcome:?}"
-        );
-        let next = client.send(question, Message::new("hello")).await.unwrap();
+        assert_eq!(sent.await.unwrap().unwrap(), RunOutcome::Cancelled);
+        // It ends in its process, too.
+        wait_for("left").await;
+        let next = sending(&client, question, "hello").await.unwrap().unwrap();
         assert_eq!(next, RunOutcome::Answered("done: hello".into()));
     }
+    assert!(world.lines("payments").is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
