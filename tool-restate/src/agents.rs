@@ -143,13 +143,16 @@ impl Agents {
             approval_timeout: self.approval_timeout,
             hub: hub.clone(),
         };
-        // These read the whole run, and what they read is in their journals. What they return is in that of the message.
+        // These read the whole run, or repeat what is in the journal of `drive`.
         let brief = || HandlerOptions::new().journal_retention(Duration::ZERO);
         let options = ServiceOptions::new()
             .handler(
                 "respond",
                 brief().ingress_private(true).inactivity_timeout(INACTIVITY),
             )
+            .handler("send", brief())
+            .handler("drive", HandlerOptions::new().ingress_private(true))
+            .handler("background", brief().ingress_private(true))
             .handler("decide", brief())
             .handler("stop", brief())
             .handler("state", brief());

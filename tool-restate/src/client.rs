@@ -7,11 +7,11 @@ use reqwest::Url;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::ingress::{self, ReqwestClient};
 use restate_sdk::serde::{Deserialize, Json, PayloadMetadata, Serialize};
-use tool_agent::run::{Run, RunOutcome};
+use tool_agent::run::Run;
 
-use crate::conversation::{Message, Saved};
+use crate::conversation::{Message, Reply, Saved};
+use crate::events::Decide;
 use crate::follow::Updates;
-use crate::waiting::Decide;
 
 /// Sends messages and decisions to the conversations of [`Agents`](crate::Agents), by the ingress of Restate.
 ///
@@ -21,8 +21,8 @@ use crate::waiting::Decide;
 ///
 /// # async fn chat() -> Result<(), ClientError> {
 /// let client = Client::new("http://localhost:8080")?;
-/// let outcome = client.send("conversation-1", Message::new("Pay 17.").owner("user-7")).await?;
-/// println!("{outcome:?}");
+/// let reply = client.send("conversation-1", Message::new("Pay 17.").owner("user-7")).await?;
+/// println!("{:?}", reply.outcome);
 ///
 /// // In another process, meanwhile.
 /// if let Some(run) = client.state("conversation-1").await? {
@@ -151,17 +151,18 @@ impl Client {
         Ok(Updates::new(self.clone(), id, agents.collect(), token))
     }
 
-    /// Sends a message, and waits for the outcome, also for the calls in the background. A second message to the conversation
-    /// waits for the first.
+    /// Sends a message, and waits until the model has ended its turn. Calls in the background may then go on: the conversation
+    /// goes on by itself when their results come, and what the model says to them is in its [state](Client::state) and in its
+    /// [stream](Client::stream). A second message waits for the turn, and not for these calls.
     ///
     /// # Errors
     ///
     /// Returns [`ClientError::Refused`] if the conversation is another user's, or if the model failed for good. A connection
     /// that breaks does not end the conversation: set a [key](Message::key) and send the message again.
-    pub async fn send(&self, id: &str, message: Message) -> Result<RunOutcome, ClientError> {
+    pub async fn send(&self, id: &str, message: Message) -> Result<Reply, ClientError> {
         let key = message.key.clone();
-        let Json(outcome) = self.call(id, "send", key, Json(message)).await?;
-        Ok(outcome)
+        let Json(reply) = self.call(id, "send", key, Json(message)).await?;
+        Ok(reply)
     }
 
     /// Decides on a call that waits.
@@ -174,8 +175,8 @@ impl Client {
         self.call(id, "decide", None, Json(decide)).await
     }
 
-    /// Cancels what the last message has started: the request to the model and the calls, which end in their processes, too.
-    /// Does nothing if the conversation is at rest.
+    /// Cancels what the last message has started: the request to the model and the calls, also in the background. They end in
+    /// their processes, too. Does nothing if the conversation is at rest.
     ///
     /// # Errors
     ///

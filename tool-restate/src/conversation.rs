@@ -8,28 +8,32 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use restate_sdk::context::RequestTarget;
+use restate_sdk::context::{CallFuture, DurableFuturesUnordered, Request, RequestTarget};
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_agent::run::{
     Increment, Pending, PortableCall, Run, RunError, RunOutcome, RunSettings, Step,
 };
-use tool_agent::{Agent, AgentError, Event};
+use tool_agent::{Agent, AgentError};
 use tool_core::{ToolCall, ToolResult};
 
 use crate::cancel::{Cancellable, NEVER};
 use crate::definition::handlers;
+use crate::events::{Decide, Event, News, Phase, Progress};
 use crate::lock;
 use crate::stream::Hub;
 use crate::tools::{Sent, interrupted};
 use crate::version::version_of;
-use crate::waiting::{Decide, News, Waiting};
 
 /// The number of parts that are saved.
 const PARTS: &str = "parts";
-/// The invocation that drives the run.
+/// The invocation that drives the run, or drove it last.
 const DRIVER: &str = "driver";
+/// What is kept from one event to the next.
+const PROGRESS: &str = "progress";
+/// The signal that has the reply to a message.
+const REPLY: &str = "reply";
 
 /// A message of the user.
 ///
@@ -82,6 +86,34 @@ impl Message {
     }
 }
 
+/// The reply to a message; see [`Client::send`](crate::Client::send).
+///
+/// ```
+/// use tool_agent::run::RunOutcome;
+/// use tool_restate::Reply;
+///
+/// fn show(reply: &Reply) -> String {
+///     let text = match &reply.outcome {
+///         RunOutcome::Answered(text) => text.clone(),
+///         other => format!("the conversation ended: {}", other.as_str()),
+///     };
+///     match reply.in_background {
+///         0 => text,
+///         count => format!("{text} ({count} calls go on)"),
+///     }
+/// }
+/// # let _ = show;
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Reply {
+    /// How the turn of the model ended.
+    pub outcome: RunOutcome,
+    /// The number of calls in the background that have no result yet, also of those that wait for a decision. The conversation
+    /// goes on by itself when the results come.
+    pub in_background: usize,
+}
+
 /// Finds the service that runs a tool.
 pub(crate) type Route = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
@@ -106,14 +138,23 @@ pub(crate) struct Saved {
     pub(crate) increments: Vec<Increment>,
 }
 
+/// The invocation that drives a run, and the number of the last message.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Driver {
+    invocation: String,
+    turn: u64,
+}
+
 /// A run, and what of it is saved.
 struct State {
     run: Run,
     parts: u64,
     unsaved: Vec<Increment>,
+    progress: Progress,
+    has_progress: bool,
 }
 
-/// Why a message has no outcome.
+/// Why a turn of the model has no outcome.
 enum Stop {
     Cancelled,
     Failed(TerminalError),
@@ -126,6 +167,13 @@ impl From<TerminalError> for Stop {
         }
         Stop::Failed(error)
     }
+}
+
+/// A call in the background, and the service that runs it.
+#[derive(Serialize, Deserialize)]
+struct Aside {
+    service: String,
+    sent: Sent,
 }
 
 /// Calls that have started, and where they run. Saved, because the next deployment may have other routes and tools.
@@ -202,6 +250,27 @@ impl State {
             .map_err(|error| Stop::Failed(terminal(error)))
     }
 
+    /// Returns `true` if calls in the background have no result, or wait for decisions.
+    fn is_open(&self) -> bool {
+        self.run.in_background().next().is_some() || !self.run.pending().is_empty()
+    }
+
+    /// Returns `true` if there is something to stop.
+    fn is_busy(&self) -> bool {
+        self.progress.phase != Phase::Resting
+            || self.is_open()
+            || matches!(self.run.next(), Step::Running | Step::Call(_))
+    }
+
+    /// Saves what is kept until the next event.
+    fn keep(self, ctx: &ObjectContext<'_>) {
+        if !self.progress.is_empty() {
+            ctx.set(PROGRESS, Json(self.progress));
+        } else if self.has_progress {
+            ctx.clear(PROGRESS);
+        }
+    }
+
     /// Saves what is new, in a key of its own: one key for all would be written anew each round.
     fn save(&mut self, ctx: &ObjectContext<'_>, hub: Option<&Arc<Hub>>) {
         if self.unsaved.is_empty() {
@@ -240,6 +309,8 @@ macro_rules! step {
 
 handlers!(Conversation {
     "send" => send,
+    "drive" => drive,
+    "background" => background,
     "respond" => respond,
     "decide" => decide,
     "stop" => stop,
@@ -248,50 +319,54 @@ handlers!(Conversation {
 
 #[restate_sdk::object]
 impl Conversation {
-    /// Adds a message of the user, and drives the run until it is done. A second message waits for the first.
+    /// Tells the conversation a message of the user, and waits for the reply.
     #[handler]
     async fn send(
         &self,
-        ctx: ObjectContext<'_>,
+        ctx: SharedObjectContext<'_>,
         message: Json<Message>,
-    ) -> HandlerResult<Json<RunOutcome>> {
+    ) -> HandlerResult<Json<Reply>> {
         let Json(message) = message;
-        let (parts, saved) = saved!(ctx);
-        let mut state = if saved.is_empty() {
-            self.create(&ctx, &message).await?
-        } else {
-            State {
-                run: Run::replay(saved).map_err(terminal)?,
-                parts,
-                unsaved: Vec::new(),
-            }
+        let event = Event::Message(message, ctx.invocation_id().to_owned());
+        self.telling(&ctx, ctx.key(), event).send();
+        Ok(ctx.signal(REPLY).await?)
+    }
+
+    /// Takes an event, and drives the run until it waits for others, which come one by one.
+    #[handler]
+    async fn drive(&self, ctx: ObjectContext<'_>, event: Json<Event>) -> HandlerResult<()> {
+        let Json(event) = event;
+        let waiter = match &event {
+            Event::Message(_, waiter) => Some(waiter.clone()),
+            _ => None,
         };
-        if state.run.info().owner() != message.owner.as_deref() {
-            let problem = format!("the conversation {:?} is another user's", ctx.key());
-            return Err(TerminalError::new_with_code(403, problem).into());
+        let heard = self.hear(&ctx, event).await;
+        if let (Some(waiter), Err(error)) = (waiter, &heard) {
+            reply(&ctx, waiter, Err(error.clone()));
         }
-        ctx.set(DRIVER, ctx.invocation_id().to_owned());
-        let mut waiting = Waiting::default();
-        let turn = self.turn(&ctx, &mut state, &mut waiting, message.text);
-        let ended = match turn.await {
-            Ok(outcome) => Ok(outcome),
-            Err(Stop::Failed(error)) => {
-                // The next message resumes them.
-                waiting.cancel(&ctx);
-                // Not if that is what failed.
-                let _ = self.take(&ctx, &mut state, &mut waiting).await;
-                Err(error)
-            }
-            // Restate has cancelled the calls.
-            Err(Stop::Cancelled) => match self.cancel(&ctx, &mut state, waiting.news).await {
-                Ok(()) => Ok(RunOutcome::Cancelled),
-                Err(Stop::Failed(error)) => Err(error),
-                Err(Stop::Cancelled) => Err(TerminalError::new_with_code(409, "cancelled")),
-            },
+        Ok(heard?)
+    }
+
+    /// Waits for the result of a call in the background, and tells it the conversation.
+    #[handler]
+    async fn background(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        aside: Json<Aside>,
+    ) -> HandlerResult<()> {
+        let Json(Aside { service, sent }) = aside;
+        let call = sent.call.call().clone();
+        let target = RequestTarget::service(service, "call");
+        let calling = ctx.request::<_, Json<ToolResult>>(target, Json(sent));
+        let result = calling.call().await;
+        let news = News::Result {
+            call,
+            // An error is that of the call, or this invocation is cancelled.
+            result: result.ok().map(Json::into_inner),
+            invocation: Some(ctx.invocation_id().to_owned()),
         };
-        state.save(&ctx, self.hub.as_ref());
-        ctx.clear(DRIVER);
-        Ok(Json(ended?))
+        self.telling(&ctx, ctx.key(), Event::News(news)).send();
+        Ok(())
     }
 
     /// Asks the model for the next response of a run. An invocation of its own, so that it can be cancelled at any time.
@@ -311,7 +386,7 @@ impl Conversation {
             if let Some(asking) = &asking {
                 let write = asking.writer();
                 steps = steps.on_event(move |event| {
-                    if let Event::Text(piece) = event {
+                    if let tool_agent::Event::Text(piece) = event {
                         write(piece);
                     }
                 });
@@ -334,13 +409,13 @@ impl Conversation {
         decide: Json<Decide>,
     ) -> HandlerResult<()> {
         let Json(decide) = decide;
-        let driver = ctx.get::<String>(DRIVER).await?;
-        let Some(driver) = driver else {
+        let (_, saved) = saved!(ctx);
+        let run = (!saved.is_empty()).then(|| Run::replay(saved));
+        let run = run.transpose().map_err(terminal)?;
+        let Some(mut run) = run.filter(|run| !run.pending().is_empty()) else {
             let problem = format!("nothing waits in the conversation {:?}", ctx.key());
             return Err(TerminalError::new_with_code(409, problem).into());
         };
-        let (_, saved) = saved!(ctx);
-        let mut run = Run::replay(saved).map_err(terminal)?;
         let Decide {
             fingerprint,
             decision,
@@ -353,18 +428,21 @@ impl Conversation {
             deciding.await.map_err(handler_error)
         });
         checking.name("check").await?;
-        let signal = ctx.invocation_handle(driver).signal(&*decide.fingerprint);
-        signal.resolve(Json(decide));
+        let event = Event::News(News::Decision(decide));
+        self.telling(&ctx, ctx.key(), event).send();
         Ok(())
     }
 
     /// Cancels what a message has started. Does nothing if the conversation is at rest.
     #[handler]
     async fn stop(&self, ctx: SharedObjectContext<'_>, _none: Json<()>) -> HandlerResult<()> {
-        if let Some(driver) = ctx.get::<String>(DRIVER).await? {
-            ctx.invocation_handle(driver).cancel();
-        }
-        Ok(())
+        let driver = ctx.get::<Json<Driver>>(DRIVER).await?;
+        let Some(Json(Driver { invocation, turn })) = driver else {
+            return Ok(());
+        };
+        ctx.invocation_handle(invocation).cancel();
+        let stopping = self.telling(&ctx, ctx.key(), Event::Stop(turn));
+        Ok(stopping.call().await?)
     }
 
     /// Returns what is saved of the run, from a part on.
@@ -381,13 +459,33 @@ impl Conversation {
     }
 }
 
+/// Replies to a message.
+fn reply(ctx: &ObjectContext<'_>, waiter: String, reply: Result<Reply, TerminalError>) {
+    let signal = ctx.invocation_handle(waiter).signal(REPLY);
+    match reply {
+        Ok(reply) => signal.resolve(Json(reply)),
+        Err(error) => signal.reject(error),
+    }
+}
+
 impl Conversation {
+    /// Returns a request that tells a conversation an event.
+    fn telling<'c>(
+        &self,
+        ctx: &impl ContextClient<'c>,
+        id: &str,
+        event: Event,
+    ) -> Request<'c, Json<Event>> {
+        let target = RequestTarget::object(&self.name, id, "drive");
+        ctx.request(target, Json(event))
+    }
+
     /// Creates the run, in a step: the settings may be others in the next attempt.
     async fn create(
         &self,
         ctx: &ObjectContext<'_>,
         message: &Message,
-    ) -> Result<State, TerminalError> {
+    ) -> Result<Vec<Increment>, TerminalError> {
         let (id, settings) = (ctx.key().to_owned(), self.settings);
         let (owner, meta) = (message.owner.clone(), message.meta.clone());
         let creating = ctx.run(move || async move {
@@ -397,99 +495,221 @@ impl Conversation {
             }
             Ok(new_in(&run.build()))
         });
-        let Json(increments) = creating.name("create").await?;
-        Ok(State {
-            run: Run::replay(increments.iter().cloned()).map_err(terminal)?,
-            parts: 0,
-            unsaved: increments,
-        })
+        Ok(creating.name("create").await?.into_inner())
     }
 
-    /// Adds the message and drives the run, after what an earlier message left.
-    async fn turn<'c>(
-        &self,
-        ctx: &ObjectContext<'c>,
-        state: &mut State,
-        waiting: &mut Waiting<'c>,
-        text: String,
-    ) -> Result<RunOutcome, Stop> {
-        if state.run.in_background().next().is_some() {
-            self.resume(ctx, state).await?;
+    /// Reads what is saved, takes an event, and saves what it led to.
+    async fn hear(&self, ctx: &ObjectContext<'_>, event: Event) -> Result<(), TerminalError> {
+        let (parts, mut saved) = saved!(ctx);
+        let driver = ctx.get::<Json<Driver>>(DRIVER).await?;
+        let mut turn = driver.map_or(0, |Json(driver)| driver.turn);
+        let progress = ctx.get::<Json<Progress>>(PROGRESS).await?;
+        let has_progress = progress.is_some();
+        let mut unsaved = Vec::new();
+        if let Event::Message(message, _) = &event
+            && saved.is_empty()
+        {
+            unsaved = self.create(ctx, message).await?;
+            saved.clone_from(&unsaved);
         }
-        self.drive(ctx, state, waiting, true).await?;
-        step!(ctx, state, "push", |run| {
-            // Before a message is in the format of another provider.
-            drop(self.agent.steps(&run).map_err(handler_error)?);
-            let message = self.agent.dialect().user_message(&text);
-            run.push(message).map_err(terminal)?;
-        });
-        loop {
-            if let Some(outcome) = self.drive(ctx, state, waiting, false).await? {
-                return Ok(outcome);
+        let mut state = State {
+            run: Run::replay(saved).map_err(terminal)?,
+            parts,
+            unsaved,
+            progress: progress.map(Json::into_inner).unwrap_or_default(),
+            has_progress,
+        };
+        let phase = state.progress.phase;
+        let is_stop = matches!(event, Event::Stop(_));
+        let goes_on = match event {
+            Event::Message(message, waiter) => {
+                if state.run.info().owner() != message.owner.as_deref() {
+                    let problem = format!("the conversation {:?} is another user's", ctx.key());
+                    return Err(TerminalError::new_with_code(403, problem));
+                }
+                state.progress.messages.push_back((message.text, waiter));
+                phase == Phase::Resting
+            }
+            Event::News(news) => {
+                state.progress.hear(news);
+                // What comes after a message has failed waits for the next one.
+                phase == Phase::Waiting || phase == Phase::Resting && state.run.outcome().is_some()
+            }
+            Event::Next => match phase {
+                Phase::Resting => !state.progress.messages.is_empty(),
+                phase => phase == Phase::Left,
+            },
+            Event::Stop(stopped) => stopped == turn && state.is_busy(),
+        };
+        if goes_on {
+            let message = (phase == Phase::Resting && !is_stop)
+                .then(|| state.progress.messages.pop_front())
+                .flatten();
+            turn += u64::from(message.is_some());
+            let invocation = ctx.invocation_id().to_owned();
+            ctx.set(DRIVER, Json(Driver { invocation, turn }));
+            let driving = if is_stop {
+                self.cancel(ctx, &mut state).await
+            } else {
+                self.turn(ctx, &mut state, message).await
+            };
+            self.settle(ctx, &mut state, driving, turn);
+        }
+        state.save(ctx, self.hub.as_ref());
+        state.keep(ctx);
+        Ok(())
+    }
+
+    /// Replies to the message if the turn of the model is over, and tells the conversation what it tells itself.
+    fn settle(
+        &self,
+        ctx: &ObjectContext<'_>,
+        state: &mut State,
+        driving: Result<Option<RunOutcome>, Stop>,
+        turn: u64,
+    ) {
+        let replied = match driving {
+            Ok(Some(outcome)) => Ok(Reply {
+                outcome,
+                in_background: state.run.in_background().count() + state.run.pending().len(),
+            }),
+            Err(Stop::Failed(error)) => Err(error),
+            Ok(None) => {
+                if state.progress.phase == Phase::Left {
+                    self.telling(ctx, ctx.key(), Event::Next).send();
+                }
+                return;
+            }
+            Err(Stop::Cancelled) => {
+                // Results that are on their way come before.
+                state.progress.phase = Phase::Stopping;
+                self.telling(ctx, ctx.key(), Event::Stop(turn)).send();
+                return;
+            }
+        };
+        state.progress.phase = Phase::Resting;
+        match (state.progress.waiter.take(), replied) {
+            (Some(waiter), replied) => reply(ctx, waiter, replied),
+            (None, Ok(_)) => {}
+            (None, Err(error)) => {
+                tracing::error!(run = state.run.id(), %error, "a conversation can't go on with what came");
             }
         }
+        if !state.progress.messages.is_empty() {
+            self.telling(ctx, ctx.key(), Event::Next).send();
+        }
     }
 
-    /// Drives the run until it has an outcome, or until the calls of its last response have results. Calls in the
-    /// background go on in the meantime.
-    async fn drive<'c>(
+    /// Drives the run until the turn of the model is over, or until it waits for calls in the background or decisions. A
+    /// message comes after what an earlier one left.
+    async fn turn(
         &self,
-        ctx: &ObjectContext<'c>,
+        ctx: &ObjectContext<'_>,
         state: &mut State,
-        waiting: &mut Waiting<'c>,
-        calls_only: bool,
+        message: Option<(String, String)>,
     ) -> Result<Option<RunOutcome>, Stop> {
+        let mut message = message.map(|(text, waiter)| {
+            state.progress.waiter = Some(waiter);
+            text
+        });
+        let mut has_asked = false;
         loop {
-            self.take(ctx, state, waiting).await?;
-            waiting.decisions(ctx, &state.run.pending(), self.approval_timeout);
+            self.take(ctx, state).await?;
+            self.limit_time(ctx, state);
+            let is_over =
+                state.run.outcome().is_some() || matches!(state.run.next(), Step::Request(_));
+            if is_over && let Some(text) = message.take() {
+                step!(ctx, state, "push", |run| {
+                    // Before a message is in the format of another provider.
+                    drop(self.agent.steps(&run).map_err(handler_error)?);
+                    let message = self.agent.dialect().user_message(&text);
+                    run.push(message).map_err(terminal)?;
+                });
+                continue;
+            }
             match state.run.next() {
-                Step::Request(_) | Step::Done(_) if calls_only => return Ok(None),
-                // What is left are calls in the background.
-                Step::Running | Step::Wait(_) if calls_only && state.run.outcome().is_some() => {
+                // Takes what came while the model was asked.
+                Step::Request(_) if has_asked && state.is_open() => {
+                    state.progress.phase = Phase::Left;
                     return Ok(None);
                 }
                 Step::Request(_) => {
+                    has_asked = true;
                     state.save(ctx, self.hub.as_ref());
                     let target = RequestTarget::object(&self.name, ctx.key(), "respond");
                     let asking = ctx.request::<_, Json<Vec<Increment>>>(target, Json(state.parts));
-                    let increments = waiting.response(asking.call()).await?;
+                    let Json(increments) = asking.call().await?;
                     state.apply(increments)?;
                 }
-                Step::Call(calls) => {
-                    let targets = self.start(ctx, state, &calls).await?;
-                    let mut running = Vec::new();
-                    for (call, target) in calls.into_iter().zip(targets) {
-                        let Some(Target { service, version }) = target else {
-                            continue;
-                        };
-                        let target = RequestTarget::service(service, "call");
-                        let sent = PortableCall::new(state.run.info(), &call);
-                        let in_background = state.run.is_in_background(&call);
-                        let sent = Json(Sent {
-                            call: sent,
-                            version,
-                        });
-                        let calling = ctx.request::<_, Json<ToolResult>>(target, sent).call();
-                        running.push((call, in_background, calling));
-                    }
-                    for (call, in_background, calling) in running {
-                        if in_background {
-                            waiting.background(call, calling).await?;
-                        } else {
-                            waiting.call(call, calling);
-                        }
-                    }
-                    waiting.results().await?;
-                }
-                // An earlier message left them.
-                Step::Running if !waiting.has_calls() => self.resume(ctx, state).await?,
-                Step::Running | Step::Wait(_) => {
-                    state.save(ctx, self.hub.as_ref());
-                    waiting.next().await?;
-                }
-                Step::Done(outcome) => return Ok(Some(outcome)),
+                Step::Call(calls) => self.call(ctx, state, calls).await?,
+                Step::Running | Step::Wait(_) | Step::Done(_) => break,
             }
         }
+        if let Some(text) = message {
+            let waiter = state.progress.waiter.take().unwrap_or_default();
+            state.progress.messages.push_front((text, waiter));
+        }
+        state.progress.phase = Phase::Waiting;
+        Ok(state.run.outcome())
+    }
+
+    /// Has each call that nobody decides denied after a time.
+    fn limit_time(&self, ctx: &ObjectContext<'_>, state: &mut State) {
+        for pending in state.run.pending() {
+            let fingerprint = pending.fingerprint().to_owned();
+            if !state.progress.timed.contains(&fingerprint) {
+                state.progress.timed.push(fingerprint.clone());
+                let event = Event::News(News::TimeOver(fingerprint));
+                let telling = self.telling(ctx, ctx.key(), event);
+                telling.send_after(self.approval_timeout);
+            }
+        }
+    }
+
+    /// Starts calls, and waits for the results of all in the foreground.
+    async fn call(
+        &self,
+        ctx: &ObjectContext<'_>,
+        state: &mut State,
+        calls: Vec<ToolCall>,
+    ) -> Result<(), Stop> {
+        let targets = self.start(ctx, state, &calls).await?;
+        let mut running = DurableFuturesUnordered::new();
+        let (mut foreground, mut background) = (Vec::new(), Vec::new());
+        for (call, target) in calls.into_iter().zip(targets) {
+            let Some(Target { service, version }) = target else {
+                continue;
+            };
+            let sent = Sent {
+                call: PortableCall::new(state.run.info(), &call),
+                version,
+            };
+            if state.run.is_in_background(&call) {
+                let target = RequestTarget::object(&self.name, ctx.key(), "background");
+                let aside = Json(Aside { service, sent });
+                // Nobody waits for it, and it is cancelled with this invocation.
+                background.push(ctx.request::<_, ()>(target, aside).call());
+            } else {
+                let target = RequestTarget::service(service, "call");
+                let calling = ctx.request::<_, Json<ToolResult>>(target, Json(sent));
+                running.push(calling.call());
+                foreground.push(call);
+            }
+        }
+        for calling in background {
+            let handle = calling.invocation_handle().await?;
+            let invocation = handle.invocation_id().to_owned();
+            state.progress.background.push(invocation);
+        }
+        while let Some((index, result)) = running.next().await? {
+            state.progress.news.push(News::Result {
+                call: foreground[index].clone(),
+                // An error is that of the call: one that concerns this invocation comes from the line above.
+                result: result.ok().map(Json::into_inner),
+                invocation: None,
+            });
+        }
+        Ok(())
     }
 
     /// Marks calls as started, and returns where they run.
@@ -528,20 +748,15 @@ impl Conversation {
     }
 
     /// Adds what came to the run, in one step.
-    async fn take(
-        &self,
-        ctx: &ObjectContext<'_>,
-        state: &mut State,
-        waiting: &mut Waiting<'_>,
-    ) -> Result<(), Stop> {
-        if waiting.news.is_empty() {
+    async fn take(&self, ctx: &ObjectContext<'_>, state: &mut State) -> Result<(), Stop> {
+        if state.progress.news.is_empty() {
             return Ok(());
         }
-        let news = waiting.news.clone();
+        let news = state.progress.news.clone();
         step!(ctx, state, "take", |run| {
             self.add(&mut run, news).await?;
         });
-        waiting.news.clear();
+        state.progress.news.clear();
         Ok(())
     }
 
@@ -550,10 +765,14 @@ impl Conversation {
         let steps = self.agent.steps(run).map_err(handler_error)?;
         for news in news {
             match news {
-                News::Result(call, result) => {
+                News::Result { call, result, .. } => {
                     let result = result.map(|result| result.for_call(&call));
                     let result = result.unwrap_or_else(|| interrupted(&call));
-                    steps.finish(run, result).map_err(handler_error)?;
+                    match steps.finish(run, result) {
+                        // It was cancelled in the meantime.
+                        Err(AgentError::Run(RunError::NotStarted(_))) => {}
+                        finished => finished.map_err(handler_error)?,
+                    }
                 }
                 News::Decision(Decide {
                     fingerprint,
@@ -579,28 +798,26 @@ impl Conversation {
         Ok(())
     }
 
-    /// Decides on the calls that an earlier message left: they run again, or are interrupted.
-    async fn resume(&self, ctx: &ObjectContext<'_>, state: &mut State) -> Result<(), Stop> {
-        step!(ctx, state, "resume", |run| {
-            let (dialect, registry) = (self.agent.dialect(), self.agent.registry());
-            run.resume(dialect, registry).map_err(terminal)?;
-        });
-        Ok(())
-    }
-
     /// Ends what still runs or waits, after what came. A step, because results of cancelled calls have random references.
     async fn cancel(
         &self,
         ctx: &ObjectContext<'_>,
         state: &mut State,
-        news: Vec<News>,
-    ) -> Result<(), Stop> {
+    ) -> Result<Option<RunOutcome>, Stop> {
+        // Calls that were cancelled with what drove the run have no result.
+        let news = state.progress.news.iter();
+        let news = news.filter(|news| !matches!(news, News::Result { result: None, .. }));
+        let news: Vec<_> = news.cloned().collect();
         step!(ctx, state, "cancel", |run| {
             self.add(&mut run, news).await?;
             let (dialect, registry) = (self.agent.dialect(), self.agent.registry());
             run.resume(dialect, registry).map_err(terminal)?;
             run.cancel(dialect).map_err(terminal)?;
         });
-        Ok(())
+        state.progress.news.clear();
+        for invocation in state.progress.background.drain(..) {
+            ctx.invocation_handle(invocation).cancel();
+        }
+        Ok(Some(RunOutcome::Cancelled))
     }
 }

@@ -9,7 +9,7 @@
 // version       which version of a tool an agent has
 // tools         `ToolService`: tools for agents in other processes
 // stream        the text that models write in this process
-// waiting       what a message waits for, in the order in which it comes
+// events        what a conversation is told, and what it keeps
 // conversation  a run that is driven by Restate
 // agents        `Agents`: an agent's conversations
 // follow        what a client shows while the model writes
@@ -21,6 +21,7 @@ mod cancel;
 mod client;
 mod conversation;
 mod definition;
+mod events;
 mod follow;
 #[cfg(any(doc, doctest))]
 pub mod guide;
@@ -29,16 +30,15 @@ mod serving;
 mod stream;
 mod tools;
 mod version;
-mod waiting;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use agents::Agents;
 pub use client::{Client, ClientError};
-pub use conversation::Message;
+pub use conversation::{Message, Reply};
+pub use events::Decide;
 pub use follow::{Update, Updates};
 pub use tools::ToolService;
-pub use waiting::Decide;
 
 /// Locks a mutex. What it guards is changed in one go, so a panic elsewhere leaves it whole.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -138,8 +138,9 @@ fn answer(
     running: &TaskTracker,
     request: Request<Incoming>,
 ) -> Response<Answer> {
-    // Whoever sends a message mostly waits for other requests, so another process goes on with it.
-    let is_left = request.uri().path().ends_with("/send");
+    // These mostly wait for other requests, so another process goes on with them.
+    let handler = request.uri().path().rsplit('/').next();
+    let is_left = matches!(handler, Some("send" | "drive" | "background"));
     let token = (!is_left).then(|| running.token());
     if running.is_closed() {
         let mut refused = Response::new(Answer::default());

@@ -7,7 +7,7 @@ use std::thread;
 
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
-use tool_agent::run::{Pending, Run, RunOutcome, Step};
+use tool_agent::run::{Pending, Run, RunOutcome};
 use tool_core::hooks::Decision;
 use tool_restate::{Client, Decide, Message, Update};
 
@@ -16,6 +16,8 @@ use crate::Failure;
 /// What the recorded responses answer.
 pub const SUGGESTION: &str =
     "Order 1042 arrived broken. Please refund it, and show me how sales are going.";
+/// Why the chat can't go on.
+const ENDED: &str = "the stream has ended";
 /// Who writes.
 const CLERK: &str = "clerk-1";
 /// Who decides on calls that are held.
@@ -35,7 +37,7 @@ pub fn lines() -> UnboundedReceiver<String> {
     lines
 }
 
-/// Sends the lines to a conversation, and shows what happens in it.
+/// Sends the lines to a conversation, and shows what happens in it, also between two lines.
 pub async fn chat(
     client: &Client,
     id: &str,
@@ -47,42 +49,63 @@ pub async fn chat(
     loop {
         write!(out, "{CLERK}> ")?;
         out.flush()?;
-        let Some(text) = lines.recv().await else {
-            return Ok(());
+        let text = loop {
+            tokio::select! {
+                line = lines.recv() => match line {
+                    Some(text) => break text,
+                    None => return Ok(()),
+                },
+                update = updates.next() => {
+                    let run = page.take(update.ok_or(ENDED)??, out)?;
+                    decide(client, id, run.as_deref(), &mut page, &mut lines, out).await?;
+                }
+            }
         };
         let mut sending = pin!(client.send(id, Message::new(text).owner(CLERK)).fuse());
-        let mut outcome = None;
+        let mut reply = None;
         let mut is_saved = false;
-        while outcome.is_none() || !is_saved {
+        while reply.is_none() || !is_saved {
             tokio::select! {
-                sent = &mut sending => outcome = Some(sent?),
-                update = updates.next() => match update.ok_or("the stream has ended")?? {
-                    Update::Saved(run) => {
-                        page.show(&run, out)?;
-                        for pending in run.pending() {
-                            if page.asked.insert(pending.fingerprint().to_owned()) {
-                                let decide = ask(&pending, &mut lines, out).await?;
-                                // Somebody else may have decided.
-                                if let Err(error) = client.decide(id, decide).await {
-                                    writeln!(out, "{error}")?;
-                                }
-                            }
-                        }
-                        is_saved = matches!(run.next(), Step::Done(_));
+                sent = &mut sending => reply = Some(sent?),
+                update = updates.next() => {
+                    if let Some(run) = page.take(update.ok_or(ENDED)??, out)? {
+                        is_saved = run.outcome().is_some();
+                        decide(client, id, Some(&run), &mut page, &mut lines, out).await?;
                     }
-                    Update::Text { piece, .. } => page.write(&piece, out)?,
-                    Update::Discarded { .. } => {
-                        page.written.clear();
-                        writeln!(out, " … once more:")?;
-                    }
-                    _ => {}
-                },
+                }
             }
         }
-        if let Some(outcome) = outcome.filter(|ended| !matches!(ended, RunOutcome::Answered(_))) {
-            writeln!(out, "the conversation ended with {outcome:?}")?;
+        match reply {
+            Some(reply) if !matches!(reply.outcome, RunOutcome::Answered(_)) => {
+                writeln!(out, "the conversation ended with {:?}", reply.outcome)?;
+            }
+            Some(reply) if reply.in_background > 0 => {
+                writeln!(out, "  {} calls go on", reply.in_background)?;
+            }
+            _ => {}
         }
     }
+}
+
+/// Has somebody decide on the calls that wait.
+async fn decide(
+    client: &Client,
+    id: &str,
+    run: Option<&Run>,
+    page: &mut Page,
+    lines: &mut UnboundedReceiver<String>,
+    out: &mut (impl Write + Send),
+) -> Result<(), Failure> {
+    for pending in run.map(Run::pending).unwrap_or_default() {
+        if page.asked.insert(pending.fingerprint().to_owned()) {
+            let decide = ask(&pending, lines, out).await?;
+            // Somebody else may have decided.
+            if let Err(error) = client.decide(id, decide).await {
+                writeln!(out, "{error}")?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Asks whether a call may run.
@@ -121,6 +144,23 @@ struct Page {
 }
 
 impl Page {
+    /// Shows what is new. Returns the run if it is saved anew.
+    fn take(&mut self, update: Update, out: &mut impl Write) -> io::Result<Option<Box<Run>>> {
+        match update {
+            Update::Saved(run) => {
+                self.show(&run, out)?;
+                return Ok(Some(run));
+            }
+            Update::Text { piece, .. } => self.write(&piece, out)?,
+            Update::Discarded { .. } => {
+                self.written.clear();
+                writeln!(out, " … once more:")?;
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
     fn write(&mut self, piece: &str, out: &mut impl Write) -> io::Result<()> {
         self.written += piece;
         write!(out, "{piece}")?;

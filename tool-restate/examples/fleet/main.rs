@@ -225,8 +225,8 @@ async fn converse(client: &Client, id: &str) -> Result<Run, String> {
     for _ in 0..300 {
         let message = Message::new("Pay the invoices.").owner("ann").key(id);
         let sent = async {
-            let outcome = client.send(id, message).await?;
-            Ok::<_, ClientError>((outcome, client.state(id).await?))
+            let reply = client.send(id, message).await?;
+            Ok::<_, ClientError>((reply.outcome, client.state(id).await?))
         };
         match sent.await {
             Ok((RunOutcome::Answered(_), Some(run))) => return Ok(run),

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use tool_agent::run::{Run, RunOutcome};
+use futures_util::StreamExt;
+use tool_agent::run::{Run, RunOutcome, Step};
 use tool_core::ToolErrorKind;
 use tool_core::hooks::Decision;
-use tool_restate::{Client, ClientError, Decide};
+use tool_restate::{Client, ClientError, Decide, Message, Update};
 
+use crate::cast::TOKEN;
 use crate::faults::{deploy, sending};
 use crate::world::{Layout, SMALL, World, check_told, short_or_long};
 
@@ -78,6 +80,18 @@ fn said(run: &Run) -> Vec<&str> {
         .collect()
 }
 
+/// Sends a message, and returns the number of calls that go on in the background after its answer.
+async fn left_open(client: &Client, id: &str, text: &str) -> usize {
+    let reply = client.send(id, Message::new(text).owner("ann")).await;
+    let reply = reply.unwrap();
+    assert_eq!(reply.outcome, answered(text));
+    reply.in_background
+}
+
+async fn at_rest(client: &Client, id: &str) -> Run {
+    run_until(client, id, |run| matches!(run.next(), Step::Done(_))).await
+}
+
 fn answered(text: &str) -> RunOutcome {
     RunOutcome::Answered(format!("done: {text}"))
 }
@@ -94,14 +108,6 @@ fn check_interrupted(run: &Run) {
     assert_eq!(told.count(), 1);
 }
 
-/// Waits until this many responses and results have come to the only message.
-async fn came(world: &World, count: usize) {
-    let came = "SELECT id FROM sys_journal WHERE entry_type = 'Notification: Call'";
-    while world.query(came).await.len() < count {
-        pause(20).await;
-    }
-}
-
 /// Waits until the build has ended in the worker.
 async fn left(world: &World) {
     while world.lines("left").is_empty() {
@@ -115,17 +121,16 @@ async fn stopping_a_conversation_cancels_what_runs_in_the_background() {
         return;
     };
     let client = world.client();
-    let sent = sending(&client, "run-0", "build");
-    let run = run_until(&client, "run-0", |run| run.outcome().is_some()).await;
-    assert_eq!(run.outcome(), Some(answered("build")));
-    assert_eq!(run.in_background().count(), 1);
+    assert_eq!(left_open(&client, "run-0", "build").await, 1);
     assert!(world.lines("left").is_empty());
     client.stop("run-0").await.unwrap();
-    assert_eq!(sent.await.unwrap().unwrap(), RunOutcome::Cancelled);
+    let run = client.state("run-0").await.unwrap().unwrap();
+    assert!(matches!(run.next(), Step::Done(RunOutcome::Cancelled)));
     left(&world).await;
+    // It has nothing more to stop.
+    client.stop("run-0").await.unwrap();
 
-    let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
-    assert_eq!(next, answered("hello"));
+    assert_eq!(left_open(&client, "run-0", "hello").await, 0);
     let run = client.state("run-0").await.unwrap().unwrap();
     check_interrupted(&run);
     assert!(!world.folder.join("gate-app").exists());
@@ -137,22 +142,24 @@ async fn a_conversation_is_suspended_while_a_call_runs_and_the_call_is_not() {
         return;
     };
     let client = world.client();
-    let sent = sending(&client, "run-0", "build");
+    assert_eq!(left_open(&client, "run-0", "build").await, 1);
     let statuses = async |handler: &str| {
-        let sql =
-            format!("SELECT status FROM sys_invocation WHERE target_handler_name = '{handler}'");
+        let sql = format!(
+            "SELECT status FROM sys_invocation
+                WHERE target_handler_name = '{handler}' AND status <> 'completed'"
+        );
         let rows = world.query(&sql).await;
         let statuses = rows.iter().map(|row| row["status"].to_string());
         statuses.collect::<Vec<_>>()
     };
-    while statuses("send").await != [r#""suspended""#] {
+    while statuses("background").await != [r#""suspended""#] {
         pause(20).await;
     }
     // It started before.
     assert_eq!(statuses("call").await, [r#""running""#]);
-    std::fs::write(world.folder.join("gate-app"), "").unwrap();
-    assert_eq!(sent.await.unwrap().unwrap(), answered("build"));
-    let run = client.state("run-0").await.unwrap().unwrap();
+    assert!(statuses("drive").await.is_empty());
+    world.open_gate("app");
+    let run = at_rest(&client, "run-0").await;
     check_told(&run);
     assert!(said(&run)[1].contains("built app"), "{:?}", said(&run));
 }
@@ -164,68 +171,112 @@ async fn a_result_that_came_before_a_conversation_was_stopped_is_kept() {
     };
     let client = world.client();
     let sent = sending(&client, "run-0", "pay-and-sleep");
-    // The response of the model, and the payment.
-    came(&world, 2).await;
+    // The result waits until the conversation takes it.
+    let told = "SELECT id FROM sys_invocation
+        WHERE target_handler_name = 'drive' AND status = 'pending'";
+    while world.query(told).await.is_empty() {
+        pause(20).await;
+    }
     client.stop("run-0").await.unwrap();
     assert_eq!(sent.await.unwrap().unwrap(), RunOutcome::Cancelled);
-    let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
-    assert_eq!(next, answered("hello"));
+    assert_eq!(left_open(&client, "run-0", "hello").await, 0);
     let run = client.state("run-0").await.unwrap().unwrap();
     assert_eq!(world.check_payments(&[run]), 0);
     assert_eq!(world.lines("payments").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_fails_cancels_what_it_left_and_the_next_one_tells() {
+async fn calls_go_on_although_their_message_fails_and_the_next_one_tells() {
     let Some(world) = World::start("background-break", SMALL).await else {
         return;
     };
     let client = world.client();
     let sent = sending(&client, "run-0", "break");
-    // The response of the model, and the transfer, which is held.
-    came(&world, 2).await;
-    std::fs::write(world.folder.join("gate-break"), "").unwrap();
+    let is_open = |run: &Run| run.in_background().next().is_some();
+    run_until(&client, "run-0", is_open).await;
+    world.open_gate("break");
     let failed = sent.await.unwrap();
     let Err(ClientError::Refused(_, reason)) = failed else {
         panic!("{failed:?}")
     };
     assert!(reason.contains("has expired"), "{reason}");
+    world.open_gate("app");
     left(&world).await;
+    // Nobody asks the model in the meantime: it would fail again.
+    let drives = "SELECT id FROM sys_invocation
+        WHERE target_handler_name = 'drive' AND status <> 'completed'";
+    // The message and two results, of which one is a hold.
+    let all = "SELECT id FROM sys_invocation WHERE target_handler_name = 'drive'";
+    while world.query(all).await.len() < 3 || !world.query(drives).await.is_empty() {
+        pause(20).await;
+    }
     let run = client.state("run-0").await.unwrap().unwrap();
-    let open: Vec<_> = run.in_background().map(|call| call.name).collect();
-    assert_eq!(open, ["build"]);
-    assert_eq!(run.pending().len(), 1);
+    assert_eq!(run.rounds().len(), 1);
 
-    let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
-    assert_eq!(next, answered("hello"));
-    let run = client.state("run-0").await.unwrap().unwrap();
-    check_interrupted(&run);
-    // The model hears of it before somebody should have decided on the other.
+    assert_eq!(left_open(&client, "run-0", "hello").await, 1);
+    let run = at_rest(&client, "run-0").await;
+    check_told(&run);
     let said = said(&run);
     assert_eq!((said.len(), said[1]), (4, "hello"), "{said:?}");
-    assert!(said[2].contains("was interrupted"), "{said:?}");
+    assert!(said[2].contains("built app"), "{said:?}");
     assert!(said[3].contains("nobody decided in time"), "{said:?}");
     assert_eq!(world.check_payments(&[run]), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_message_waits_for_the_calls_of_the_first() {
+async fn a_message_is_answered_while_a_call_of_an_earlier_one_runs() {
+    let Some(world) = World::start("background-between", SMALL).await else {
+        return;
+    };
+    let client = world.streaming(TOKEN);
+    let mut updates = client.stream("run-0").unwrap();
+    assert_eq!(left_open(&client, "run-0", "build").await, 1);
+    assert_eq!(left_open(&client, "run-0", "hello").await, 1);
+    assert!(world.lines("left").is_empty());
+    world.open_gate("app");
+    // Nobody sends anything, and who follows sees the answer to the result.
+    let run = loop {
+        let update = updates.next().await.unwrap().unwrap();
+        if let Update::Saved(run) = update
+            && run.rounds().len() == 4
+        {
+            break run;
+        }
+    };
+    check_told(&run);
+    let said = said(&run);
+    assert_eq!((said.len(), said[1]), (3, "hello"), "{said:?}");
+    assert!(said[2].contains("built app"), "{said:?}");
+    let messages = run.messages().last().unwrap();
+    assert_eq!(messages["content"], "done: hello");
+    let run = client.state("run-0").await.unwrap().unwrap();
+    assert!(matches!(run.next(), Step::Done(RunOutcome::Answered(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_whose_answer_needs_a_result_keeps_the_next_one_waiting() {
     let Some(world) = World::start("background-queue", SMALL).await else {
         return;
     };
     let client = world.client();
-    let first = sending(&client, "run-0", "build");
-    let is_open = |run: &Run| run.in_background().next().is_some();
-    run_until(&client, "run-0", is_open).await;
-    let second = sending(&client, "run-0", "hello");
-    std::fs::write(world.folder.join("gate-app"), "").unwrap();
-    assert_eq!(second.await.unwrap().unwrap(), answered("hello"));
-    assert_eq!(first.await.unwrap().unwrap(), answered("build"));
+    assert_eq!(left_open(&client, "run-0", "build").await, 1);
+    let waiting = sending(&client, "run-0", "wait");
+    run_until(&client, "run-0", |run| {
+        run.rounds().len() == 3 && matches!(run.next(), Step::Running)
+    })
+    .await;
+    let next = sending(&client, "run-0", "hello");
+    let drives = "SELECT id FROM sys_invocation WHERE target_handler_name = 'drive'";
+    while world.query(drives).await.len() < 3 {
+        pause(20).await;
+    }
+    assert!(!waiting.is_finished() && !next.is_finished());
+    world.open_gate("app");
+    assert_eq!(next.await.unwrap().unwrap(), answered("hello"));
+    assert_eq!(waiting.await.unwrap().unwrap(), answered("wait"));
     let run = client.state("run-0").await.unwrap().unwrap();
     check_told(&run);
-    let said = said(&run);
-    assert_eq!((said.len(), said[0], said[2]), (3, "build", "hello"));
-    assert!(said[1].contains("built app"), "{said:?}");
+    assert_eq!(said(&run), ["build", "wait", "hello"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -234,9 +285,8 @@ async fn a_call_in_the_background_waits_for_who_may_decide() {
         return;
     };
     let client = world.client();
-    let sent = sending(&client, "allowed", "transfer_slowly");
-    let is_held = |run: &Run| !run.pending().is_empty() && run.outcome().is_some();
-    let run = run_until(&client, "allowed", is_held).await;
+    assert_eq!(left_open(&client, "allowed", "transfer_slowly").await, 1);
+    let run = run_until(&client, "allowed", |run| !run.pending().is_empty()).await;
     let pending = run.pending().remove(0);
     let decide = |user: &str| Decide {
         fingerprint: pending.fingerprint().to_owned(),
@@ -248,14 +298,12 @@ async fn a_call_in_the_background_waits_for_who_may_decide() {
     assert!(is_refused, "{refused:?}");
     assert!(world.lines("payments").is_empty());
     client.decide("allowed", decide("lea")).await.unwrap();
-    assert_eq!(sent.await.unwrap().unwrap(), answered("transfer_slowly"));
-    let allowed = client.state("allowed").await.unwrap().unwrap();
+    let allowed = at_rest(&client, "allowed").await;
     assert_eq!(world.lines("payments").len(), 1);
 
     // Nobody decides.
-    let expired = sending(&client, "expired", "transfer_slowly").await;
-    assert_eq!(expired.unwrap().unwrap(), answered("transfer_slowly"));
-    let expired = client.state("expired").await.unwrap().unwrap();
+    assert_eq!(left_open(&client, "expired", "transfer_slowly").await, 1);
+    let expired = at_rest(&client, "expired").await;
     let told = said(&expired)[1];
     assert!(told.contains("nobody decided in time"), "{told}");
     assert_eq!(world.check_payments(&[allowed, expired]), 0);
@@ -263,26 +311,56 @@ async fn a_call_in_the_background_waits_for_who_may_decide() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_failed_keeps_what_waits_and_the_next_one_does_not_wait_for_it() {
+async fn a_call_that_is_allowed_starts_while_the_turn_goes_on() {
+    let Some(world) = World::start("background-allowed", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let sent = sending(&client, "run-0", "approve");
+    let is_held = |run: &Run| !run.pending().is_empty();
+    let run = run_until(&client, "run-0", is_held).await;
+    assert_eq!(run.outcome(), None);
+    let decide = Decide {
+        fingerprint: run.pending()[0].fingerprint().to_owned(),
+        decision: Decision::Allow,
+        user: "lea".to_owned(),
+    };
+    client.decide("run-0", decide).await.unwrap();
+    world.open_gate("approved");
+    // The model answers when the call has had its effect.
+    assert_eq!(sent.await.unwrap().unwrap(), answered("approve"));
+    let run = at_rest(&client, "run-0").await;
+    assert_eq!(world.check_payments(&[run]), 0);
+    assert_eq!(world.lines("payments").len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_while_the_agents_have_another_provider_waits_for_the_next_message() {
     let Some(mut world) = World::start("background-provider", SMALL).await else {
         return;
     };
     let client = world.client();
-    let sent = sending(&client, "run-0", "transfer_slowly");
-    let is_held = |run: &Run| !run.pending().is_empty() && run.outcome().is_some();
-    run_until(&client, "run-0", is_held).await;
-    // Agents of another provider can't take that nobody decided.
+    assert_eq!(left_open(&client, "run-0", "transfer_slowly").await, 1);
+    run_until(&client, "run-0", |run| !run.pending().is_empty()).await;
+    // They can't take that nobody decided.
     deploy(&mut world, "provider").await;
-    let failed = sent.await.unwrap();
-    let is_failed = matches!(failed, Err(ClientError::Refused(409, _)));
-    assert!(is_failed, "{failed:?}");
+    let failed = "SELECT id FROM sys_invocation
+        WHERE target_handler_name = 'drive' AND status = 'completed'";
+    // The message, the hold, and the time to decide.
+    while world.query(failed).await.len() < 3 {
+        pause(20).await;
+    }
+    let run = client.state("run-0").await.unwrap().unwrap();
+    assert_eq!(run.pending().len(), 1);
 
     deploy(&mut world, "").await;
-    let next = sending(&client, "run-0", "hello").await.unwrap().unwrap();
-    assert_eq!(next, answered("hello"));
-    let run = client.state("run-0").await.unwrap().unwrap();
-    let said = said(&run);
-    assert_eq!((said.len(), said[1]), (3, "hello"), "{said:?}");
-    assert!(said[2].contains("nobody decided in time"), "{said:?}");
+    assert_eq!(left_open(&client, "run-0", "hello").await, 1);
+    let run = at_rest(&client, "run-0").await;
+    let told = said(&run);
+    assert!(
+        told.iter()
+            .any(|text| text.contains("nobody decided in time")),
+        "{told:?}"
+    );
     assert_eq!(world.check_payments(&[run]), 0);
 }

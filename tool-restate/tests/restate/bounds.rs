@@ -182,8 +182,8 @@ async fn figures() {
         let client = client.clone();
         async move {
             let message = Message::new("quick").owner("ann");
-            let outcome = client.send(&id, message).await.unwrap();
-            assert_eq!(outcome, RunOutcome::Answered("done: quick".into()));
+            let reply = client.send(&id, message).await.unwrap();
+            assert_eq!(reply.outcome, RunOutcome::Answered("done: quick".into()));
         }
     };
     let send_bare = |id: String| {

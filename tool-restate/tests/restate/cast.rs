@@ -345,12 +345,23 @@ async fn respond(request: &Request, effects: &Effects) -> Result<Value, ModelErr
         ],
         ("pay-and-sleep", 0) => &[("pay_slowly", json!({"amount": 7})), ("sleep", json!({}))],
         ("build", 0) => &[("build", json!({"target": "app"}))],
+        ("approve", 0) => &[("transfer_slowly", json!({"amount": 7}))],
+        ("approve", _) if !effects.gate("approved").exists() => &[("look_up", json!({"n": 1}))],
+        ("wait", 0) => &[("wait_for_results", json!({}))],
         ("break", 0) => &[
             ("build", json!({"target": "app"})),
             ("transfer_slowly", json!({"amount": 7})),
         ],
         _ => &[],
     };
+    if question == "approve" && !calls.is_empty() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    } else if question == "approve" {
+        // Made during the turn.
+        while !effects.0.join("payments").exists() {
+            work().await;
+        }
+    }
     if (&*question, round) == ("break", 1) {
         effects.pass_gate("break").await;
         let problem = "the key of the provider has expired";

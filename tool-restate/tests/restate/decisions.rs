@@ -18,10 +18,7 @@ async fn a_call_waits_for_who_may_decide_and_is_denied_when_nobody_does() {
         return;
     };
     let client = world.client();
-    let sending = |id: &'static str| {
-        let client = client.clone();
-        tokio::spawn(async move { client.send(id, Message::new("transfer").owner("ann")).await })
-    };
+    let sending = |id| sending(&client, id, "transfer");
     let sent = sending("allowed");
     let pending = loop {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -133,8 +130,13 @@ async fn what_only_agents_may_call_is_closed_to_the_ingress() {
     let call = serde_json::json!({"call": call});
     for (path, sent) in [
         ("payments/call", call.clone()),
-        ("conversations-tools/call", call),
+        ("conversations-tools/call", call.clone()),
         ("conversations/run-1/respond", 0.into()),
+        ("conversations/run-1/drive", "Next".into()),
+        (
+            "conversations/run-1/background",
+            serde_json::json!({"service": "payments", "sent": call}),
+        ),
     ] {
         let url = format!("{}/{path}", world.nodes[0].ingress_url());
         let response = http.post(url).json(&sent).send().await.unwrap();
@@ -157,10 +159,7 @@ async fn what_only_agents_may_call_is_closed_to_the_ingress() {
         "{other:?}"
     );
 
-    let outcome = client
-        .send("run-2", Message::new("flood").owner("ann"))
-        .await
-        .unwrap();
+    let outcome = sending(&client, "run-2", "flood").await.unwrap().unwrap();
     assert_eq!(outcome, RunOutcome::Answered("done: flood".into()));
     let run = client.state("run-2").await.unwrap().unwrap();
     let (_, result) = run.rounds()[0].calls().next().unwrap();

@@ -246,14 +246,17 @@ async fn each_payment_is_made_once_while_nodes_of_a_cluster_are_killed() {
     load.await;
 }
 
-/// Sends a message in a task.
+/// Sends a message in a task, which returns the outcome.
 pub fn sending(
     client: &Client,
     id: &'static str,
     text: &'static str,
 ) -> tokio::task::JoinHandle<Result<RunOutcome, ClientError>> {
     let client = client.clone();
-    tokio::spawn(async move { client.send(id, Message::new(text).owner("ann")).await })
+    tokio::spawn(async move {
+        let reply = client.send(id, Message::new(text).owner("ann")).await?;
+        Ok(reply.outcome)
+    })
 }
 
 /// Waits until a call is held, and returns the decision that allows it.

@@ -10,7 +10,7 @@ use tool_core::hooks::Decision;
 use tool_restate::{Client, ClientError, Decide};
 
 use crate::cast;
-use crate::world::{SMALL, World, check_told, job, short_or_long, state};
+use crate::world::{SMALL, World, check_told, job, settled, short_or_long};
 
 /// What the model does in one response.
 #[derive(Default)]
@@ -184,10 +184,13 @@ async fn compare(world: &mut World, mut fault: impl AsyncFnMut(&mut World, usize
             let deciding = tokio::spawn(decide_all(client, id.clone()));
             let mut outcomes = Vec::new();
             for text in said(&id, seed) {
-                outcomes.push(job(&clients, &id, &text).await);
+                job(&clients, &id, &text).await;
+                // The agent alone takes the next message when all calls have ended.
+                let run = settled(&clients, &id).await;
+                outcomes.push(run.outcome().unwrap());
             }
             deciding.abort();
-            let driven = transcript(outcomes, &state(&clients, &id).await);
+            let driven = transcript(outcomes, &settled(&clients, &id).await);
             (driven, by_agent(&alone, &id, seed).await)
         })
     });

@@ -73,7 +73,7 @@ fn telling(client: &Client, id: &'static str) -> tokio::task::JoinHandle<RunOutc
     let client = client.clone();
     tokio::spawn(async move {
         let message = Message::new(STORY).owner("ann");
-        client.send(id, message).await.unwrap()
+        client.send(id, message).await.unwrap().outcome
     })
 }
 

@@ -78,8 +78,8 @@ async fn a_worker_with_another_version_of_a_tool_does_not_run_it() {
     world.workers[0].restart();
     let client = world.client();
     let message = || Message::new("job").owner("ann");
-    let outcome = client.send("run-0", message()).await.unwrap();
-    assert_eq!(outcome, RunOutcome::Answered("done: job".into()));
+    let reply = client.send("run-0", message()).await.unwrap();
+    assert_eq!(reply.outcome, RunOutcome::Answered("done: job".into()));
     let run = client.state("run-0").await.unwrap().unwrap();
     let mut refused = 0;
     for (call, result) in run.rounds().iter().flat_map(|round| round.calls()) {

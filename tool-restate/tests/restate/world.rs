@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_agent::run::{Run, RunOutcome};
+use tool_agent::run::{Run, RunOutcome, Step};
 use tool_core::ToolErrorKind;
 use tool_restate::{Client, ClientError, Message};
 
@@ -209,6 +209,11 @@ impl World {
         fs::write(self.folder.join("sign"), "").unwrap();
     }
 
+    /// Lets go on what waits for a gate.
+    pub fn open_gate(&self, name: &str) {
+        fs::write(self.folder.join(format!("gate-{name}")), "").unwrap();
+    }
+
     /// Asks the server by SQL, once it is ready.
     pub async fn query(&self, sql: &str) -> Vec<Value> {
         let url = format!("{}/query", self.nodes[0].admin_url());
@@ -260,7 +265,7 @@ impl World {
         for job in jobs {
             let (outcome, id) = job.await.unwrap();
             assert_eq!(outcome, RunOutcome::Answered(format!("done: {work} {id}")));
-            runs.push(state(&clients, &id).await);
+            runs.push(settled(&clients, &id).await);
         }
         let interrupted = self.check_payments(&runs);
         eprintln!("{count} conversations, {interrupted} interrupted calls");
@@ -344,7 +349,7 @@ pub async fn job(clients: &[Client], id: &str, text: &str) -> RunOutcome {
     let message = || Message::new(text).owner("ann").key(format!("{id} {text}"));
     for attempt in 0..600 {
         match clients[attempt % clients.len()].send(id, message()).await {
-            Ok(outcome) => return outcome,
+            Ok(reply) => return reply.outcome,
             // The server is down, or has no leader.
             Err(ClientError::Failed(_) | ClientError::Refused(500.., _)) => {
                 tokio::time::sleep(Duration::from_millis(200)).await;
@@ -355,16 +360,22 @@ pub async fn job(clients: &[Client], id: &str, text: &str) -> RunOutcome {
     panic!("{id} has no outcome");
 }
 
-/// Returns the saved run, from a server that answers.
-pub async fn state(clients: &[Client], id: &str) -> Run {
+/// Returns the saved run once nothing goes on in it, from a server that answers.
+pub async fn settled(clients: &[Client], id: &str) -> Run {
     for attempt in 0..600 {
         match clients[attempt % clients.len()].state(id).await {
-            Ok(run) => return run.expect("it is saved"),
+            Ok(run) => {
+                let run = run.expect("it is saved");
+                if matches!(run.next(), Step::Done(_)) {
+                    return run;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
             Err(ClientError::Failed(_) | ClientError::Refused(500.., _)) => {
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
             Err(error) => panic!("{id}: {error}"),
         }
     }
-    panic!("the state of {id} can't be read");
+    panic!("{id} does not end");
 }

@@ -1,0 +1,116 @@
+//! [`Event`]: what a conversation is told, one after the other, and [`Progress`]: what it keeps from one to the next.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use tool_core::hooks::Decision;
+use tool_core::{ToolCall, ToolResult};
+
+use crate::conversation::Message;
+
+/// A decision on a call that waits.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Decide {
+    /// The [fingerprint](tool_agent::run::Pending::fingerprint) of what the user has seen.
+    pub fingerprint: String,
+    /// What the user decided.
+    pub decision: Decision,
+    /// The id of the user, by which [`Agent::may_decide`](tool_agent::Agent::may_decide) decides. Only your own programs may say it.
+    pub user: String,
+}
+
+/// What a conversation is told.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Event {
+    /// A message of the user, and the invocation that waits for the reply.
+    Message(Message, String),
+    News(News),
+    /// What the message with this number has started is to be stopped.
+    Stop(u64),
+    /// The conversation was left for what came in the meantime.
+    Next,
+}
+
+/// What came, and is not in the run yet.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) enum News {
+    /// The result of a call. `None` if an operator ended the call, or if its service is gone.
+    Result {
+        call: ToolCall,
+        result: Option<ToolResult>,
+        /// The invocation, if the call runs in the background.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        invocation: Option<String>,
+    },
+    Decision(Decide),
+    /// Nobody decided in time on the call with this fingerprint.
+    TimeOver(String),
+}
+
+/// Whether the model has something to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Phase {
+    /// The last message has its reply.
+    #[default]
+    Resting,
+    /// The model waits for results or decisions.
+    Waiting,
+    /// [`Event::Next`] is on its way.
+    Left,
+    /// [`Event::Stop`] is on its way.
+    Stopping,
+}
+
+/// What a conversation keeps besides its run.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Progress {
+    pub(crate) phase: Phase,
+    /// The invocation that waits for the reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) waiter: Option<String>,
+    /// The messages that wait for the reply to another, and who waits for theirs.
+    #[serde(skip_serializing_if = "VecDeque::is_empty")]
+    pub(crate) messages: VecDeque<(String, String)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) news: Vec<News>,
+    /// The invocations of the calls in the background.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) background: Vec<String>,
+    /// The fingerprints of the calls whose time to be decided runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) timed: Vec<String>,
+}
+
+impl Progress {
+    /// Returns `true` if there is nothing to keep.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Progress {
+            phase,
+            waiter,
+            messages,
+            news,
+            background,
+            timed,
+        } = self;
+        *phase == Phase::Resting
+            && waiter.is_none()
+            && messages.is_empty()
+            && news.is_empty()
+            && background.is_empty()
+            && timed.is_empty()
+    }
+
+    /// Takes what came.
+    pub(crate) fn hear(&mut self, news: News) {
+        match &news {
+            News::Result { invocation, .. } => {
+                self.background
+                    .retain(|open| Some(open) != invocation.as_ref());
+            }
+            News::TimeOver(fingerprint) => self.timed.retain(|timed| timed != fingerprint),
+            News::Decision(_) => {}
+        }
+        self.news.push(news);
+    }
+}
