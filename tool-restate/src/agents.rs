@@ -150,7 +150,8 @@ impl Agents {
                 "respond",
                 brief().ingress_private(true).inactivity_timeout(INACTIVITY),
             )
-            .handler("send", brief())
+            // What is suspended is called once more for the reply, which mostly comes within a minute.
+            .handler("send", brief().inactivity_timeout(Duration::from_secs(60)))
             .handler("drive", HandlerOptions::new().ingress_private(true))
             .handler("background", brief().ingress_private(true))
             .handler("decide", brief())

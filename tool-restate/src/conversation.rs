@@ -20,7 +20,7 @@ use tool_core::{ToolCall, ToolResult};
 
 use crate::cancel::{Cancellable, NEVER};
 use crate::definition::handlers;
-use crate::events::{Decide, Event, News, Phase, Progress};
+use crate::events::{Decide, Event, News, Phase, Progress, is_open};
 use crate::lock;
 use crate::stream::Hub;
 use crate::tools::{Sent, interrupted};
@@ -46,7 +46,7 @@ const REPLY: &str = "reply";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[must_use]
 pub struct Message {
-    text: String,
+    pub(crate) text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
     #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -248,18 +248,6 @@ impl State {
         self.run
             .apply(increments)
             .map_err(|error| Stop::Failed(terminal(error)))
-    }
-
-    /// Returns `true` if calls in the background have no result, or wait for decisions.
-    fn is_open(&self) -> bool {
-        self.run.in_background().next().is_some() || !self.run.pending().is_empty()
-    }
-
-    /// Returns `true` if there is something to stop.
-    fn is_busy(&self) -> bool {
-        self.progress.phase != Phase::Resting
-            || self.is_open()
-            || matches!(self.run.next(), Step::Running | Step::Call(_))
     }
 
     /// Saves what is kept until the next event.
@@ -521,27 +509,13 @@ impl Conversation {
         };
         let phase = state.progress.phase;
         let is_stop = matches!(event, Event::Stop(_));
-        let goes_on = match event {
-            Event::Message(message, waiter) => {
-                if state.run.info().owner() != message.owner.as_deref() {
-                    let problem = format!("the conversation {:?} is another user's", ctx.key());
-                    return Err(TerminalError::new_with_code(403, problem));
-                }
-                state.progress.messages.push_back((message.text, waiter));
-                phase == Phase::Resting
-            }
-            Event::News(news) => {
-                state.progress.hear(news);
-                // What comes after a message has failed waits for the next one.
-                phase == Phase::Waiting || phase == Phase::Resting && state.run.outcome().is_some()
-            }
-            Event::Next => match phase {
-                Phase::Resting => !state.progress.messages.is_empty(),
-                phase => phase == Phase::Left,
-            },
-            Event::Stop(stopped) => stopped == turn && state.is_busy(),
-        };
-        if goes_on {
+        if let Event::Message(message, _) = &event
+            && state.run.info().owner() != message.owner.as_deref()
+        {
+            let problem = format!("the conversation {:?} is another user's", ctx.key());
+            return Err(TerminalError::new_with_code(403, problem));
+        }
+        if state.progress.hear(event, &state.run, turn) {
             let message = (phase == Phase::Resting && !is_stop)
                 .then(|| state.progress.messages.pop_front())
                 .flatten();
@@ -629,7 +603,7 @@ impl Conversation {
             }
             match state.run.next() {
                 // Takes what came while the model was asked.
-                Step::Request(_) if has_asked && state.is_open() => {
+                Step::Request(_) if has_asked && is_open(&state.run) => {
                     state.progress.phase = Phase::Left;
                     return Ok(None);
                 }

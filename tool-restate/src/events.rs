@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use tool_agent::run::{Run, Step};
 use tool_core::hooks::Decision;
 use tool_core::{ToolCall, ToolResult};
 
@@ -101,16 +102,90 @@ impl Progress {
             && timed.is_empty()
     }
 
-    /// Takes what came.
-    pub(crate) fn hear(&mut self, news: News) {
-        match &news {
-            News::Result { invocation, .. } => {
-                self.background
-                    .retain(|open| Some(open) != invocation.as_ref());
+    /// Takes an event of a run, whose last message has a number. Returns `true` if the run goes on with it, or stops.
+    pub(crate) fn hear(&mut self, event: Event, run: &Run, turn: u64) -> bool {
+        match event {
+            Event::Message(message, waiter) => {
+                self.messages.push_back((message.text, waiter));
+                self.phase == Phase::Resting
             }
-            News::TimeOver(fingerprint) => self.timed.retain(|timed| timed != fingerprint),
-            News::Decision(_) => {}
+            Event::News(news) => {
+                match &news {
+                    News::Result { invocation, .. } => {
+                        self.background
+                            .retain(|open| Some(open) != invocation.as_ref());
+                    }
+                    News::TimeOver(fingerprint) => self.timed.retain(|timed| timed != fingerprint),
+                    News::Decision(_) => {}
+                }
+                self.news.push(news);
+                match self.phase {
+                    // After a message has failed, it waits for the next one.
+                    Phase::Resting => run.outcome().is_some(),
+                    phase => phase == Phase::Waiting,
+                }
+            }
+            Event::Next => match self.phase {
+                Phase::Resting => !self.messages.is_empty(),
+                phase => phase == Phase::Left,
+            },
+            // It may come after the next message.
+            Event::Stop(stopped) => stopped == turn && self.is_busy(run),
         }
-        self.news.push(news);
+    }
+
+    /// Returns `true` if there is something to stop.
+    fn is_busy(&self, run: &Run) -> bool {
+        self.phase != Phase::Resting
+            || is_open(run)
+            || matches!(run.next(), Step::Running | Step::Call(_))
+    }
+}
+
+/// Returns `true` if calls in the background have no result, or wait for decisions.
+pub(crate) fn is_open(run: &Run) -> bool {
+    run.in_background().next().is_some() || !run.pending().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_is_for_one_message_and_for_what_goes_on() {
+        let run = Run::new("run-1");
+        let mut progress = Progress {
+            phase: Phase::Waiting,
+            ..Progress::default()
+        };
+        assert!(!progress.hear(Event::Stop(1), &run, 2));
+        assert!(progress.hear(Event::Stop(2), &run, 2));
+        progress.phase = Phase::Resting;
+        assert!(!progress.hear(Event::Stop(2), &run, 2));
+    }
+
+    #[test]
+    fn what_came_waits_for_the_event_that_is_on_its_way() {
+        let run = Run::new("run-1");
+        for (phase, goes_on) in [
+            (Phase::Waiting, true),
+            (Phase::Left, false),
+            (Phase::Stopping, false),
+            // The run has no outcome: its message has failed.
+            (Phase::Resting, false),
+        ] {
+            let mut progress = Progress {
+                phase,
+                timed: vec!["one".to_owned()],
+                ..Progress::default()
+            };
+            let news = News::TimeOver("one".to_owned());
+            assert_eq!(
+                progress.hear(Event::News(news), &run, 1),
+                goes_on,
+                "{phase:?}"
+            );
+            assert_eq!((progress.news.len(), progress.timed.len()), (1, 0));
+        }
     }
 }

@@ -108,6 +108,13 @@ fn check_interrupted(run: &Run) {
     assert_eq!(told.count(), 1);
 }
 
+/// Returns how many events wait until a conversation takes them.
+async fn queued(world: &World) -> usize {
+    let queued = "SELECT id FROM sys_invocation
+        WHERE target_handler_name = 'drive' AND status = 'pending'";
+    world.query(queued).await.len()
+}
+
 /// Waits until the build has ended in the worker.
 async fn left(world: &World) {
     while world.lines("left").is_empty() {
@@ -134,6 +141,28 @@ async fn stopping_a_conversation_cancels_what_runs_in_the_background() {
     let run = client.state("run-0").await.unwrap().unwrap();
     check_interrupted(&run);
     assert!(!world.folder.join("gate-app").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopping_a_message_leaves_the_next_one() {
+    let Some(world) = World::start("background-next", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let stopped = sending(&client, "run-0", "sleep");
+    while world.lines("waiting").is_empty() {
+        pause(20).await;
+    }
+    let next = sending(&client, "run-0", "build");
+    while queued(&world).await == 0 {
+        pause(20).await;
+    }
+    client.stop("run-0").await.unwrap();
+    assert_eq!(stopped.await.unwrap().unwrap(), RunOutcome::Cancelled);
+    assert_eq!(next.await.unwrap().unwrap(), answered("build"));
+    world.open_gate("app");
+    let run = at_rest(&client, "run-0").await;
+    assert!(said(&run)[2].contains("built app"), "{:?}", said(&run));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -170,19 +199,41 @@ async fn a_result_that_came_before_a_conversation_was_stopped_is_kept() {
         return;
     };
     let client = world.client();
-    let sent = sending(&client, "run-0", "pay-and-sleep");
-    // The result waits until the conversation takes it.
-    let told = "SELECT id FROM sys_invocation
-        WHERE target_handler_name = 'drive' AND status = 'pending'";
-    while world.query(told).await.is_empty() {
+    let mut runs = Vec::new();
+    // It waits for a tool, or for the model.
+    for (id, question) in [("run-0", "pay-and-sleep"), ("run-1", "pay-and-silence")] {
+        let sent = sending(&client, id, question);
+        // The result waits until the conversation takes it.
+        while queued(&world).await == 0 {
+            pause(20).await;
+        }
+        client.stop(id).await.unwrap();
+        assert_eq!(sent.await.unwrap().unwrap(), RunOutcome::Cancelled);
+        assert_eq!(left_open(&client, id, "hello").await, 0);
+        runs.push(client.state(id).await.unwrap().unwrap());
+    }
+    assert_eq!(world.check_payments(&runs), 0);
+    assert_eq!(world.lines("payments").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_may_cancel_what_drives_a_conversation() {
+    let Some(world) = World::start("background-operator", SMALL).await else {
+        return;
+    };
+    let client = world.client();
+    let sent = sending(&client, "run-0", "silence");
+    while world.lines("waiting").is_empty() {
         pause(20).await;
     }
-    client.stop("run-0").await.unwrap();
+    let drives = "SELECT id FROM sys_invocation WHERE target_handler_name = 'drive'";
+    let drive = world.query(drives).await.remove(0);
+    let (admin, id) = (world.nodes[0].admin_url(), drive["id"].as_str().unwrap());
+    let cancelled = reqwest::Client::new().patch(format!("{admin}/invocations/{id}/cancel"));
+    let cancelled = cancelled.send().await.unwrap();
+    assert!(cancelled.status().is_success(), "{cancelled:?}");
     assert_eq!(sent.await.unwrap().unwrap(), RunOutcome::Cancelled);
     assert_eq!(left_open(&client, "run-0", "hello").await, 0);
-    let run = client.state("run-0").await.unwrap().unwrap();
-    assert_eq!(world.check_payments(&[run]), 0);
-    assert_eq!(world.lines("payments").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

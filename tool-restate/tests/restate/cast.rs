@@ -343,6 +343,7 @@ async fn respond(request: &Request, effects: &Effects) -> Result<Value, ModelErr
             ("transfer_slowly", json!({"amount": 7})),
             ("look_up", json!({"n": 1})),
         ],
+        ("pay-and-silence", 0) => &[("pay_slowly", json!({"amount": 7}))],
         ("pay-and-sleep", 0) => &[("pay_slowly", json!({"amount": 7})), ("sleep", json!({}))],
         ("build", 0) => &[("build", json!({"target": "app"}))],
         ("approve", 0) => &[("transfer_slowly", json!({"amount": 7}))],
@@ -372,7 +373,7 @@ async fn respond(request: &Request, effects: &Effects) -> Result<Value, ModelErr
         effects.open_gate(&target);
     }
     let calls = [calls, &turn.calls].concat();
-    if question == "silence" {
+    if matches!((&*question, round), ("silence", _) | ("pay-and-silence", 1)) {
         let _left = Left(effects, "silence");
         effects.add("waiting", "silence");
         tokio::time::sleep(Duration::from_secs(60)).await;
@@ -444,7 +445,8 @@ pub fn agent(folder: &Path) -> Agent {
     ))
 }
 
-/// Returns the agents of the first deployment, of one with other options (`later`), or of one with another provider.
+/// Returns the agents of the first deployment, of one with other options (`later`), of one with another provider, or of one
+/// whose tools are nowhere (`unregistered`).
 fn agents(registry: Registry, effects: Effects, deployment: &str) -> Agents {
     let agent = if deployment == "provider" {
         Agent::new(registry, Anthropic::default(), Script(effects))
@@ -453,13 +455,17 @@ fn agents(registry: Registry, effects: Effects, deployment: &str) -> Agents {
     };
     let agent = with_users(agent);
     let is_later = deployment == "later";
+    let service = match deployment {
+        "unregistered" => "elsewhere",
+        _ => "payments",
+    };
     let agents = Agents::new(agent).route(move |tool| {
         let is_routed = matches!(
             tool,
             "pay" | "pay_on_sign" | "note" | "pay_slowly" | "transfer_slowly" | "build"
         );
         let is_routed = is_routed || (is_later && tool == "look_up");
-        is_routed.then(|| "payments".to_owned())
+        is_routed.then(|| service.to_owned())
     });
     if is_later {
         let mut settings = RunSettings::default();

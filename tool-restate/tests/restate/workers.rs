@@ -1,6 +1,9 @@
 //! Workers that don't fit their agents.
 
+use std::time::Duration;
+
 use futures_util::FutureExt;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tool_agent::Agent;
 use tool_agent::run::{RunInfo, RunOutcome};
@@ -9,6 +12,7 @@ use tool_core::dialect::OpenAiChat;
 use tool_core::{Registry, ToolErrorKind, tool, tools};
 use tool_restate::{Agents, Message, ToolService};
 
+use crate::faults::sending;
 use crate::world::{SMALL, World};
 
 struct Account(#[allow(dead_code)] String);
@@ -108,4 +112,24 @@ async fn a_worker_with_another_version_of_a_tool_does_not_run_it() {
             .flat_map(|round| round.calls())
             .all(|(_, result)| !result.unwrap().is_error())
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_server_names_a_service_that_is_not_registered() {
+    let unregistered = [("DEPLOYMENT", "unregistered".to_owned())];
+    let Some(world) = World::with_env("unregistered", SMALL, &unregistered).await else {
+        return;
+    };
+    let client = world.client();
+    let sent = sending(&client, "run-0", "job");
+    let failed = "SELECT last_failure FROM sys_invocation
+        WHERE target_handler_name = 'drive' AND last_failure IS NOT NULL";
+    let is_named = |row: &Value| {
+        let failure = row["last_failure"].as_str();
+        failure.is_some_and(|failure| failure.contains("elsewhere"))
+    };
+    while !world.query(failed).await.iter().any(is_named) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(!sent.is_finished());
 }
