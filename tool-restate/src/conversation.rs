@@ -252,7 +252,7 @@ impl State {
 
     /// Saves what is kept until the next event.
     fn keep(self, ctx: &ObjectContext<'_>) {
-        if !self.progress.is_empty() {
+        if self.progress != Progress::default() {
             ctx.set(PROGRESS, Json(self.progress));
         } else if self.has_progress {
             ctx.clear(PROGRESS);

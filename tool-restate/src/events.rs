@@ -10,7 +10,7 @@ use tool_core::{ToolCall, ToolResult};
 use crate::conversation::Message;
 
 /// A decision on a call that waits.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decide {
     /// The [fingerprint](tool_agent::run::Pending::fingerprint) of what the user has seen.
     pub fingerprint: String,
@@ -33,7 +33,7 @@ pub(crate) enum Event {
 }
 
 /// What came, and is not in the run yet.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum News {
     /// The result of a call. `None` if an operator ended the call, or if its service is gone.
     Result {
@@ -63,7 +63,7 @@ pub(crate) enum Phase {
 }
 
 /// What a conversation keeps besides its run.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Progress {
     pub(crate) phase: Phase,
@@ -84,24 +84,6 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Returns `true` if there is nothing to keep.
-    pub(crate) fn is_empty(&self) -> bool {
-        let Progress {
-            phase,
-            waiter,
-            messages,
-            news,
-            background,
-            timed,
-        } = self;
-        *phase == Phase::Resting
-            && waiter.is_none()
-            && messages.is_empty()
-            && news.is_empty()
-            && background.is_empty()
-            && timed.is_empty()
-    }
-
     /// Takes an event of a run, whose last message has a number. Returns `true` if the run goes on with it, or stops.
     pub(crate) fn hear(&mut self, event: Event, run: &Run, turn: u64) -> bool {
         match event {
