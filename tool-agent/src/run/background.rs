@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::increment::Change;
-use super::{Run, RunCall, RunError, RunOutcome, Step, contains, tool_of};
+use super::calls::tool_of;
+use super::change::Change;
+use super::messages::contains;
+use super::round::RunCall;
+use super::state::At;
+use super::{Run, RunError, RunOutcome, Step};
 use tool_core::call::CallPosition;
 use tool_core::content::Content;
 use tool_core::dialect::Dialect;
@@ -134,37 +138,10 @@ impl Run {
         self.in_background().next().is_some()
     }
 
-    /// Returns how the last turn of the model ended, also while calls in the background have no result. `None` while the
-    /// turn goes on.
-    pub fn outcome(&self) -> Option<RunOutcome> {
-        match self.foreground() {
-            Step::Done(outcome) => Some(outcome),
-            _ => None,
-        }
-    }
-
     /// Returns `true` if the last response has a call that waits for a decision, so that no message can be added.
     #[cfg_attr(not(feature = "conversations"), allow(dead_code))]
     pub(crate) fn has_held_response(&self) -> bool {
         matches!(self.foreground(), Step::Wait(_))
-    }
-
-    /// Returns what the run needs when there is nothing else to do in the foreground.
-    pub(super) fn when_done(&self, outcome: RunOutcome) -> Step<'_> {
-        match self.waiting() {
-            Step::Running if !self.runs_in_background() => Step::Done(outcome),
-            step => step,
-        }
-    }
-
-    /// Returns the calls that wait for decisions, or that others run.
-    pub(super) fn waiting(&self) -> Step<'_> {
-        let pending = self.pending();
-        if pending.is_empty() {
-            Step::Running
-        } else {
-            Step::Wait(pending)
-        }
     }
 
     /// Returns `true` for a call of `wait_for_results`, which the run answers. A run with calls in the background answers it
@@ -251,7 +228,7 @@ impl Run {
 
     /// Returns `true` if the model gets the result of a call in the provider's form: the provider takes it later, and the
     /// call is not in a part of the conversation that a summary replaced.
-    fn is_late(&self, at: super::At) -> bool {
+    fn is_late(&self, at: At) -> bool {
         let call = self.call_at(at);
         let is_open = at.0 == self.last_round() && self.open_round().is_some();
         let mut messages = self.state.messages.iter();
@@ -299,7 +276,7 @@ struct Ended<'r> {
 }
 
 /// Returns the id of a call for the model. The ids of some providers are unique in a response only.
-fn id((round, index): super::At) -> String {
+fn id((round, index): At) -> String {
     format!("{}-{}", round + 1, index + 1)
 }
 

@@ -1,17 +1,14 @@
 //! [`Pending`]: a call that waits for a decision.
 
-use std::error::Error;
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::Run;
+use super::round::CallState;
 use tool_core::ToolCall;
-use tool_core::ToolError;
 use tool_core::call::CallPosition;
-use tool_core::hooks::{DecisionDenied, Hold};
+use tool_core::hooks::Hold;
 
 /// A call that waits for a [decision](Run::decide).
 ///
@@ -111,68 +108,17 @@ impl Pending {
     }
 }
 
-/// The error of a decision.
-///
-/// ```
-/// use tool_agent::run::{DecideError, Run};
-/// use tool_core::Registry;
-/// use tool_core::hooks::Decision;
-///
-/// let mut run = Run::new("conversation-1");
-/// let error = run.decide(&Registry::new(), "no such call", Decision::Allow, "ada").unwrap_err();
-/// assert!(matches!(error, DecideError::NotPending));
-/// ```
-#[non_exhaustive]
-pub enum DecideError {
-    /// No call with this fingerprint waits for a decision: it is decided already, or it was never
-    /// held.
-    NotPending,
-    /// The new arguments are invalid.
-    Invalid(Box<ToolError>),
-    /// The provider runs this tool, so that its call can only be allowed or denied.
-    Hosted(String),
-    /// The run has an owner, so that [`Agent::decide`](crate::Agent::decide) has to ask who may decide.
-    Owned,
-    /// The user may not decide on this call.
-    Denied(DecisionDenied),
-}
-
-/// The message and its sources, because `main` may return the error.
-impl fmt::Debug for DecideError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::error_text::write(self, f)
-    }
-}
-
-impl fmt::Display for DecideError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            DecideError::Denied(denied) => return denied.fmt(f),
-            DecideError::Hosted(tool) => {
-                return write!(
-                    f,
-                    "the provider runs {tool:?}, so that the call can only be allowed or denied"
-                );
-            }
-            DecideError::Owned => "the run has an owner; decide with `Agent::decide`",
-            DecideError::NotPending => {
-                "no such call waits for a decision; it may be decided already, or have changed"
-            }
-            DecideError::Invalid(error) => {
-                return write!(f, "the new arguments are not accepted: {error}");
-            }
-        })
-    }
-}
-
-impl Error for DecideError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            DecideError::Invalid(error) => Some(error),
-            DecideError::NotPending
-            | DecideError::Owned
-            | DecideError::Hosted(_)
-            | DecideError::Denied(_) => None,
-        }
+impl Run {
+    /// Returns the calls that wait for decisions.
+    pub fn pending(&self) -> Vec<Pending> {
+        let held = self
+            .open_calls()
+            .filter_map(|at| match &self.call_at(at).state {
+                CallState::Held(hold) => {
+                    Some(Pending::new(self, at.0 + 1, self.positioned(at), hold))
+                }
+                _ => None,
+            });
+        held.collect()
     }
 }

@@ -1,0 +1,280 @@
+//! The calls of a run, from their start to their result.
+
+use std::sync::Arc;
+
+use super::change::Change;
+use super::round::{CallState, RunCall};
+use super::state::At;
+use super::{Run, RunError, RunOutcome, Step};
+use tool_core::call::{Arguments, CallPosition};
+use tool_core::dialect::Dialect;
+use tool_core::{Registry, ToolCall, ToolEntry, ToolError, ToolResult};
+
+impl Run {
+    /// Marks calls of [`Step::Call`] as started. Save the run before they run: what has not been saved
+    /// as started, an interrupted run starts again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of the [positions](ToolCall::position) is not that of a call that is ready. No
+    /// call is marked then.
+    pub fn start(&mut self, calls: &[ToolCall]) -> Result<(), RunError> {
+        self.start_calls(calls)?;
+        Ok(())
+    }
+
+    /// Marks calls as started, and returns their places.
+    pub(crate) fn start_calls(&mut self, calls: &[ToolCall]) -> Result<Vec<At>, RunError> {
+        let mut started = Vec::with_capacity(calls.len());
+        for call in calls {
+            let at = self.find(call.position(), |call| {
+                matches!(call.state, CallState::Ready) && !call.is_wait
+            });
+            match at {
+                Some(at) if !started.contains(&at) => started.push(at),
+                _ => return Err(RunError::NotReady(call.id.clone())),
+            }
+        }
+        self.record_of(&started, Change::Started);
+        Ok(started)
+    }
+
+    /// Takes back that calls have started, because they did not run.
+    pub(crate) fn take_back(&mut self, mut started: Vec<At>) {
+        started.retain(|at| matches!(self.call_at(*at).state, CallState::Started));
+        self.record_of(&started, Change::Repeated);
+    }
+
+    /// Takes the result of a call. With the last one, the results are added to the messages. A call that
+    /// a hook [held](tool_core::hooks::Gate::hold) becomes [pending](Run::pending) instead.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no call with the [position](ToolResult::position) of the result has started. The
+    /// result of a call that [`Step::Call`] returned has its position; a result that was made for another call gets it
+    /// from [`ToolResult::for_call`]. A run of another dialect is an error too.
+    pub fn finish(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+        result: ToolResult,
+    ) -> Result<(), RunError> {
+        self.bind(dialect)?;
+        let found = self.find(result.position(), RunCall::is_started);
+        let Some(at) = found else {
+            return Err(RunError::NotStarted(result.call_id().into()));
+        };
+        match result.error().and_then(ToolError::hold) {
+            // Nobody decides on a call of a cancelled run.
+            Some(_) if self.state.is_cancelled => {
+                self.cancel_call(at);
+            }
+            Some(hold) => {
+                let hold = hold.clone();
+                self.record_in(at.0, Change::Held(at.1, hold));
+            }
+            None => self.end(at, result),
+        }
+        self.close(dialect);
+        Ok(())
+    }
+
+    /// Decides on the calls that had started when the run was interrupted: calls of tools that are
+    /// `read_only` or `idempotent` run again, the others end with an error of the kind
+    /// [`Interrupted`](tool_core::ToolErrorKind::Interrupted). Call it once after [`replay`](Run::replay) or
+    /// deserialization, when nothing runs any more. Returns the results of the calls that ended.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run has another dialect.
+    pub fn resume(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+        registry: &Registry,
+    ) -> Result<Vec<ToolResult>, RunError> {
+        self.resume_others(dialect, registry, |_| false)
+    }
+
+    /// Resumes the run, apart from the calls that run in this process.
+    pub(crate) fn resume_others(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+        registry: &Registry,
+        runs_here: impl Fn(&CallPosition) -> bool,
+    ) -> Result<Vec<ToolResult>, RunError> {
+        self.bind(dialect)?;
+        let started = self
+            .open_calls()
+            .filter(|at| self.call_at(*at).is_started() && !runs_here(&position_of(at.0, at.1)));
+        let (again, ended): (Vec<_>, Vec<_>) = started.partition(|at| {
+            let call = &self.call_at(*at).call;
+            // For a call that the provider runs, the registry only looks at decisions.
+            call.server().is_some()
+                || tool_of(registry, call).is_some_and(|tool| tool.is_repeatable())
+        });
+        let mut results = Vec::new();
+        if self.state.is_cancelled {
+            results.extend(again.into_iter().map(|at| self.cancel_call(at)));
+        } else {
+            self.record_of(&again, Change::Repeated);
+        }
+        let ended = ended.into_iter();
+        results.extend(ended.map(|at| self.fail(at, ToolError::interrupted)));
+        self.close(dialect);
+        Ok(results)
+    }
+
+    /// Cancels the run. Calls that have not started, or that wait for a decision, end with an error.
+    /// Those that run should be cancelled as well; the run is [done](Step::Done) when they have
+    /// results, in the background too. A response with something [unanswered](RunOutcome::Unanswered) is taken out of the messages, because no request
+    /// could repeat it; its [round](Run::rounds) stays.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run has another dialect.
+    pub fn cancel(&mut self, dialect: &(impl Dialect + ?Sized)) -> Result<(), RunError> {
+        self.bind(dialect)?;
+        if let Step::Done(RunOutcome::Answered(_) | RunOutcome::Ended(_) | RunOutcome::Cancelled) =
+            self.next()
+        {
+            return Ok(());
+        }
+        let open: Vec<_> = self.open_calls().collect();
+        self.cancel_calls(dialect, open);
+        Ok(())
+    }
+
+    /// Cancels the last response, and leaves the calls in the background.
+    pub(crate) fn cancel_response(
+        &mut self,
+        dialect: &(impl Dialect + ?Sized),
+    ) -> Result<(), RunError> {
+        self.bind(dialect)?;
+        let last = self.last_round();
+        let open = self.open_calls().filter(|at| at.0 == last);
+        let open = open.filter(|at| self.call_at(*at).acknowledged.is_none());
+        let open = open.collect();
+        self.cancel_calls(dialect, open);
+        Ok(())
+    }
+
+    fn cancel_calls(&mut self, dialect: &(impl Dialect + ?Sized), open: Vec<At>) {
+        self.record(Change::Cancelled);
+        for at in open {
+            if matches!(
+                self.call_at(at).state,
+                CallState::Ready | CallState::Held(_)
+            ) {
+                self.cancel_call(at);
+            }
+        }
+        self.close(dialect);
+    }
+
+    fn cancel_call(&mut self, at: At) -> ToolResult {
+        self.fail(at, ToolError::cancelled)
+    }
+
+    /// Ends a call with an error, which is made of the name of its tool.
+    pub(super) fn fail(&mut self, at: At, error: impl FnOnce(&str) -> ToolError) -> ToolResult {
+        let call = self.positioned(at);
+        let result = ToolResult::failed(&call, error(&call.name));
+        self.end(at, result.clone());
+        result
+    }
+
+    /// Records the result of a call.
+    fn end(&mut self, at: At, result: ToolResult) {
+        self.record_in(at.0, Change::Ended(at.1, Arc::new(result)));
+    }
+
+    /// Makes a change of calls, for each round with some of them.
+    fn record_of(&mut self, calls: &[At], change: fn(Vec<usize>) -> Change) {
+        for calls in calls.chunk_by(|(round, _), (next, _)| round == next) {
+            let indices = calls.iter().map(|(_, index)| *index).collect();
+            self.record_in(calls[0].0, change(indices));
+        }
+    }
+
+    pub(super) fn last_round(&self) -> usize {
+        self.state.rounds.len().saturating_sub(1)
+    }
+
+    /// Returns a call of this run.
+    pub(super) fn call_at(&self, (round, index): At) -> &RunCall {
+        &self.state.rounds[round].calls[index]
+    }
+
+    /// Returns the places of the calls that may have no result: those in the background, and those of the last response.
+    pub(super) fn open_calls(&self) -> impl Iterator<Item = At> {
+        let last = self.last_round();
+        let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
+        let calls = calls.enumerate();
+        let calls = calls.filter(|(_, call)| call.acknowledged.is_none());
+        let of_round = calls.map(move |(index, _)| (last, index));
+        self.state.background.iter().copied().chain(of_round)
+    }
+
+    /// Returns the place of the call with this position, if its result is not known and it is in this state.
+    pub(super) fn find(
+        &self,
+        position: Option<&CallPosition>,
+        is_expected: impl Fn(&RunCall) -> bool,
+    ) -> Option<At> {
+        let position = position.filter(|position| !position.is_nested())?;
+        let index = |number| usize::try_from(number).ok();
+        let at = (index(position.round())?, index(position.index())?);
+        let is_open = self.open_round().is_some() && at.0 == self.last_round()
+            || self.state.background.contains(&at);
+        let call = self.state.rounds.get(at.0)?.calls.get(at.1)?;
+        (is_open && is_expected(call)).then_some(at)
+    }
+
+    /// Returns a call with its position.
+    pub(super) fn positioned(&self, at: At) -> ToolCall {
+        let call = ToolCall::clone(&self.call_at(at).call);
+        call.at(position_of(at.0, at.1))
+    }
+
+    /// Returns a call with its position, key and decisions.
+    pub(super) fn prepared(&self, at: At) -> ToolCall {
+        let call = self.call_at(at);
+        let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new()];
+        let [round, call_index] = &mut numbers;
+        let parts = [self.id(), round.format(at.0 + 1), call_index.format(at.1)];
+        let key = parts.join("/");
+        let mut prepared = self.positioned(at).idempotency_key(key);
+        for decided in &call.decisions {
+            let (hold, decision) = (decided.hold.clone(), decided.decision.clone());
+            prepared = prepared.decided_by(hold, decision, &*decided.by);
+        }
+        prepared
+    }
+}
+
+/// Returns the position of a call among the calls of a round.
+pub(crate) fn position_of(round: usize, index: usize) -> CallPosition {
+    let number = |index| u32::try_from(index).unwrap_or(u32::MAX);
+    CallPosition::new(number(round), number(index))
+}
+
+/// Returns a call with the arguments to which a decision changed it. They are those of the tool, also if the model
+/// called it by `call_tool`.
+pub(crate) fn changed_call(
+    registry: &Registry,
+    call: &ToolCall,
+    arguments: &Arguments,
+) -> ToolCall {
+    let mut changed = call.clone();
+    registry.resolve(&mut changed);
+    changed.arguments = arguments.clone();
+    changed
+}
+
+/// Returns the tool that a call runs. Most calls name it, so that they need not be resolved in a copy.
+pub(super) fn tool_of(registry: &Registry, call: &ToolCall) -> Option<ToolEntry> {
+    if call.server().is_some() {
+        return None;
+    }
+    let named = registry.get(&call.name);
+    named.or_else(|| registry.resolve(&mut call.clone()))
+}

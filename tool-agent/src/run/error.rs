@@ -1,0 +1,108 @@
+//! [`RunError`]: a step that does not fit the state of a run.
+
+use std::error::Error;
+use std::fmt;
+
+use tool_core::dialect::Unanswered;
+
+/// The error of a step that does not fit the state of a [`Run`].
+///
+/// ```
+/// use tool_agent::run::{Run, RunError};
+/// use tool_core::ToolCall;
+///
+/// // A call that is in no response of the model.
+/// let mut run = Run::new("conversation-1");
+/// let error = run.start(&[ToolCall::new("call_1", "add", "{}")]).unwrap_err();
+/// assert!(matches!(error, RunError::NotReady(id) if id == "call_1"));
+/// ```
+#[non_exhaustive]
+pub enum RunError {
+    /// A message was added that is not an object.
+    NotAMessage,
+    /// A message was added while calls have no results.
+    OpenCalls,
+    /// A message was added while this is [unanswered](RunOutcome::Unanswered), or answers were given that lack these ids.
+    Unanswered(Vec<Unanswered>),
+    /// Answers were given, and nothing is [unanswered](RunOutcome::Unanswered).
+    NothingAsked,
+    /// A response was given that was not requested.
+    NotRequested,
+    /// A call with this id was marked as started that is not ready.
+    NotReady(String),
+    /// A result was given for a call with this id, which has not started.
+    NotStarted(String),
+    /// The messages of the run are in the format of another dialect.
+    OtherDialect {
+        /// The id of the run.
+        run: String,
+        /// The provider of the run's dialect.
+        own: String,
+        /// The provider of the dialect that was given.
+        given: String,
+    },
+}
+
+/// The message and its sources, because `main` may return the error.
+impl fmt::Debug for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        crate::error_text::write(self, f)
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::NotAMessage => f.write_str(
+                "the message is not an object in the provider's format; make one of a text with \
+                 `Dialect::user_message`",
+            ),
+            RunError::OpenCalls => f.write_str(
+                "calls of the last response have no results; finish or cancel them before the next \
+                 message",
+            ),
+            RunError::Unanswered(asked) => write!(
+                f,
+                "the last response asks for {}, which has no answer; give it to `Run::answer`, or cancel the run",
+                listed(asked)
+            ),
+            RunError::NothingAsked => {
+                f.write_str("nothing is unanswered; add a message with `push`")
+            }
+            RunError::NotRequested => {
+                f.write_str("the run did not request a response; do what `next` returns")
+            }
+            RunError::OtherDialect { run, own, given } => write!(
+                f,
+                "the run {run:?} has the messages of {own}, and can't go on with {given}; use the dialect of {own}, or \
+                 start another run"
+            ),
+            RunError::NotReady(id) => write!(
+                f,
+                "the call {id:?} is not at the position of a call that is ready; start the calls that `next` returns"
+            ),
+            RunError::NotStarted(id) => write!(
+                f,
+                "the result of the call {id:?} is not at the position of a call that runs; make it of a call that \
+                 `next` returned, or assign it with `ToolResult::for_call`"
+            ),
+        }
+    }
+}
+
+impl Error for RunError {}
+
+/// Lists what is unanswered, for messages.
+pub(crate) fn listed(asked: &[Unanswered]) -> String {
+    const LISTED: usize = 5;
+    let shown: Vec<_> = asked
+        .iter()
+        .take(LISTED)
+        .map(Unanswered::to_string)
+        .collect();
+    let mut text = shown.join(", ");
+    if asked.len() > LISTED {
+        text += &format!(" and {} more", asked.len() - LISTED);
+    }
+    text
+}

@@ -1,0 +1,81 @@
+//! The parts of a conversation, and what a summary replaces.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::Run;
+use super::change::Change;
+#[cfg(feature = "tracing")]
+use super::{Round, background::PREAMBLE, change::is_of_user};
+use tool_core::dialect::Usage;
+
+/// A part of a conversation that can stand alone.
+#[cfg(feature = "tracing")]
+pub(crate) enum Part<'r> {
+    /// A message of the application, in the provider's format.
+    Message(&'r Value),
+    /// Results of calls in the background, with what precedes them.
+    Told(&'static str),
+    Response(&'r Round),
+}
+
+impl Run {
+    /// Returns the parts of the conversation that start before a message, from the last one on.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn parts_before(&self, end: usize) -> impl Iterator<Item = Part<'_>> {
+        let closed = self.state.rounds.iter().rev();
+        let mut closed = closed.skip_while(|round| round.turn.is_some());
+        let mut next = self.state.messages.len();
+        let parts = self.state.parts.iter().rev().map(move |&start| {
+            let messages = self.state.messages.get(start..next).unwrap_or_default();
+            next = start;
+            let is_pushed = |message: &Arc<Value>| {
+                let role = message["role"].as_str();
+                is_of_user(message) || matches!(role, Some("system" | "developer"))
+            };
+            // A response without messages starts where the part after it does.
+            let is_response = self.state.responses.contains(&start);
+            let part = match messages.first() {
+                _ if self.state.told.contains(&start) => Some(Part::Told(PREAMBLE)),
+                Some(message) if !is_response || is_pushed(message) => Some(Part::Message(message)),
+                _ => closed.next().map(Part::Response),
+            };
+            (start, part)
+        });
+        let before = parts.filter(move |(start, _)| *start < end);
+        before.filter_map(|(_, part)| part)
+    }
+
+    /// Returns the messages that a summary may replace, so that a number of parts is left: those after the prompt of the
+    /// system, up to the start of a part. `None` if that is too little, or if nothing came since the last summary.
+    pub(crate) fn old_messages(&self, kept_parts: usize) -> Option<Range<usize>> {
+        let is_prompt = |message: &Value| {
+            let role = message["role"].as_str().unwrap_or_default();
+            matches!(role, "system" | "developer")
+        };
+        let messages = self.state.messages.iter();
+        let start = messages.take_while(|message| is_prompt(message)).count();
+        let index = self.state.parts.len().checked_sub(kept_parts.max(1))?;
+        let end = self.start_of_late_calls(*self.state.parts.get(index)?);
+        let has_news = self.state.rounds.len() > self.state.compacted_at;
+        (has_news && end >= start + 2).then_some(start..end)
+    }
+
+    /// Replaces old messages by a summary, which used and cost this much.
+    pub(crate) fn compact(
+        &mut self,
+        old: Range<usize>,
+        summary: Value,
+        usage: Option<Usage>,
+        micros: u64,
+    ) {
+        self.record(Change::Compacted {
+            old,
+            summary: Arc::new(summary),
+            usage,
+            micros,
+        });
+    }
+}

@@ -1,0 +1,174 @@
+//! [`Round`]: a response of the model, with the state of its calls.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use tool_core::dialect::{Unanswered, Usage};
+use tool_core::hooks::{Decision, Hold};
+use tool_core::{ToolCall, ToolResult};
+
+/// One response of the model, with the calls in it.
+///
+/// ```
+/// use tool_agent::run::Run;
+///
+/// /// Prints what the model said and did.
+/// fn print(run: &Run) {
+///     for round in run.rounds() {
+///         println!("{}", round.text());
+///         for (call, result) in round.calls() {
+///             let result = result.map_or("no result yet".into(), |result| result.line());
+///             println!("  {}: {result}", call.name);
+///         }
+///     }
+/// }
+///
+/// print(&Run::new("conversation-1"));
+/// ```
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Round {
+    pub(super) calls: Vec<RunCall>,
+    pub(super) text: String,
+    pub(super) usage: Option<Usage>,
+    pub(super) stop_reason: Option<String>,
+    pub(super) is_paused: bool,
+    /// What still expects an answer of the program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) unanswered: Vec<Unanswered>,
+    /// Set if the model waits for the next request although it made no calls.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_answered: bool,
+    #[serde(default)]
+    pub(super) micros: u64,
+    /// The messages that repeat it, kept until all calls have results.
+    pub(super) turn: Option<Vec<Arc<Value>>>,
+}
+
+impl Round {
+    /// Returns the calls of the response, with the results that are known. For a call in the background, it is that of
+    /// the tool, and not the acknowledgement.
+    pub fn calls(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (&ToolCall, Option<&ToolResult>)> + ExactSizeIterator {
+        self.calls.iter().map(|call| (&*call.call, call.result()))
+    }
+
+    /// Returns the decisions on the call at this index of [`calls`](Round::calls): the arguments and reason of
+    /// each hold, what was decided, and who decided it.
+    pub fn decisions(&self, index: usize) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
+        let call = self.calls.get(index);
+        let decisions = call.into_iter().flat_map(|call| &call.decisions);
+        decisions.map(|decided| (&decided.hold, &decided.decision, &*decided.by))
+    }
+
+    /// Returns the text of the response.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns what the response used, if the provider says so.
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    /// Returns what the response cost, in millionths of the currency of [`Agent::prices`](crate::Agent::prices).
+    pub fn micros(&self) -> u64 {
+        self.micros
+    }
+
+    /// Returns the result that ends the run.
+    pub(super) fn ended(&self) -> Option<&ToolResult> {
+        let ending = self.calls.iter().filter(|call| call.ends_run);
+        let mut results = ending.filter_map(RunCall::result);
+        results.find(|result| !result.is_error())
+    }
+
+    /// Returns what the response asks for that is no call, as long as nothing [answers](Run::answer) it.
+    pub fn unanswered(&self) -> &[Unanswered] {
+        &self.unanswered
+    }
+
+    /// Returns why the model stopped, in the provider's words.
+    pub fn stop_reason(&self) -> Option<&str> {
+        self.stop_reason.as_deref()
+    }
+}
+
+impl fmt::Debug for Round {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Round")
+            .field("calls", &self.calls)
+            .field("text", &self.text)
+            .field("usage", &self.usage)
+            .field("stop_reason", &self.stop_reason)
+            .field("is_paused", &self.is_paused)
+            .field("unanswered", &self.unanswered)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call and its state.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct RunCall {
+    /// Shared with the increment, as is what is below.
+    pub(super) call: Arc<ToolCall>,
+    pub(super) is_parallel: bool,
+    /// Set if a success ends the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) ends_run: bool,
+    /// Set for a call of `wait_for_results`, which the run answers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_wait: bool,
+    pub(super) decisions: Vec<Decided>,
+    pub(super) state: CallState,
+    /// What the model got in place of the result, if the call runs in the background.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) acknowledged: Option<Arc<ToolResult>>,
+}
+
+/// A decision on a hold, and who made it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Decided {
+    pub(super) hold: Hold,
+    pub(super) decision: Decision,
+    pub(super) by: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum CallState {
+    Ready,
+    Started,
+    Held(Hold),
+    Ended(Arc<ToolResult>),
+}
+
+impl RunCall {
+    /// Returns `true` if the provider takes the result later, and the model gets no acknowledgement.
+    pub(super) fn is_late(&self) -> bool {
+        self.acknowledged.is_some() && self.call.takes_late_result()
+    }
+
+    pub(super) fn is_started(&self) -> bool {
+        matches!(self.state, CallState::Started)
+    }
+
+    /// Returns `true` for a call that waits for the background.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.is_wait && matches!(self.state, CallState::Ready)
+    }
+
+    /// Returns what the model gets for the call.
+    pub(super) fn answer(&self) -> Option<&ToolResult> {
+        self.acknowledged.as_deref().or(self.result())
+    }
+
+    pub(super) fn result(&self) -> Option<&ToolResult> {
+        match &self.state {
+            CallState::Ended(result) => Some(result),
+            _ => None,
+        }
+    }
+}

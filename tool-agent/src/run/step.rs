@@ -1,0 +1,261 @@
+//! [`Step`]: what a run needs next, and [`RunOutcome`]: how it ended.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::round::{CallState, RunCall};
+use super::{Pending, Round, Run};
+use tool_core::dialect::Unanswered;
+use tool_core::{ToolCall, ToolResult};
+
+/// What a [`Run`] needs next.
+///
+/// ```
+/// use tool_agent::run::{Run, Step};
+///
+/// fn state(run: &Run) -> String {
+///     match run.next() {
+///         Step::Request(_) => "the model has to answer".into(),
+///         Step::Call(calls) => format!("{} calls have to run", calls.len()),
+///         Step::Running => "calls are running".into(),
+///         Step::Wait(waiting) => format!("{} calls wait for decisions", waiting.len()),
+///         Step::Done(outcome) => format!("done: {}", outcome.as_str()),
+///     }
+/// }
+///
+/// assert_eq!(state(&Run::new("conversation-1")), "the model has to answer");
+/// ```
+pub enum Step<'r> {
+    /// A response of the model to these messages, which are in the provider's format.
+    Request(&'r Arc<Vec<Arc<Value>>>),
+    /// The results of these calls, which may run concurrently.
+    Call(Vec<ToolCall>),
+    /// The results of calls that have started, in the background too.
+    Running,
+    /// Decisions on these calls. There is nothing else to do, other than to wait for calls in the background.
+    Wait(Vec<Pending>),
+    /// Nothing, or the next [message](Run::push) of the user.
+    Done(RunOutcome),
+}
+
+impl fmt::Debug for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Request(messages) => f
+                .debug_struct("Request")
+                .field("messages", &messages.len())
+                .finish_non_exhaustive(),
+            Step::Call(calls) => f.debug_tuple("Call").field(calls).finish(),
+            Step::Running => f.write_str("Running"),
+            Step::Wait(pending) => f.debug_tuple("Wait").field(pending).finish(),
+            Step::Done(outcome) => f.debug_tuple("Done").field(outcome).finish(),
+        }
+    }
+}
+
+/// How a run ended.
+///
+/// ```
+/// use tool_agent::run::RunOutcome;
+///
+/// fn reply(outcome: &RunOutcome) -> String {
+///     match outcome {
+///         RunOutcome::Answered(text) => text.clone(),
+///         RunOutcome::Waiting(calls) => format!("please decide on {} calls", calls.len()),
+///         RunOutcome::OutOfRounds => "it took too long; please ask for less".into(),
+///         other => format!("the run ended: {}", other.as_str()),
+///     }
+/// }
+///
+/// assert_eq!(reply(&RunOutcome::Cancelled), "the run ended: cancelled");
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum RunOutcome {
+    /// The model called no more tools and answered with this text. The text may be empty or end
+    /// mid-sentence if the provider filtered or truncated it; [`Round::stop_reason`] says so.
+    Answered(String),
+    /// A call of a tool with [`#[tool(ends_run)]`](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys-of-tool) succeeded, and the other calls of the
+    /// response have results. [`ToolResult::value`] returns its value. Of several, it is the first in the response.
+    Ended(Box<ToolResult>),
+    /// The response asks for something that no tool answers, such as a command for the program's shell. The calls of the response have results. [`Run::answer`] adds the answers in the provider's form, and
+    /// [`Run::cancel`] gives the response up: without either, the provider would reject the next request.
+    Unanswered(Vec<Unanswered>),
+    /// The [limit](RunSettings::max_rounds) of rounds was reached while the model still called tools.
+    OutOfRounds,
+    /// The [limit](RunSettings::max_calls) of calls was reached.
+    OutOfCalls,
+    /// The [limit](RunSettings::max_tokens) of tokens was reached while the model still called tools.
+    OutOfTokens,
+    /// The [limit](RunSettings::max_micros) of money was reached while the model still called tools.
+    OutOfMoney,
+    /// Calls of this tool [failed](RunSettings::max_failures) too often in a row.
+    OutOfFailures(String),
+    /// The [limit](crate::Agent::max_duration) of time was reached.
+    OutOfTime,
+    /// The run was [cancelled](Run::cancel).
+    Cancelled,
+    /// These calls wait for [decisions](Run::decide). An [`Agent`](crate::Agent) stops here; the
+    /// run goes on once they are made.
+    Waiting(Vec<Pending>),
+}
+
+impl RunOutcome {
+    /// Returns the name of the outcome, for logs and metrics.
+    ///
+    /// ```
+    /// use tool_agent::run::RunOutcome;
+    ///
+    /// assert_eq!(RunOutcome::OutOfTime.as_str(), "out_of_time");
+    /// ```
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            RunOutcome::Answered(_) => "answered",
+            RunOutcome::Ended(_) => "ended",
+            RunOutcome::Unanswered(_) => "unanswered",
+            RunOutcome::OutOfRounds => "out_of_rounds",
+            RunOutcome::OutOfCalls => "out_of_calls",
+            RunOutcome::OutOfTokens => "out_of_tokens",
+            RunOutcome::OutOfMoney => "out_of_money",
+            RunOutcome::OutOfFailures(_) => "out_of_failures",
+            RunOutcome::OutOfTime => "out_of_time",
+            RunOutcome::Cancelled => "cancelled",
+            RunOutcome::Waiting(_) => "waiting",
+        }
+    }
+}
+
+impl Run {
+    /// Returns what the run needs next. Its state does not change.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::run::{Run, Step};
+    ///
+    /// let mut run = Run::new("conversation-1");
+    /// run.push(json!({"role": "user", "content": "Hello!"}))?;
+    /// let Step::Request(messages) = run.next() else { unreachable!() };
+    /// assert_eq!(messages.len(), 1);
+    /// # Ok::<(), tool_agent::run::RunError>(())
+    /// ```
+    pub fn next(&self) -> Step<'_> {
+        let ready = self.state.background.iter();
+        let ready = ready.filter(|at| matches!(self.call_at(**at).state, CallState::Ready));
+        let ready: Vec<_> = ready.map(|at| self.prepared(*at)).collect();
+        if !ready.is_empty() {
+            return Step::Call(ready);
+        }
+        match self.foreground() {
+            Step::Done(outcome) => self.when_done(outcome),
+            step => step,
+        }
+    }
+
+    /// Returns how the last turn of the model ended, also while calls in the background have no result. `None` while the
+    /// turn goes on.
+    pub fn outcome(&self) -> Option<RunOutcome> {
+        match self.foreground() {
+            Step::Done(outcome) => Some(outcome),
+            _ => None,
+        }
+    }
+
+    /// Returns what the run needs next, apart from calls in the background.
+    pub(super) fn foreground(&self) -> Step<'_> {
+        if let Some(round) = self.open_round() {
+            return self.next_of(round);
+        }
+        if self.state.is_cancelled {
+            return Step::Done(RunOutcome::Cancelled);
+        }
+        if !self.unanswered().is_empty() {
+            return Step::Done(RunOutcome::Unanswered(self.unanswered().to_vec()));
+        }
+        if let Some(round) = self.state.rounds.last()
+            && self.state.spent.rounds > 0
+            && let Some(result) = round.ended()
+        {
+            return Step::Done(RunOutcome::Ended(Box::new(result.clone())));
+        }
+        if let Some(round) = self.state.rounds.last()
+            && self.state.spent.rounds > 0
+            && round.calls.iter().all(RunCall::is_late)
+            && !round.is_paused
+            && !round.is_answered
+        {
+            return Step::Done(RunOutcome::Answered(round.text.clone()));
+        }
+        let (spent, limits) = (self.state.spent, self.state.settings);
+        let mut failures = self.state.failures.iter();
+        if let Some((tool, _)) = failures.find(|(_, count)| **count >= limits.max_failures) {
+            return Step::Done(RunOutcome::OutOfFailures(tool.clone()));
+        }
+        if spent.rounds >= limits.max_rounds {
+            Step::Done(RunOutcome::OutOfRounds)
+        } else if spent.calls >= limits.max_calls {
+            Step::Done(RunOutcome::OutOfCalls)
+        } else if spent.tokens >= limits.max_tokens {
+            Step::Done(RunOutcome::OutOfTokens)
+        } else if spent.micros >= limits.max_micros {
+            Step::Done(RunOutcome::OutOfMoney)
+        } else {
+            Step::Request(&self.state.messages)
+        }
+    }
+
+    /// Returns what a round with calls needs.
+    fn next_of<'r>(&'r self, round: &'r Round) -> Step<'r> {
+        let last = self.last_round();
+        let calls = round.calls.iter().enumerate();
+        // One that waits for the background holds up no other.
+        let mut calls = calls.filter(|(_, call)| call.answer().is_none() && !call.is_waiting());
+        let mut ready = Vec::new();
+        let mut is_running = false;
+        // A call that is held does not keep the others waiting.
+        for (index, call) in calls.by_ref() {
+            match &call.state {
+                CallState::Ready if !is_running || call.is_parallel => {
+                    if !ready.is_empty() && !call.is_parallel {
+                        break;
+                    }
+                    ready.push(self.prepared((last, index)));
+                    if !call.is_parallel {
+                        break;
+                    }
+                }
+                CallState::Ready => break,
+                CallState::Started if call.is_parallel => is_running = true,
+                CallState::Started => return Step::Running,
+                CallState::Held(_) | CallState::Ended(_) => {}
+            }
+        }
+        if !ready.is_empty() {
+            Step::Call(ready)
+        } else if is_running {
+            Step::Running
+        } else {
+            self.waiting()
+        }
+    }
+
+    /// Returns what the run needs when there is nothing else to do in the foreground.
+    fn when_done(&self, outcome: RunOutcome) -> Step<'_> {
+        match self.waiting() {
+            Step::Running if !self.runs_in_background() => Step::Done(outcome),
+            step => step,
+        }
+    }
+
+    /// Returns the calls that wait for decisions, or that others run.
+    fn waiting(&self) -> Step<'_> {
+        let pending = self.pending();
+        if pending.is_empty() {
+            Step::Running
+        } else {
+            Step::Wait(pending)
+        }
+    }
+}
