@@ -7,8 +7,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::EvalError;
 use super::report::{Change, ChangeKind, Comparison, ModelReport, Passes, Report};
-use super::{EvalError, read_text, replace};
+use super::storage::{read_text, replace};
 
 /// The version of the file.
 const VERSION: u32 = 1;

@@ -26,7 +26,8 @@ use tool_core::dynamic::DynamicTool;
 use tool_core::{CallContext, Registry, ToolEntry};
 
 use super::score::is_equal;
-use super::{Attempt, Case, EvalError, read_text};
+use super::storage::read_text;
+use super::{Attempt, Case, EvalError};
 use crate::run::Round;
 
 /// An entry of the leaderboard: a question, its functions and the possible answers.

@@ -12,7 +12,9 @@ use tool_core::Registry;
 use tool_core::dialect::{self, Dialect, NamedDialect};
 
 use super::recordings::Replay;
-use super::{Candidate, Case, Eval, EvalError, ExpectedCall, Order, digest, read_text};
+use super::storage::read_text;
+use super::summary::digest;
+use super::{Candidate, Case, Eval, EvalError, ExpectedCall, Order};
 use crate::model::{Model, ModelError, ModelErrorKind};
 use crate::{Agent, Prices};
 

@@ -12,18 +12,31 @@ use super::report::{
 /// A page opens the cases that failed if there are so few.
 const FEW: usize = 3;
 
-pub(super) fn write(report: &Report) -> String {
-    let failed = report.models.iter().flat_map(|model| &model.cases);
-    let failed = failed.filter(|case| !case.passes.is_perfect()).count();
-    let mut out = models(report);
-    for (model, at) in report.models.iter().zip(0..) {
-        section(model, at, failed <= FEW, &mut out);
+impl Report {
+    /// Returns the report as one self-contained page of HTML, which loads nothing from anywhere: the models, what changed since
+    /// the baseline, and for each case the expected calls beside those that were made.
+    ///
+    /// ```
+    /// use tool_agent::eval::Report;
+    ///
+    /// fn save(report: &Report) -> std::io::Result<()> {
+    ///     std::fs::write("report.html", report.to_html())
+    /// }
+    /// # let _ = save;
+    /// ```
+    pub fn to_html(&self) -> String {
+        let failed = self.models.iter().flat_map(|model| &model.cases);
+        let failed = failed.filter(|case| !case.passes.is_perfect()).count();
+        let mut out = models(self);
+        for (model, at) in self.models.iter().zip(0..) {
+            section(model, at, failed <= FEW, &mut out);
+        }
+        HtmlPage::new("Evaluation")
+            .entries("cases", "Cases")
+            .introduction(verdict(self))
+            .main(out)
+            .to_html()
     }
-    HtmlPage::new("Evaluation")
-        .entries("cases", "Cases")
-        .introduction(verdict(report))
-        .main(out)
-        .to_html()
 }
 
 /// Returns whether the check passes.

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EvalError, read_text, replace};
+use super::EvalError;
+use super::storage::{read_text, replace};
 use crate::testing::Recording;
 
 /// The version of the file.

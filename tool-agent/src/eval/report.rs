@@ -486,21 +486,6 @@ impl Report {
         page
     }
 
-    /// Returns the report as one self-contained page of HTML, which loads nothing from anywhere: the models, what changed since
-    /// the baseline, and for each case the expected calls beside those that were made.
-    ///
-    /// ```
-    /// use tool_agent::eval::Report;
-    ///
-    /// fn save(report: &Report) -> std::io::Result<()> {
-    ///     std::fs::write("report.html", report.to_html())
-    /// }
-    /// # let _ = save;
-    /// ```
-    pub fn to_html(&self) -> String {
-        super::html::write(self)
-    }
-
     /// Returns the rows of the table of models, with its heads.
     pub(super) fn table(&self) -> Vec<Vec<String>> {
         let heads = [

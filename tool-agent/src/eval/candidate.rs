@@ -1,0 +1,86 @@
+//! [`Candidate`]: a model that is evaluated.
+
+use std::fmt;
+
+use super::Recordings;
+use super::recordings::Replay;
+use crate::Agent;
+
+/// A model that is evaluated: an agent with its registry, its dialect and its model.
+///
+/// ```no_run
+/// # #[cfg(feature = "http")]
+/// # fn main() -> Result<(), tool_agent::eval::EvalError> {
+/// use tool_agent::Agent;
+/// use tool_agent::eval::{Candidate, Case, Eval};
+/// use tool_agent::model::HttpModel;
+/// use tool_core::Registry;
+/// use tool_core::dialect::OpenAiChat;
+///
+/// let models = ["qwen3", "llama3.3"].map(|name| {
+///     let dialect = OpenAiChat::default();
+///     let model = HttpModel::new(&dialect, name).base_url("http://localhost:11434/v1");
+///     Candidate::new(name, Agent::new(Registry::linked().unwrap(), dialect, model))
+/// });
+/// let eval = Eval::new([Case::new("greeting", "Hello!").no_call()]).repeats(5);
+/// println!("{}", eval.run_blocking(models)?);
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "http"))]
+/// # fn main() {}
+/// ```
+#[derive(Clone)]
+pub struct Candidate {
+    pub(super) name: String,
+    pub(super) agent: Agent,
+    pub(super) replay: Option<Replay>,
+    pub(super) is_recorded: bool,
+}
+
+impl Candidate {
+    /// Creates a candidate. The name is in reports and baselines.
+    ///
+    /// The agent's prices count what an attempt costs. Its journal and its listener are not used, and its closures for
+    /// calls and context values only by cases that [run tools](Case::run_tools).
+    pub fn new(name: impl Into<String>, agent: Agent) -> Candidate {
+        Candidate {
+            name: name.into(),
+            agent,
+            replay: None,
+            is_recorded: false,
+        }
+    }
+
+    /// Answers with recorded responses in place of the model. An attempt fails if the tools, the case or its results have
+    /// changed since, because the model may answer in another way.
+    pub fn replay(mut self, recordings: Recordings) -> Self {
+        self.replay = Some(Replay::Attempts(recordings));
+        self
+    }
+
+    /// Keeps the responses, as [`ModelReport::recordings`].
+    pub fn record(mut self) -> Self {
+        self.is_recorded = true;
+        self
+    }
+
+    /// Repeats requests that fail, as [`Agent::retry`] does.
+    #[cfg(feature = "tower")]
+    pub fn retry(mut self, policy: crate::model::Retry) -> Self {
+        self.agent = self.agent.retry(policy);
+        self
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Debug for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Candidate")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,92 @@
+//! [`EvalError`]: an evaluation that can't be made.
+
+use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::Case;
+
+/// The error of cases that can't be evaluated, or of a file: what is wrong, and where.
+///
+/// ```
+/// use tool_agent::eval::{Case, Eval};
+/// use tool_core::Registry;
+///
+/// let eval = Eval::new([Case::new("lights", "Turn on the light.").forbid("turn_off")]);
+/// let error = eval.check(&Registry::new()).unwrap_err();
+/// assert!(error.to_string().starts_with("case `lights`: "), "{error}");
+/// ```
+#[derive(Clone)]
+pub struct EvalError {
+    pub(super) file: Option<PathBuf>,
+    pub(super) line: Option<usize>,
+    pub(super) case: Option<String>,
+    pub(super) message: String,
+}
+
+impl EvalError {
+    pub(super) fn new(message: impl Into<String>) -> EvalError {
+        EvalError {
+            file: None,
+            line: None,
+            case: None,
+            message: message.into(),
+        }
+    }
+
+    pub(super) fn of_file(path: &Path, message: impl Into<String>) -> EvalError {
+        EvalError::new(message).in_file(path)
+    }
+
+    /// Adds the file with the case, unless the error has one.
+    pub fn in_file(mut self, path: impl AsRef<Path>) -> EvalError {
+        self.file.get_or_insert_with(|| path.as_ref().to_owned());
+        self
+    }
+
+    /// Returns the error of a case, at this line or at that of the case.
+    pub(super) fn of_case(
+        case: &Case,
+        line: Option<usize>,
+        message: impl Into<String>,
+    ) -> EvalError {
+        let mut error = EvalError::new(message);
+        error.case = Some(case.name.clone());
+        error.line = line.or(case.line);
+        error
+    }
+
+    /// Returns the line of the file, counted from 1.
+    pub fn line(&self) -> Option<usize> {
+        self.line
+    }
+
+    /// Returns the name of the case.
+    pub fn case(&self) -> Option<&str> {
+        self.case.as_deref()
+    }
+}
+
+impl fmt::Display for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{}:{line}: ", file.display())?,
+            (Some(file), None) => write!(f, "{}: ", file.display())?,
+            (None, Some(line)) => write!(f, "line {line}: ")?,
+            (None, None) => {}
+        }
+        if let Some(case) = &self.case {
+            write!(f, "case `{case}`: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// The message, because `main` may return the error.
+impl fmt::Debug for EvalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Error for EvalError {}

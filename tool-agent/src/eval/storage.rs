@@ -1,0 +1,50 @@
+//! Reads and writes the files of evaluations.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::EvalError;
+
+/// The most bytes of a file.
+const LONGEST: u64 = 256 << 20;
+
+/// Reads a file.
+pub(super) fn read_text(path: &Path) -> Result<String, EvalError> {
+    let fail = |error: std::io::Error| EvalError::of_file(path, format!("can't be read: {error}"));
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(fail)?;
+    // Opened first, so that it is the file that is read. Reading a pipe could wait for ever.
+    if !file.metadata().map_err(fail)?.is_file() {
+        return Err(EvalError::of_file(
+            path,
+            "can't be read: it is not a regular file",
+        ));
+    }
+    file.take(LONGEST + 1)
+        .read_to_string(&mut text)
+        .map_err(fail)?;
+    if text.len() as u64 > LONGEST {
+        return Err(EvalError::of_file(
+            path,
+            format!("has more than {LONGEST} bytes"),
+        ));
+    }
+    Ok(text)
+}
+
+/// Replaces a file by a value as JSON: a reader never sees a half of it.
+pub(super) fn replace(path: &Path, value: &impl Serialize) -> Result<(), EvalError> {
+    let mut text = serde_json::to_string_pretty(value)
+        .map_err(|error| EvalError::of_file(path, format!("can't be written: {error}")))?;
+    text.push('\n');
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}.tmp", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&temporary);
+        EvalError::of_file(path, format!("can't be written: {error}"))
+    })
+}
