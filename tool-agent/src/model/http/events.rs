@@ -6,8 +6,9 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use tool_core::dialect::{EventJson, ServerSentError, ServerSentEvents, ValueLimit};
 
-use super::failure::{Secrets, reported, start_of};
-use super::{Chunks, unparsed};
+use super::failure::reported;
+use super::secrets::{Secrets, start_of};
+use super::transport::{Chunks, unparsed};
 use crate::model::{ModelError, ModelErrorKind, ResponseStream};
 
 /// Returns the events of a body. Waits for the first one, so that a failure before it can be retried.

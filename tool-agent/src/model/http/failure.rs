@@ -1,6 +1,5 @@
 //! The errors of requests: their kinds, the provider's words, and when to repeat them.
 
-use std::error::Error;
 use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt;
@@ -8,89 +7,13 @@ use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 
-use super::{Endpoint, body_bytes, media_type};
+use super::request::Endpoint;
+use super::secrets::Secrets;
+use super::transport::{body_bytes, media_type};
 use crate::model::{ModelError, ModelErrorKind};
 
-/// The longest text of a provider in an error, in characters.
-const MAX_WORDS: usize = 900;
 /// The longest body of an error.
 const MAX_BODY: usize = 1 << 20;
-
-/// What must not be in an error.
-#[derive(Default)]
-pub(super) struct Secrets(Vec<String>);
-
-impl Secrets {
-    /// Adds a key. A placeholder such as `none` is not worth hiding, and part of other words.
-    pub(super) fn add(&mut self, secret: &str) {
-        if secret.len() >= 6 {
-            self.0.push(secret.to_owned());
-        }
-    }
-
-    /// Removes the secrets from a message of the server, and truncates it.
-    fn hide(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for secret in &self.0 {
-            text = text.replace(secret, "[key]");
-        }
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match line.char_indices().nth(MAX_WORDS) {
-            Some((end, _)) => format!("{}…", &line[..end]),
-            None => line,
-        }
-    }
-}
-
-/// Returns the start of what is not JSON, in quotes.
-pub(super) fn start_of(bytes: &[u8], secrets: &Secrets) -> String {
-    const SHOWN: usize = 60;
-    // The secrets first: a part of one would not be recognized.
-    let text = secrets.hide(&String::from_utf8_lossy(bytes));
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{:?}…", &text[..end]),
-        None => format!("{text:?}"),
-    }
-}
-
-/// Returns `true` if the value of a header is a secret, judged by its name.
-pub(super) fn is_secret(header: &str) -> bool {
-    const PARTS: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
-    let header = header.to_ascii_lowercase();
-    PARTS.iter().any(|part| header.contains(part))
-}
-
-/// Returns the error of a request without a response.
-pub(super) fn transport(error: reqwest::Error) -> ModelError {
-    // A URL may have a password.
-    let error = error.without_url();
-    let (kind, problem) = if error.is_connect() && error.is_timeout() {
-        let problem = "no connection in time; see `HttpModel::connect_timeout`";
-        return ModelError::new(ModelErrorKind::TimedOut, problem).with_source(error);
-    } else if error.is_timeout() {
-        let problem = "no response in time; see `HttpModel::idle_timeout` and `HttpModel::timeout`";
-        return ModelError::new(ModelErrorKind::TimedOut, problem).with_source(error);
-    } else if error.is_connect() {
-        (ModelErrorKind::Connection, "can't connect")
-    } else if error.is_builder() {
-        (ModelErrorKind::Other, "the request can't be built")
-    } else {
-        (ModelErrorKind::Connection, "the connection broke")
-    };
-    let mut cause: &dyn Error = &error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    let cause = cause.to_string();
-    let advice = if !error.is_connect() {
-        ""
-    } else if cause.contains("InvalidContentType") || cause.contains("tls handshake") {
-        "; the server does not speak TLS there: start the URL with http://"
-    } else {
-        "; check the URL, and that the server runs"
-    };
-    ModelError::new(kind, format!("{problem}: {cause}{advice}")).with_source(error)
-}
 
 /// Returns the error of a response with a status other than success.
 pub(super) async fn of_status(
