@@ -1,19 +1,27 @@
 //! [`ToolSpec`]: the description of a tool, without the code that runs it.
 
+mod clients;
+mod freeform;
+mod parts;
 mod trained;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use crate::call::context::Need;
-use crate::call::{Arguments, Secrets, ToolCall, ToolResult};
+use crate::call::{Arguments, Secrets, ToolResult};
 use crate::schema::secret::{any_secret, redact_arguments, redact_result};
 use crate::schema::{Property, Schema};
 
+#[doc(hidden)]
+pub use self::clients::ForClients;
+#[doc(hidden)]
+pub use self::freeform::Freeform;
+pub use self::freeform::Grammar;
+#[doc(hidden)]
+pub use self::parts::Details;
+pub(crate) use self::parts::{DynamicParts, JsonTexts, OutputValues, Parts, SourceTool};
 #[doc(hidden)]
 pub use self::trained::{Provided, Trained};
 pub(crate) use self::trained::{Setting, wrapped};
@@ -57,234 +65,6 @@ pub struct ToolSpec {
     pub(crate) parts: Parts,
 }
 
-/// The JSON texts of the schemas and the rarely used fields.
-#[derive(Clone, Debug)]
-pub(crate) enum Parts {
-    /// Of a tool written with `#[tool]`.
-    Static {
-        json: &'static str,
-        details: Option<&'static Details>,
-    },
-    /// Of a tool built at run time.
-    #[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
-    Dynamic(Arc<DynamicParts>),
-}
-
-/// The owned parts of a tool built at run time.
-#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
-#[derive(Clone, Debug)]
-pub(crate) struct DynamicParts {
-    /// JSON text of the arguments' schema.
-    pub(crate) parameters: Arc<str>,
-    /// JSON text of the result's schema; empty if there is none.
-    pub(crate) output: Arc<str>,
-    /// The output schema's values, as [`Mcp`](crate::dialect::Mcp) needs to know them.
-    pub(crate) output_values: OutputValues,
-    /// JSON text of the arguments' schema without what some provider rejects, if that differs.
-    pub(crate) portable: Option<String>,
-    /// Set if every dialect writes the schema in the subset of its provider.
-    pub(crate) is_reduced: bool,
-    /// The keys of the arguments' schema that some provider rejects.
-    pub(crate) unusual_keys: Vec<String>,
-    /// The tool as its server lists it, if the spec differs.
-    pub(crate) source: Option<SourceTool>,
-    pub(crate) for_clients: Option<Box<ForClients>>,
-    /// Set if the annotations are what a server claims.
-    pub(crate) is_untrusted: bool,
-    pub(crate) details: Details,
-}
-
-/// A tool as another server lists it.
-#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
-#[derive(Clone, Debug)]
-pub(crate) struct SourceTool {
-    pub(crate) name: String,
-    /// The name that [`ToolSpec::name`] is made from. It has a suffix if two tools have this name.
-    pub(crate) valid_name: String,
-    pub(crate) description: String,
-    /// JSON text of the arguments' schema.
-    pub(crate) parameters: Arc<str>,
-}
-
-/// The JSON types of a tool's results.
-#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OutputValues {
-    Objects,
-    /// No strings and no `null`, which are sent as text.
-    Structured,
-    Any,
-}
-
-/// The rarely used fields of a spec. They are behind one pointer, so that a tool without them does
-/// not grow with every field added here.
-#[doc(hidden)]
-#[derive(Clone, Debug)]
-pub struct Details {
-    pub title: Option<Cow<'static, str>>,
-    pub when_to_use: Option<Cow<'static, str>>,
-    pub returns: Option<Cow<'static, str>>,
-    pub tags: Cow<'static, [Cow<'static, str>]>,
-    /// JSON texts of arguments, without white space.
-    pub examples: Cow<'static, [Cow<'static, str>]>,
-    /// The types of the context values that a call needs.
-    pub needs: &'static [Need],
-    pub timeout: Option<Duration>,
-    /// `true` if calls may run concurrently with others of a run.
-    pub parallel: Option<bool>,
-    /// `true` if a model gets the tool only when it searches for it.
-    pub defer: bool,
-    /// Set if a model writes the arguments as text and not as JSON.
-    pub freeform: Option<Freeform>,
-    /// Set if programs may call the tool.
-    pub programmatic: Option<Programmatic>,
-    /// `true` if the provider makes calls follow the schema, whatever the dialect says.
-    pub strict: Option<bool>,
-    /// `true` if the provider streams arguments before it has validated them.
-    pub eager_input: Option<bool>,
-    /// `true` if a success ends a run.
-    pub ends_run: Option<bool>,
-    /// `true` if the model goes on while a call runs.
-    pub background: bool,
-    /// Set if the tool is one on which a provider trained its models.
-    pub provides: Option<&'static Provided>,
-    /// Set if the tool has `meta` or `icons`. A tool built at run time has them in [`DynamicParts`].
-    pub for_clients: Option<&'static ForClients>,
-}
-
-impl Details {
-    pub const EMPTY: Details = Details {
-        title: None,
-        when_to_use: None,
-        returns: None,
-        tags: Cow::Borrowed(&[]),
-        examples: Cow::Borrowed(&[]),
-        needs: &[],
-        timeout: None,
-        parallel: None,
-        defer: false,
-        freeform: None,
-        programmatic: None,
-        strict: None,
-        eager_input: None,
-        ends_run: None,
-        background: false,
-        provides: None,
-        for_clients: None,
-    };
-
-    /// Adds the sections for the model to a description.
-    fn prompt<'s>(&'s self, description: &'s str) -> Cow<'s, str> {
-        let mut text = Cow::Borrowed(description);
-        for (label, section) in [
-            ("When to use", &self.when_to_use),
-            ("Returns", &self.returns),
-        ] {
-            if let Some(section) = section {
-                let text = text.to_mut();
-                text.push_str("\n\n");
-                text.push_str(label);
-                text.push_str(": ");
-                text.push_str(section);
-            }
-        }
-        text
-    }
-}
-
-/// What clients of the Model Context Protocol are told about a tool, and models are not.
-#[doc(hidden)]
-#[derive(Clone, Debug)]
-pub struct ForClients {
-    /// JSON text of an object; empty if there is none.
-    pub meta: Cow<'static, str>,
-    /// JSON text of a list; empty if there is none.
-    pub icons: Cow<'static, str>,
-    /// Set unless `ui.visibility` of `meta` leaves models out.
-    pub for_models: bool,
-    /// Set unless it leaves apps out.
-    pub for_apps: bool,
-}
-
-/// The only parameter of a free-form tool.
-#[doc(hidden)]
-#[derive(Clone, Debug)]
-pub struct Freeform {
-    pub key: Cow<'static, str>,
-    pub grammar: Option<Grammar>,
-}
-
-impl Freeform {
-    /// Returns the arguments as JSON text.
-    pub(crate) fn arguments(&self, text: &str) -> String {
-        let (key, text) = (Value::from(&*self.key), Value::from(text));
-        format!("{{{key}:{text}}}")
-    }
-}
-
-/// What the text of a [free-form](macro@crate::tool#free-form-tools) tool must look like.
-///
-/// ```
-/// use tool_core::spec::Grammar;
-/// use tool_core::{Tool, tool};
-///
-/// /// Computes a sum.
-/// #[tool(freeform, grammar = lark(r#"
-/// start: NUMBER ("+" NUMBER)*
-/// NUMBER: /[0-9]+/
-/// "#))]
-/// fn add(sum: &str) -> u64 {
-///     sum.split('+').filter_map(|number| number.parse::<u64>().ok()).sum()
-/// }
-///
-/// assert!(matches!(add::SPEC.grammar(), Some(Grammar::Lark(_))));
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Grammar {
-    /// A regular expression that matches the whole text, in the syntax of the crate `regex`. Every call is
-    /// validated against it.
-    Regex(Cow<'static, str>),
-    /// A grammar of [Lark](https://lark-parser.readthedocs.io). Only the provider enforces it.
-    Lark(Cow<'static, str>),
-}
-
-impl Grammar {
-    /// Returns the grammar with an expression that matches whole strings only.
-    #[cfg(feature = "dynamic")]
-    pub(crate) fn anchored(self) -> Grammar {
-        match self {
-            Grammar::Regex(regex) if !is_anchored(&regex) => {
-                Grammar::Regex(format!("^(?:{regex})$").into())
-            }
-            other => other,
-        }
-    }
-
-    /// Returns the name of the syntax.
-    pub(crate) fn syntax(&self) -> &'static str {
-        match self {
-            Grammar::Regex(_) => "regex",
-            Grammar::Lark(_) => "lark",
-        }
-    }
-
-    /// Returns the expression or the rules.
-    pub fn definition(&self) -> &str {
-        let (Grammar::Regex(definition) | Grammar::Lark(definition)) = self;
-        definition
-    }
-}
-
-/// Returns `true` if an expression is known to match whole strings only.
-#[cfg(feature = "dynamic")]
-fn is_anchored(regex: &str) -> bool {
-    let inside = regex
-        .strip_prefix('^')
-        .and_then(|rest| rest.strip_suffix('$'));
-    inside.is_some_and(|inside| !inside.ends_with('\\') && !inside.contains('|'))
-}
-
 /// How a tool with [`#[tool(programmatic)]`](macro@crate::tool#programmatic-calls) may be called.
 ///
 /// ```
@@ -315,83 +95,6 @@ impl ToolSpec {
     /// Returns the name to display to people, if there is one.
     pub fn title(&self) -> Option<&str> {
         self.details()?.title.as_deref()
-    }
-
-    /// Returns the JSON text of `#[tool(meta = …)]`, an object: what clients of the Model Context Protocol get as
-    /// `_meta`. It is never sent to a provider.
-    ///
-    /// ```
-    /// use tool_core::{Tool, tool};
-    ///
-    /// /// Draws a chart.
-    /// #[tool(meta = r#"{ "com.example/cost": 3 }"#, icons = ["https://example.com/chart.png"])]
-    /// fn draw_chart() {}
-    ///
-    /// assert_eq!(draw_chart::SPEC.meta_json(), Some(r#"{"com.example/cost":3}"#));
-    /// assert_eq!(draw_chart::SPEC.icons_json(), Some(r#"[{"src":"https://example.com/chart.png"}]"#));
-    /// ```
-    pub fn meta_json(&self) -> Option<&str> {
-        self.for_clients()
-            .map(|clients| &*clients.meta)
-            .filter(|text| !text.is_empty())
-    }
-
-    /// Returns the JSON text of `#[tool(icons = …)]`, a list in the form of the Model Context Protocol. It is never
-    /// sent to a provider.
-    pub fn icons_json(&self) -> Option<&str> {
-        self.for_clients()
-            .map(|clients| &*clients.icons)
-            .filter(|text| !text.is_empty())
-    }
-
-    /// Returns `false` if only [apps](macro@crate::tool#tools-for-apps) may call the tool. No provider is sent such a
-    /// tool, and a call of it that a model makes ends as a call of an unknown tool.
-    ///
-    /// ```
-    /// use tool_core::dialect::OpenAiChat;
-    /// use tool_core::{Registry, Tool, ToolCall, tool, tools};
-    ///
-    /// /// Turns the chart to the next page.
-    /// #[tool(meta = r#"{"ui": {"visibility": ["app"]}}"#)]
-    /// fn turn_page(page: u32) -> u32 {
-    ///     page + 1
-    /// }
-    ///
-    /// assert!(!turn_page::SPEC.is_for_models() && turn_page::SPEC.is_for_apps());
-    /// let registry = Registry::builder().tools(tools![turn_page]).build()?;
-    /// assert_eq!(registry.render(&OpenAiChat::default()).as_str(), "[]");
-    /// let call = ToolCall::new("call_1", "turn_page", r#"{"page":1}"#);
-    /// assert!(registry.call_blocking(call.clone()).is_error());
-    /// assert_eq!(registry.call_blocking(call.from_app()).content(), "2");
-    /// # Ok::<(), tool_core::RegistryError>(())
-    /// ```
-    pub fn is_for_models(&self) -> bool {
-        self.for_clients().is_none_or(|clients| clients.for_models)
-    }
-
-    /// Returns `false` if no [app](macro@crate::tool#tools-for-apps) may call the tool.
-    pub fn is_for_apps(&self) -> bool {
-        self.for_clients().is_none_or(|clients| clients.for_apps)
-    }
-
-    /// Returns `true` if the tool may run this call: a model made it, or an app.
-    #[inline]
-    pub(crate) fn admits(&self, call: &ToolCall) -> bool {
-        self.for_clients().is_none_or(|clients| {
-            if call.is_from_app() {
-                clients.for_apps
-            } else {
-                clients.for_models
-            }
-        })
-    }
-
-    #[inline]
-    fn for_clients(&self) -> Option<&ForClients> {
-        match &self.parts {
-            Parts::Static { details, .. } => (*details)?.for_clients,
-            Parts::Dynamic(parts) => parts.for_clients.as_deref(),
-        }
     }
 
     /// Returns `true` if calls may run concurrently with others of the same response: the
@@ -477,17 +180,6 @@ impl ToolSpec {
         flags.filter_map(|(name, value)| Some((name, value?)))
     }
 
-    /// Returns `true` if a model may write the argument as text and not as JSON:
-    /// [`#[tool(freeform)]`](macro@crate::tool#free-form-tools).
-    pub fn is_freeform(&self) -> bool {
-        self.freeform().is_some()
-    }
-
-    /// Returns the grammar of the text of a free-form tool.
-    pub fn grammar(&self) -> Option<&Grammar> {
-        self.freeform()?.grammar.as_ref()
-    }
-
     /// Returns how programs may call the tool:
     /// [`#[tool(programmatic)]`](macro@crate::tool#programmatic-calls).
     ///
@@ -537,11 +229,6 @@ impl ToolSpec {
         let trained = self.provided()?.tool;
         let is_found = trained.name.is_none_or(|known| known == self.name);
         (is_found && trained.provider == provider).then_some(trained)
-    }
-
-    #[inline]
-    pub(crate) fn freeform(&self) -> Option<&Freeform> {
-        self.details()?.freeform.as_ref()
     }
 
     /// Returns `Some(true)` if the tool is sent as strict where the provider has that, and `Some(false)`
@@ -829,13 +516,6 @@ impl ToolSpec {
         }
     }
 
-    fn json_texts(&self, both: &'static str) -> JsonTexts {
-        JsonTexts {
-            both,
-            middle: self.json_middle,
-        }
-    }
-
     /// Returns the text that a model reads: the description, when to use the tool, and what it
     /// returns.
     ///
@@ -862,79 +542,6 @@ impl ToolSpec {
         }
     }
 
-    /// Returns the same text with the grammar that no schema expresses.
-    pub(crate) fn prompt_with_grammar(&self) -> Cow<'_, str> {
-        let Some(details) = self.details() else {
-            return Cow::Borrowed(&self.description);
-        };
-        let mut text = details.prompt(&self.description);
-        if let Some(Freeform {
-            key,
-            grammar: Some(Grammar::Lark(rules)),
-        }) = &details.freeform
-        {
-            let note = format!("\n\n`{key}` must follow this Lark grammar:\n{rules}");
-            text.to_mut().push_str(&note);
-        }
-        text
-    }
-
-    /// Creates the spec of a tool built at run time.
-    #[cfg(feature = "dynamic")]
-    pub(crate) fn dynamic(
-        name: String,
-        description: String,
-        annotations: Annotations,
-        location: Location,
-        has_parameters: bool,
-        parts: DynamicParts,
-    ) -> ToolSpec {
-        ToolSpec {
-            name: name.into(),
-            description: description.into(),
-            annotations,
-            location,
-            parameters: (!has_parameters).then_some(&[]),
-            output: None,
-            json_middle: 0,
-            parts: Parts::Dynamic(Arc::new(parts)),
-        }
-    }
-
-    /// Returns the schema of the arguments as dialects send it: without what some provider rejects.
-    pub(crate) fn portable_json(&self) -> &str {
-        match self
-            .dynamic_parts()
-            .and_then(|parts| parts.portable.as_deref())
-        {
-            Some(portable) => portable,
-            None => self.parameters_json(),
-        }
-    }
-
-    /// Returns the parts of a tool built at run time.
-    pub(crate) fn dynamic_parts(&self) -> Option<&DynamicParts> {
-        match &self.parts {
-            Parts::Static { .. } => None,
-            Parts::Dynamic(parts) => Some(parts),
-        }
-    }
-
-    /// Returns the tool as its server lists it, if that differs.
-    pub(crate) fn source(&self) -> Option<&SourceTool> {
-        self.dynamic_parts()?.source.as_ref()
-    }
-
-    /// Returns the name of the tool where it comes from.
-    pub(crate) fn source_name(&self) -> &str {
-        self.source().map_or(&*self.name, |source| &*source.name)
-    }
-
-    /// Returns `true` if the schemas exist only as JSON text.
-    pub(crate) fn is_dynamic(&self) -> bool {
-        matches!(self.parts, Parts::Dynamic(_))
-    }
-
     /// Returns the properties of the arguments' schema; empty if it exists only as JSON text.
     pub(crate) fn properties(&self) -> &'static [Property] {
         self.parameters.unwrap_or_default()
@@ -952,23 +559,6 @@ impl ToolSpec {
     /// Returns `true` if `#[tool(defer)]` defers the tool.
     pub(crate) fn defers(&self) -> bool {
         self.details().is_some_and(|details| details.defer)
-    }
-
-    #[inline]
-    pub(crate) fn details(&self) -> Option<&Details> {
-        match &self.parts {
-            Parts::Static { details, .. } => *details,
-            Parts::Dynamic(parts) => Some(&parts.details),
-        }
-    }
-
-    /// Removes the schema of the result.
-    pub(crate) fn without_output(mut self) -> ToolSpec {
-        self.output = None;
-        if let Parts::Dynamic(parts) = &mut self.parts {
-            Arc::make_mut(parts).output = Arc::default();
-        }
-        self
     }
 }
 
@@ -1046,25 +636,6 @@ impl fmt::Display for Location {
             "" => Ok(()),
             krate => write!(f, " (crate {krate})"),
         }
-    }
-}
-
-/// The JSON texts of a tool's two schemas, one after the other.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct JsonTexts {
-    pub(crate) both: &'static str,
-    /// The end of the first.
-    pub(crate) middle: u32,
-}
-
-impl JsonTexts {
-    pub(crate) const fn parameters(self) -> &'static str {
-        self.both.split_at(self.middle as usize).0
-    }
-
-    /// Returns the text of the result's schema; empty if there is none.
-    pub(crate) const fn output(self) -> &'static str {
-        self.both.split_at(self.middle as usize).1
     }
 }
 
