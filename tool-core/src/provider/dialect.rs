@@ -53,12 +53,12 @@ pub use crate::provider::named::NamedDialect;
 pub use crate::provider::openai::trained as openai;
 pub use crate::provider::rendered::Rendered;
 pub use crate::provider::request::{
-    Choice, NamedTool, RequestOptions, RequestParts, RequestWriter, ToolChoice,
+    Choice, NamedTool, RequestError, RequestOptions, RequestParts, RequestWriter, ToolChoice,
 };
 pub use crate::provider::response::ResponseError;
 pub use crate::provider::server_sent::{ServerSentError, ServerSentEvents};
 pub use crate::provider::stream::{StreamEvent, StreamReader};
-pub use crate::provider::tool_request::{RequestError, ToolRequest};
+pub use crate::provider::tool_request::ToolRequest;
 pub use crate::provider::trained::TrainedTool;
 pub use crate::provider::turn::Turn;
 pub use crate::provider::unanswered::Unanswered;

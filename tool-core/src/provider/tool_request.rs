@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::fmt;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -12,7 +10,8 @@ use crate::provider::answer;
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::rendered::{Rendered, accepted, select};
 use crate::provider::request::{
-    Choice, NamedTool, RequestFields, RequestOptions, RequestParts, RequestWriter, ToolChoice,
+    Choice, NamedTool, RequestError, RequestFields, RequestOptions, RequestParts, RequestWriter,
+    ToolChoice,
 };
 use crate::provider::wire::Dialect;
 use crate::schema::messages::{self, nearest};
@@ -214,50 +213,3 @@ fn find<'r>(
         "the request has no tool {name}{hint}"
     )))
 }
-
-/// The settings of a request contradict each other or the tools.
-///
-/// ```
-/// use tool_core::dialect::{Anthropic, ToolChoice};
-/// use tool_core::{Registry, tool, tools};
-///
-/// /// Adds two numbers.
-/// #[tool]
-/// fn add(a: i64, b: i64) -> i64 {
-///     a + b
-/// }
-///
-/// let registry = Registry::builder().tools(tools![add]).build()?;
-/// let dialect = Anthropic::default();
-/// let request = registry.request(&dialect).choice(ToolChoice::tool("ad"));
-/// let error = request.build().unwrap_err();
-/// assert_eq!(error.to_string(), "the request has no tool ad; did you mean add?");
-/// # Ok::<(), tool_core::RegistryError>(())
-/// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct RequestError {
-    message: String,
-}
-
-impl RequestError {
-    pub(super) fn new(message: impl Into<String>) -> RequestError {
-        RequestError {
-            message: message.into(),
-        }
-    }
-}
-
-/// The message, because `main` may return the error.
-impl fmt::Debug for RequestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for RequestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for RequestError {}
