@@ -1,13 +1,17 @@
 //! [`ToolError`]: why a call failed, for the model and for the operator.
 
+mod nested;
+mod reference;
+mod transient;
+
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use self::nested::Nested;
+use self::reference::Reference;
+pub use self::transient::Transient;
 use crate::call::Hold;
 use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge, panic_text};
 use crate::call::truncate::truncate;
@@ -598,82 +602,6 @@ impl Error for ToolError {
     }
 }
 
-/// The text of a call's error, returned by a tool that passed the call on: to another registry or
-/// to a server.
-struct Nested<'t> {
-    kind: ToolErrorKind,
-    /// The words around the tool's name.
-    headline: [&'static str; 2],
-    /// The text after the reference.
-    body: &'t str,
-}
-
-impl<'t> Nested<'t> {
-    /// Parses the error of a call of this tool, the innermost if it was passed on several times. That
-    /// of another tool is not parsed: its arguments are not those that the model sent.
-    fn parse(tool: &str, message: &'t str) -> Option<Nested<'t>> {
-        let mut nested = Nested::outermost(tool, message)?;
-        while nested.kind == ToolErrorKind::Failed
-            && let Some(body) = nested.body.strip_prefix(": ")
-            && let Some(inner) = Nested::outermost(tool, body)
-        {
-            nested = inner;
-        }
-        Some(nested)
-    }
-
-    fn outermost(tool: &str, message: &'t str) -> Option<Nested<'t>> {
-        const HEADLINES: [(ToolErrorKind, [&str; 2]); 8] = [
-            (ToolErrorKind::Failed, ["", " failed"]),
-            (
-                ToolErrorKind::InvalidArguments,
-                ["invalid arguments for ", ""],
-            ),
-            (
-                ToolErrorKind::MalformedJson,
-                ["the arguments for ", " are not valid JSON"],
-            ),
-            (
-                ToolErrorKind::InvalidResult,
-                ["", " returned an invalid result"],
-            ),
-            (ToolErrorKind::TimedOut, ["", " timed out"]),
-            (ToolErrorKind::Cancelled, ["", " was cancelled"]),
-            (ToolErrorKind::Denied, ["", " was not run"]),
-            (ToolErrorKind::Interrupted, ["", " was interrupted"]),
-        ];
-        HEADLINES.into_iter().find_map(|(kind, headline)| {
-            let rest = message.strip_prefix(headline[0])?.strip_prefix(tool)?;
-            let body = Reference::strip(rest.strip_prefix(headline[1])?)?;
-            Some(Nested {
-                kind,
-                headline,
-                body,
-            })
-        })
-    }
-
-    fn into_error(self, tool: &str, invites_retry: bool) -> ToolError {
-        let Nested {
-            kind,
-            headline,
-            body,
-        } = self;
-        let headline = [headline[0], tool, headline[1]].concat();
-        let mut error = ToolError::new(kind, [&headline, ""], [body, ""]);
-        if kind == ToolErrorKind::InvalidArguments {
-            let list = body.rfind(FITS).map_or(body, |at| &body[..at]);
-            let lines = list.trim_start_matches(':').split("\n- ");
-            let bounded = |line: &str| floor_char_boundary(line, OPERATOR_TEXT);
-            let lines = lines.map(|line| Violation::parse(&line[..bounded(line)]));
-            error.violations = lines.skip(1).take(20).collect();
-        }
-        let may_retry = matches!(kind, ToolErrorKind::Failed | ToolErrorKind::TimedOut);
-        error.is_retryable = may_retry && invites_retry;
-        error
-    }
-}
-
 /// An error that a hook received and lost by panicking. Its message has the reference, which the
 /// hook may have passed on.
 #[derive(Debug)]
@@ -696,116 +624,5 @@ impl fmt::Display for ReplacedError {
 impl Error for ReplacedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_ref().map(|source| source.error() as _)
-    }
-}
-
-/// A temporary error: retrying the same call may succeed.
-///
-/// A tool returns it to tell the model and the application, through
-/// [`ToolError::is_retryable`](crate::ToolError::is_retryable). It displays as the error it wraps.
-///
-/// ```
-/// use tool_core::call::Transient;
-/// use tool_core::{Registry, ToolCall, tool, tools};
-///
-/// /// The temperature, in degrees Celsius.
-/// #[tool]
-/// fn get_temperature() -> Result<f64, Transient> {
-///     Err(Transient::new("the sensor is busy"))
-/// }
-///
-/// let registry = Registry::builder().tools(tools![get_temperature]).build()?;
-/// let result = registry.call_blocking(ToolCall::new("call_1", "get_temperature", ""));
-/// assert!(result.error().unwrap().is_retryable());
-/// assert!(result.content().ends_with("the sensor is busy; retrying the same call may succeed"));
-/// # Ok::<(), tool_core::RegistryError>(())
-/// ```
-#[derive(Debug)]
-pub struct Transient(Box<dyn Error + Send + Sync>);
-
-impl Transient {
-    /// Marks an error as temporary.
-    pub fn new(error: impl Into<Box<dyn Error + Send + Sync>>) -> Transient {
-        Transient(error.into())
-    }
-}
-
-impl fmt::Display for Transient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl Error for Transient {
-    /// Returns the source of the wrapped error, because the wrapped error is displayed already.
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
-    }
-}
-
-/// Six characters of Crockford's base 32, which omits those that are easily confused.
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
-struct Reference([u8; 6]);
-
-#[cfg(feature = "serde")]
-impl From<Reference> for String {
-    fn from(reference: Reference) -> String {
-        reference.as_str().into()
-    }
-}
-
-#[cfg(feature = "serde")]
-impl TryFrom<String> for Reference {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Reference, &'static str> {
-        let bytes = text.as_bytes().try_into();
-        match bytes.map(Reference) {
-            Ok(reference) if text.bytes().all(|byte| byte.is_ascii_alphanumeric()) => Ok(reference),
-            _ => Err("not the reference of an error"),
-        }
-    }
-}
-
-impl Reference {
-    const SUFFIX_LEN: usize = " [ref ABC123]".len();
-
-    /// Creates a reference that is unique in practice, but not secret: a process starts at a random
-    /// point of a sequence whose neighbours differ widely.
-    fn new() -> Reference {
-        const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-        /// 2⁶⁴ divided by the golden ratio.
-        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-        static START: OnceLock<u64> = OnceLock::new();
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let start = START.get_or_init(|| RandomState::new().hash_one(0));
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let point = start.wrapping_add(number.wrapping_mul(STEP));
-        // From the highest bits, in which neighbours differ.
-        Reference(std::array::from_fn(|at| {
-            ALPHABET[(point >> (59 - 5 * at) & 31) as usize]
-        }))
-    }
-
-    /// Returns the text after a reference at the start of `text`.
-    fn strip(text: &str) -> Option<&str> {
-        let (reference, rest) = text.strip_prefix(" [ref ")?.split_once(']')?;
-        let is_reference = reference.len() == 6
-            && reference
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
-        is_reference.then_some(rest)
-    }
-
-    fn append_to(&self, message: &mut String) {
-        message.push_str(" [ref ");
-        message.extend(self.0.iter().copied().map(char::from));
-        message.push(']');
-    }
-
-    fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("the alphabet is ASCII")
     }
 }
