@@ -2,7 +2,7 @@
 
 mod builder;
 mod clients;
-mod compiled;
+pub(crate) mod compiled;
 mod cost;
 pub(crate) mod expected;
 mod keys;
@@ -421,16 +421,6 @@ fn read_any(
         arguments.map_err(|error| ArgumentError::Malformed(not_json::why(text, &error)))?;
     to_integers(&mut arguments);
     Ok(arguments)
-}
-
-/// Validates arguments against the JSON text of a schema.
-pub(crate) fn validate(schema: &str, arguments: &str) -> Result<(), Violations> {
-    let validated = || {
-        let schema = crate::schema::Json::parse(schema).map_err(|error| error.to_string())?;
-        let arguments = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
-        Ok(CompiledSchema::new(schema)?.validate(&arguments))
-    };
-    validated().unwrap_or_else(|problem: String| Err(Violations::one(String::new(), &problem)))
 }
 
 /// Replaces whole floats by integers: `20.0` is an integer to JSON Schema, but not to

@@ -201,7 +201,7 @@ impl<T> Elicit<T> {
 /// Validates an answer against the JSON text of a schema.
 #[cfg(feature = "dynamic")]
 fn validate(schema: &str, answer: &Value) -> Result<(), ElicitError> {
-    let validated = crate::dynamic::validate(schema, &answer.to_string());
+    let validated = crate::dynamic::compiled::validate(schema, &answer.to_string());
     validated.map_err(|violations| {
         let (listed, _) = violations.into_parts();
         let listed: Vec<_> = listed.iter().map(ToString::to_string).collect();

@@ -41,7 +41,7 @@ pub(super) fn arguments(tool: &ToolSpec, schema: &Json) -> Result<Json, String> 
 fn validate(tool: &ToolSpec, arguments: &str) -> Result<(), Violations> {
     #[cfg(feature = "dynamic")]
     if matches!(tool.parameters().kind(), crate::schema::Kind::Any) {
-        return crate::dynamic::validate(tool.parameters_json(), arguments);
+        return crate::dynamic::compiled::validate(tool.parameters_json(), arguments);
     }
     match normalise(&tool.parameters(), arguments, Options::default()) {
         Ok(_) => Ok(()),

@@ -2,12 +2,18 @@
 
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::Validator;
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-use super::{cost, schema_check, violations::violations};
+use super::cost;
+use super::violations::{message, violations};
 use crate::ordered_json::Json;
 use crate::schema::violation::Violations;
+
+/// The backtracking of one pattern on one text, after which they count as a mismatch. A string takes
+/// less than a millisecond.
+const MAX_BACKTRACKS: usize = 2000;
 
 /// The violation of a value that takes too long to check.
 const UNCHECKED: &str = "can't be checked: its schema applies in too many ways; simplify it";
@@ -34,7 +40,7 @@ pub(super) struct CompiledSchema {
 
 impl CompiledSchema {
     pub(super) fn new(schema: Json) -> Result<CompiledSchema, String> {
-        let validator = schema_check::compile(&schema.to_value())?;
+        let validator = compile(&schema.to_value())?;
         let text = schema.to_string();
         Ok(CompiledSchema::of(schema, text.into(), validator))
     }
@@ -69,7 +75,7 @@ impl CompiledSchema {
     fn validator(&self) -> Option<&Validator> {
         let compile = || {
             let schema = serde_json::from_str(&self.text).ok()?;
-            schema_check::compile(&schema).ok()
+            compile(&schema).ok()
         };
         self.validator.get_or_init(compile).as_ref()
     }
@@ -91,6 +97,31 @@ impl CompiledSchema {
         let errors = validator.iter_errors(value);
         Err(violations(errors, self.schema(), value))
     }
+}
+
+/// Compiles a validator that never fetches anything.
+pub(super) fn compile(schema: &Value) -> Result<Validator, String> {
+    let options = jsonschema::options()
+        .offline()
+        .should_validate_formats(true)
+        // Only patterns with look-around or back-references backtrack.
+        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS));
+    options.build(schema).map_err(|error| match error.kind() {
+        ValidationErrorKind::Referencing(_) => {
+            "it has a reference that can't be resolved; nothing is fetched".into()
+        }
+        _ => message(&error, &Json::Null),
+    })
+}
+
+/// Validates arguments against the JSON text of a schema.
+pub(crate) fn validate(schema: &str, arguments: &str) -> Result<(), Violations> {
+    let validated = || {
+        let schema = crate::schema::Json::parse(schema).map_err(|error| error.to_string())?;
+        let arguments = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
+        Ok(CompiledSchema::new(schema)?.validate(&arguments))
+    };
+    validated().unwrap_or_else(|problem: String| Err(Violations::one(String::new(), &problem)))
 }
 
 #[cfg(test)]

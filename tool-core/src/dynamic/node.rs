@@ -4,12 +4,39 @@ use std::collections::HashSet;
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::write::Form;
 use crate::ordered_json::Json;
 use crate::ordered_json::keywords::Keyword;
 
 /// The maximum bytes of a keyword that a description repeats.
 pub(super) const MAX_REST: usize = 300;
+
+/// How a schema is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// In the keywords that every provider accepts. Descriptions say the rest.
+    Portable,
+    /// Without losing a constraint.
+    #[cfg(feature = "schemars1")]
+    Exact,
+}
+
+/// A schema that was read.
+#[derive(Clone)]
+pub(super) struct Document {
+    pub(super) root: Node,
+    pub(super) definitions: IndexMap<String, Node>,
+}
+
+#[cfg(feature = "schemars1")]
+impl Document {
+    /// Calls a function with each node, after those inside of it.
+    pub(super) fn visit(&mut self, each: &mut dyn FnMut(&mut Node)) {
+        let definitions = self.definitions.values_mut();
+        for node in definitions.chain([&mut self.root]) {
+            node.visit(each);
+        }
+    }
+}
 
 /// A schema in the few parts that can be written.
 #[derive(Clone, Debug, Default)]

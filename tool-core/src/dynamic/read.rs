@@ -10,10 +10,10 @@ use std::collections::hash_map::Entry;
 
 use indexmap::IndexMap;
 
-use super::node::{MAX_REST, Node, Others, merged, without_union};
+use super::node::{Document, Form, MAX_REST, Node, Others, merged, without_union};
 use super::references::References;
 use super::repair::Repairs;
-use super::write::{Form, document};
+use super::write::document;
 use crate::ordered_json::keywords::{Keyword, Step, Told};
 use crate::ordered_json::{Json, pointer_below};
 
@@ -38,24 +38,6 @@ fn is_number_format(format: &str) -> bool {
     let bits = format.trim_start_matches('u').strip_prefix("int");
     bits.is_some_and(|bits| bits.bytes().all(|byte| byte.is_ascii_digit()))
         || matches!(format, "float" | "double")
-}
-
-/// A schema that was read.
-#[derive(Clone)]
-pub(super) struct Document {
-    pub(super) root: Node,
-    pub(super) definitions: IndexMap<String, Node>,
-}
-
-#[cfg(feature = "schemars1")]
-impl Document {
-    /// Calls a function with each node, after those inside of it.
-    pub(super) fn visit(&mut self, each: &mut dyn FnMut(&mut Node)) {
-        let definitions = self.definitions.values_mut();
-        for node in definitions.chain([&mut self.root]) {
-            node.visit(each);
-        }
-    }
 }
 
 /// Returns the schema of a tool's arguments that models are given.

@@ -3,11 +3,10 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Deref;
 
-use jsonschema::error::ValidationErrorKind;
-use jsonschema::{Draft, PatternOptions, Validator};
+use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
-use super::compiled::CompiledSchema;
+use super::compiled::{CompiledSchema, compile};
 use super::cost::{
     MAX_DEPTH, circles, crowded, drop_deep, has_long_chain, has_long_places, is_deep, is_deep_text,
     walk,
@@ -28,10 +27,6 @@ pub(super) enum SchemaInput {
     /// JSON text, which keeps the order of keys.
     Text(String),
 }
-
-/// The backtracking of one pattern on one text, after which they count as a mismatch. A string takes
-/// less than a millisecond.
-const MAX_BACKTRACKS: usize = 2000;
 
 type Report<'r> = &'r mut dyn FnMut(&str, &str);
 
@@ -569,21 +564,6 @@ fn meta_schema(schema: &Value) -> Option<impl Deref<Target = Validator>> {
         Draft::Draft202012 => Some(jsonschema::draft202012::meta::validator()),
         _ => None,
     }
-}
-
-/// Compiles a validator that never fetches anything.
-pub(super) fn compile(schema: &Value) -> Result<Validator, String> {
-    let options = jsonschema::options()
-        .offline()
-        .should_validate_formats(true)
-        // Only patterns with look-around or back-references backtrack.
-        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS));
-    options.build(schema).map_err(|error| match error.kind() {
-        ValidationErrorKind::Referencing(_) => {
-            "it has a reference that can't be resolved; nothing is fetched".into()
-        }
-        _ => message(&error, &Json::Null),
-    })
 }
 
 /// Returns `true` if every provider accepts a schema, apart from its keys.

@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
-use super::node::{Node, Others, merged};
-use super::read::{Document, exact};
-use super::write::{self, Form};
+use super::node::{Document, Form, Node, Others, merged};
+use super::read::exact;
+use super::write;
 use crate::args::ArgumentError;
 use crate::ordered_json::Json;
 use crate::ordered_json::keywords::Keyword;

@@ -4,20 +4,9 @@ use std::collections::HashSet;
 
 use indexmap::{IndexMap, IndexSet};
 
-use super::node::{MAX_REST, Node, Others};
-use super::read::Document;
+use super::node::{Document, Form, MAX_REST, Node, Others};
 use crate::ordered_json::Json;
 use crate::ordered_json::keywords::Keyword;
-
-/// How a schema is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// In the keywords that every provider accepts. Descriptions say the rest.
-    Portable,
-    /// Without losing a constraint.
-    #[cfg(feature = "schemars1")]
-    Exact,
-}
 
 type Members = Vec<(String, Json)>;
 
