@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::snapshot::Snapshot;
 use super::{Inner, Registry};
-use crate::call::boundary::catch;
+use crate::call::boundary::{Guarded, catch};
 use crate::tool::ToolEntry;
 
 /// A change of a registry's tools, passed to [listeners](crate::Registry::on_change). All lists are
@@ -224,5 +224,50 @@ impl Drop for ChangeListener {
 impl fmt::Debug for ChangeListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChangeListener").finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    /// Calls a closure whenever tools are added, replaced or removed, until the returned value is
+    /// dropped. Servers use it to notify their clients, such as with MCP's
+    /// `notifications/tools/list_changed`.
+    ///
+    /// The closure sees each change once, in order, after it was made. It runs on the thread of the
+    /// change, or on one that is already calling listeners, and should return quickly. It may change
+    /// the registry: the listeners see that change next. Use the registry that is passed to it; a
+    /// closure that owns a clone keeps the registry alive. Panics are caught and discarded. Hosted
+    /// tools are not included.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// let names = Arc::new(Mutex::new(Vec::new()));
+    /// let seen = names.clone();
+    /// let listener = registry.on_change(move |_, change| {
+    ///     seen.lock().unwrap().extend(change.added.iter().map(|tool| tool.name.clone()));
+    /// });
+    /// registry.add(tools![roll_die])?;
+    /// assert_eq!(*names.lock().unwrap(), ["roll_die"]);
+    ///
+    /// drop(listener);
+    /// registry.remove("roll_die")?;
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn on_change(
+        &self,
+        listener: impl Fn(&Registry, &RegistryChange) + Send + Sync + 'static,
+    ) -> ChangeListener {
+        let listener = Guarded::new(listener);
+        let listeners = self.0.listeners.get_or_init(Box::default);
+        let key = listeners.add(Arc::new(move |registry, change| listener(registry, change)));
+        ChangeListener::new(&self.0, key)
     }
 }

@@ -1,8 +1,118 @@
-//! [`RequestBuilder`]: the settings of one request.
+//! What a registry sends to a provider, and [`RequestBuilder`]: the settings of one request.
 
-use crate::Registry;
-use crate::provider::dialect::{Dialect, RequestError, RequestOptions, ToolChoice, ToolRequest};
+use std::borrow::Cow;
+
+use super::snapshot::Snapshot;
+use super::{Registry, background};
+use crate::provider::dialect::{
+    Deferral, Dialect, Rendered, RequestError, RequestOptions, ToolChoice, ToolRequest,
+};
+use crate::telemetry;
+use crate::tool::ToolEntry;
 use crate::types::ToolType;
+
+impl Registry {
+    /// Renders the value of a request's `tools` field in the format of a provider.
+    ///
+    /// [`Rendered::broken_rules`] lists the provider rules that the tools break, and
+    /// [`Rendered::rejected`] the tools that the dialect omits. Both are logged too.
+    ///
+    /// ```
+    /// use tool_core::{Registry, dialect::Anthropic};
+    ///
+    /// let body = serde_json::json!({ "tools": Registry::new().render(&Anthropic::default()) });
+    /// assert_eq!(body["tools"], serde_json::json!([]));
+    /// ```
+    pub fn render(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
+        let rendered = self.rendered(dialect);
+        telemetry::rendered(&rendered);
+        rendered
+    }
+
+    /// Renders the tools without logging.
+    pub(crate) fn rendered(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
+        let snapshot = self.0.current.load();
+        let tools = self.sent_tools(dialect, &snapshot);
+        Rendered::new(dialect, &tools, &snapshot.hosted)
+    }
+
+    /// Writes the fields of a request that belong to its tools, for one provider: the tools, which of
+    /// them the model may or must call, whether the provider should cache them, and so on.
+    ///
+    /// The tools are the same bytes from request to request while the registry is unchanged and the
+    /// provider can restrict calls by itself, since prompt caches depend on it.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, ToolChoice};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// let request = registry
+    ///     .request(&Anthropic::default())
+    ///     .choice(ToolChoice::Required)
+    ///     .cached()
+    ///     .build()?;
+    /// let fields = json!(request.fields());
+    /// assert_eq!(fields["tools"][0]["cache_control"], json!({"type": "ephemeral"}));
+    /// assert_eq!(fields["tool_choice"], json!({"type": "any"}));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn request<'r, D: Dialect + ?Sized>(&'r self, dialect: &'r D) -> RequestBuilder<'r, D> {
+        RequestBuilder::new(self, dialect)
+    }
+
+    pub(crate) fn tool_request(
+        &self,
+        dialect: &(impl Dialect + ?Sized),
+        options: &RequestOptions,
+    ) -> Result<ToolRequest, RequestError> {
+        let snapshot = self.0.current.load();
+        let mut tools = self.sent_tools(dialect, &snapshot);
+        if options.has_background
+            && snapshot.has_background()
+            && dialect.deferral() != Deferral::Ignored
+        {
+            tools.to_mut().push(background::entry());
+        }
+        let request = ToolRequest::new(dialect, &tools, &snapshot.hosted, options)?;
+        telemetry::requested(&request);
+        Ok(request)
+    }
+
+    /// Returns the tools as requests have them.
+    fn sent_tools<'s>(
+        &self,
+        dialect: &(impl Dialect + ?Sized),
+        snapshot: &'s Snapshot,
+    ) -> Cow<'s, [ToolEntry]> {
+        let mut tools = Cow::Borrowed(snapshot.tools());
+        if snapshot.has_deferred() && dialect.deferral() == Deferral::Emulated {
+            tools = Cow::Owned(snapshot.listed());
+        }
+        if snapshot.has_hidden() && dialect.deferral() != Deferral::Ignored {
+            tools.to_mut().retain(|tool| tool.is_for_models());
+        }
+        // A truncated result does not match its schema.
+        if self.0.policy.output_cap.is_some() {
+            let all = tools.iter().cloned();
+            return all.map(ToolEntry::without_output).collect();
+        }
+        tools
+    }
+
+    /// Returns the tools of a request to a provider that can't search.
+    #[cfg(feature = "docs")]
+    pub(crate) fn listed(&self) -> Vec<ToolEntry> {
+        self.0.current.load().listed()
+    }
+}
 
 /// Builds a [`ToolRequest`]; see [`Registry::request`].
 ///

@@ -1,0 +1,243 @@
+//! Adds tools to a registry, replaces and removes them.
+
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+
+use super::snapshot::Snapshot;
+use super::{Inner, Registry, RegistryError};
+use crate::provider::hosted_tool::HostedTool;
+use crate::tool::{IntoTools, ToolEntry};
+
+impl Registry {
+    /// Adds tools: one, or as listed by [`tools!`](crate::tools).
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// registry.add(tools![roll_die])?;
+    /// assert_eq!(registry.len(), 1);
+    /// // A second tool of that name is an error, which changes nothing.
+    /// assert!(registry.add(tools![roll_die]).is_err());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a name is taken, if a tool needs something that the registry does not have, or if
+    /// the registry is a [selection](Registry::select). No tool is added in that case.
+    pub fn add<Kind>(&self, tools: impl IntoTools<Kind>) -> Result<(), RegistryError> {
+        let tools: Vec<_> = tools.into_tools().collect();
+        self.change(|_| Vec::new(), &tools)?;
+        Ok(())
+    }
+
+    /// Adds a tool, atomically replacing the one with the same name, which is returned.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// let [tool] = tools![roll_die];
+    /// assert!(registry.replace(tool.clone())?.is_none());
+    /// assert!(registry.replace(tool)?.is_some());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tool needs something that the registry does not have, or if the registry is a
+    /// [selection](Registry::select). The registry is unchanged in that case.
+    pub fn replace(&self, tool: impl Into<ToolEntry>) -> Result<Option<ToolEntry>, RegistryError> {
+        let tool = tool.into();
+        let old = |current: &Snapshot| current.get_by_source(tool.source_name()).cloned();
+        let mut removed = self.change(
+            |current| old(current).into_iter().collect(),
+            std::slice::from_ref(&tool),
+        )?;
+        Ok(removed.pop())
+    }
+
+    /// Removes a tool and returns it, if the registry has it.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// assert_eq!(registry.remove("roll_die")?.unwrap().name, "roll_die");
+    /// assert!(registry.remove("roll_die")?.is_none());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the registry is a [selection](Registry::select).
+    pub fn remove(&self, name: &str) -> Result<Option<ToolEntry>, RegistryError> {
+        let named = |current: &Snapshot| current.get(name).cloned();
+        let mut removed = self.change(|current| named(current).into_iter().collect(), &[])?;
+        Ok(removed.pop())
+    }
+
+    /// Removes tools and adds others, in one step: no call and no listing sees a state in between.
+    /// Ignores tools to remove that the registry does not have. A tool that was renamed, because another
+    /// one had its name, is still the same tool.
+    ///
+    /// ```
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// /// Tosses a coin.
+    /// #[tool]
+    /// fn toss_coin() -> bool {
+    ///     true
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// registry.exchange(&tools![roll_die], tools![toss_coin])?;
+    /// assert!(registry.get("roll_die").is_none());
+    /// assert!(registry.get("toss_coin").is_some());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a name is taken, if a tool needs something that the registry does not have, or if
+    /// the registry is a [selection](Registry::select). The registry is unchanged in that case.
+    pub fn exchange(
+        &self,
+        removed: &[ToolEntry],
+        added: impl IntoIterator<Item = ToolEntry>,
+    ) -> Result<(), RegistryError> {
+        let added: Vec<_> = added.into_iter().collect();
+        let is_removed = |tool: &ToolEntry| removed.iter().any(|other| other.has_body_of(tool));
+        self.change(|current| current.tools_where(is_removed), &added)?;
+        Ok(())
+    }
+
+    /// Removes the tools of a group and returns them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the registry is a [selection](Registry::select).
+    pub fn remove_group(&self, name: &str) -> Result<Vec<ToolEntry>, RegistryError> {
+        self.change(
+            |current| current.tools_where(|tool| tool.group() == Some(name)),
+            &[],
+        )
+    }
+
+    /// Adds a hosted tool, unless the registry has it already.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Anthropic, HostedTool};
+    /// use tool_core::Registry;
+    ///
+    /// let registry = Registry::new();
+    /// let search = HostedTool::new(json!({"type": "web_search_20250305", "name": "web_search"}));
+    /// registry.add_hosted(search.clone());
+    /// assert!(registry.render(&Anthropic::default()).as_str().contains("web_search"));
+    /// assert!(registry.remove_hosted(&search));
+    /// assert_eq!(registry.render(&Anthropic::default()).as_str(), "[]");
+    /// ```
+    pub fn add_hosted(&self, tool: HostedTool) {
+        self.change_hosted(|hosted| {
+            if !hosted.contains(&tool) {
+                hosted.push(tool);
+            }
+        });
+    }
+
+    /// Removes a hosted tool. Returns `true` if the registry had it.
+    pub fn remove_hosted(&self, tool: &HostedTool) -> bool {
+        self.change_hosted(|hosted| {
+            let len_before = hosted.len();
+            hosted.retain(|other| other != tool);
+            hosted.len() < len_before
+        })
+    }
+
+    /// Replaces the hosted tools of the snapshot.
+    fn change_hosted<T>(&self, change: impl FnOnce(&mut Vec<HostedTool>) -> T) -> T {
+        let _guard = self.0.lock();
+        let mut snapshot = Snapshot::clone(&self.0.current.load());
+        let value = change(&mut snapshot.hosted);
+        self.0.current.store(Arc::new(snapshot));
+        value
+    }
+
+    /// Removes tools of the snapshot and adds others, unless the new tools are invalid or this is a selection.
+    /// Returns the removed tools. The caller keeps those to add, so that rejected ones are dropped outside the lock:
+    /// dropping a tool may run code that changes this registry.
+    fn change(
+        &self,
+        removed: impl FnOnce(&Snapshot) -> Vec<ToolEntry>,
+        added: &[ToolEntry],
+    ) -> Result<Vec<ToolEntry>, RegistryError> {
+        if self.0.selection.is_some() {
+            return Err(RegistryError::of_selection());
+        }
+        let guard = self.0.lock();
+        let current = self.0.current.load();
+        let removed = removed(&current);
+        let snapshot = current.changed(&removed, added, &self.0.policy)?;
+        self.publish(guard, current, snapshot);
+        Ok(removed)
+    }
+
+    /// Replaces the snapshot, then tells selections and listeners.
+    pub(super) fn publish(
+        &self,
+        guard: WriteGuard<'_>,
+        current: arc_swap::Guard<Arc<Snapshot>>,
+        snapshot: Snapshot,
+    ) {
+        let listeners = self.0.listeners.get();
+        if let Some(listeners) = listeners {
+            listeners.queue(&current, &snapshot);
+        }
+        self.0.current.store(Arc::new(snapshot));
+        let selections: Vec<_> = guard.iter().filter_map(Weak::upgrade).collect();
+        // Dropping a tool may run code that changes this registry.
+        drop(guard);
+        drop(current);
+        for selection in selections {
+            Registry(selection).follow();
+        }
+        if let Some(listeners) = listeners {
+            listeners.deliver(self);
+        }
+    }
+}
+
+pub(super) type WriteGuard<'a> = MutexGuard<'a, Vec<Weak<Inner>>>;
+
+impl Inner {
+    /// Locks the snapshot and the selections against changes.
+    pub(super) fn lock(&self) -> WriteGuard<'_> {
+        let lock = self.write_lock.lock();
+        lock.unwrap_or_else(PoisonError::into_inner)
+    }
+}
