@@ -24,7 +24,8 @@ use tool_mcp::server::{Changes, Imports, ProtocolError, UserId};
 use tool_mcp::{Backoff, Import, ImportBuilder, Protocol, Server, Status};
 
 use self::support::{
-    Answer, BOTH, Lifecycle, Running, TestClient, call, connect, import_of, in_time, params, text,
+    Answer, BOTH, Lifecycle, OnDrop, Running, TestClient, call, connect, import_of, in_time,
+    params, text,
 };
 use tokio::net::TcpListener;
 
@@ -75,12 +76,6 @@ fn count(to: u32, #[param(context)] notes: &Notes, call: &CallContext) -> u32 {
 /// Waits until it is cancelled.
 #[tool]
 async fn wait(#[param(context)] notes: &Notes) -> String {
-    struct OnDrop(Arc<Notify>);
-    impl Drop for OnDrop {
-        fn drop(&mut self) {
-            self.0.notify_one();
-        }
-    }
     let _guard = OnDrop(notes.cancelled.clone());
     notes.waits.notify_one();
     std::future::pending().await

@@ -12,12 +12,11 @@ use tool_core::call::elicit::{Elicit, ElicitError, Elicited};
 use tool_core::call::{CancellationToken, Progress, TraceContext};
 use tool_core::content::{Content, Image};
 use tool_core::{
-    CallContext, Registry, RegistryError, ToolCall, ToolErrorKind, ToolResult, ToolType, tool,
-    tools,
+    CallContext, Registry, RegistryError, ToolCall, ToolErrorKind, ToolType, tool, tools,
 };
 use tool_mcp::{Elicitation, ImportBuilder, Protocol, Server, Status};
 
-use self::support::import_of;
+use self::support::{import_of, in_time, run};
 
 const BOTH: [Protocol; 2] = [Protocol::V2025_11_25, Protocol::V2026_07_28];
 
@@ -121,17 +120,6 @@ fn import(server: &Registry, protocol: Protocol) -> ImportBuilder {
 
 fn call(name: &str, arguments: Value) -> ToolCall {
     ToolCall::new("call_1", name, arguments)
-}
-
-/// Fails if the future takes long.
-async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(30), future)
-        .await
-        .expect("nothing happened for 30 seconds")
-}
-
-async fn run(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
-    in_time(registry.call(call(name, arguments))).await
 }
 
 /// Returns the trace of the caller.

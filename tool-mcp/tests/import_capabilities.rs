@@ -17,9 +17,12 @@ use tool_core::{Registry, ToolCall};
 use tool_mcp::import::{LogLevel, LogMessage};
 use tool_mcp::{Import, ImportBuilder, ImportErrorKind, Protocol};
 
+#[path = "support/in_time.rs"]
+mod in_time;
 #[path = "support/log.rs"]
 mod log;
 
+use in_time::in_time;
 use log::Log;
 
 /// What the client answers to the requests of a server.
@@ -153,12 +156,6 @@ impl Script {
         .name("script")
         .protocol(protocol)
     }
-}
-
-async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), future)
-        .await
-        .expect("nothing happened for 20 seconds")
 }
 
 fn nothing(_: &str, _: &Value) -> Value {

@@ -8,12 +8,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::process::Command;
-use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult};
+use tool_core::{Registry, ToolCall, ToolErrorKind};
 use tool_mcp::{Backoff, Import, ImportBuilder, ImportErrorKind, Protocol, Status};
 
+#[path = "support/in_time.rs"]
+mod in_time;
 #[path = "support/log.rs"]
 mod log;
 
+use in_time::{in_time, run};
 use log::Log;
 
 /// A page of tools, by its cursor.
@@ -84,16 +87,6 @@ fn tools(names: &[&str]) -> Value {
 
 fn text(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
-}
-
-async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), future)
-        .await
-        .expect("nothing happened for a minute")
-}
-
-async fn run(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
-    in_time(registry.call(ToolCall::new("call_1", name, arguments))).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

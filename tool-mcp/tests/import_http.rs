@@ -10,13 +10,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tool_core::call::Progress;
-use tool_core::{CallContext, Registry, ToolCall, ToolResult, tool, tools};
+use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 use tool_mcp::server::http::HttpConfig;
 use tool_mcp::{Import, ImportErrorKind, Protocol, Server};
 
+#[path = "support/in_time.rs"]
+mod in_time;
 #[path = "support/log.rs"]
 mod log;
 
+use in_time::{in_time, run};
 use log::Log;
 
 const BOTH: [Protocol; 2] = [Protocol::V2025_11_25, Protocol::V2026_07_28];
@@ -50,16 +53,6 @@ async fn serve(registry: &Registry, address: &str) -> (SocketAddr, JoinHandle<()
         let _ = server.serve(listener, HttpConfig::default()).await;
     });
     (address, task)
-}
-
-async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), future)
-        .await
-        .expect("nothing happened for a minute")
-}
-
-async fn run(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
-    in_time(registry.call(ToolCall::new("call_1", name, arguments))).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,7 +17,7 @@ use tool_mcp::server::{ProtocolError, TaskLimits, TaskPolicy};
 use tool_mcp::{Backoff, Import, ImportBuilder, Protocol, Server};
 
 use self::support::{
-    Answer, BOTH, Lifecycle, TestClient, connect, import_of, in_time, params, text,
+    Answer, BOTH, Lifecycle, OnDrop, TestClient, connect, import_of, in_time, params, text,
 };
 
 #[derive(Clone, Default)]
@@ -69,12 +69,6 @@ fn break_down() -> Result<String, ProtocolError> {
 /// Waits until it is cancelled.
 #[tool]
 async fn wait(#[param(context)] notes: &Notes) -> String {
-    struct OnDrop(Arc<Notify>);
-    impl Drop for OnDrop {
-        fn drop(&mut self) {
-            self.0.notify_one();
-        }
-    }
     let _guard = OnDrop(notes.dropped.clone());
     notes.waits.notify_one();
     std::future::pending().await

@@ -14,21 +14,18 @@ use tool_core::{Registry, ToolCall, ToolResult};
 use tool_mcp::import::oauth::{FileStore, MemoryStore, OAuth, TokenStore};
 use tool_mcp::{Import, ImportError, ImportErrorKind, Protocol};
 
+#[path = "support/in_time.rs"]
+mod in_time;
 #[path = "support/log.rs"]
 mod log;
 #[path = "support/oauth_site.rs"]
 mod oauth_site;
 
+use in_time::in_time;
 use log::Log;
 use oauth_site::{Behaviour, Site, WORKLOAD, pairs};
 
 const BOTH: [Protocol; 2] = [Protocol::V2025_11_25, Protocol::V2026_07_28];
-
-async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), future)
-        .await
-        .expect("nothing happened for a minute")
-}
 
 /// Signs in with a user who agrees.
 fn agreeing(site: &Arc<Site>, store: impl TokenStore) -> OAuth {

@@ -19,7 +19,7 @@ use rmcp::model::{
     TaskPayload, TaskStatus, UpdateTaskParams,
 };
 use serde_json::{Value, json};
-use support::{BOTH, Lifecycle, Running, TestClient, connect, in_time, params};
+use support::{BOTH, Lifecycle, OnDrop, Running, TestClient, connect, in_time, params};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tool_core::call::elicit::{Elicit, ElicitError};
@@ -33,15 +33,6 @@ use tool_mcp::server::{Changes, TaskPolicy, UserId};
 async fn paint(call: &CallContext) -> Result<String, ElicitError> {
     let answer = call.elicit("go", Elicit::confirm("Paint?")).await?;
     Ok(format!("{answer:?}"))
-}
-
-/// Notifies when it is dropped.
-struct OnDrop(Arc<Notify>);
-
-impl Drop for OnDrop {
-    fn drop(&mut self) {
-        self.0.notify_one();
-    }
 }
 
 /// Never ends.

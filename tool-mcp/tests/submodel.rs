@@ -17,8 +17,13 @@ use tool_agent::model::{ModelError, ModelErrorKind, Request};
 use tool_core::call::{CancellationToken, Progress};
 use tool_core::dialect::OpenAiChat;
 use tool_core::hooks::{Gate, HookCall};
-use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
+use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
 use tool_mcp::submodel::{self, Submodels};
+
+#[path = "support/in_time.rs"]
+mod in_time;
+
+use in_time::{in_time, run};
 
 /// Says what the child does.
 const ROLE: &str = "SUBMODEL_ROLE";
@@ -259,17 +264,6 @@ fn submodels(role: &str) -> Submodels {
 
 fn registry(helpers: Submodels) -> Registry {
     Registry::builder().toolset("", helpers).build().unwrap()
-}
-
-/// Fails if the future takes long.
-async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(30), future)
-        .await
-        .expect("nothing happened for 30 seconds")
-}
-
-async fn run(registry: &Registry, name: &str, arguments: Value) -> ToolResult {
-    in_time(registry.call(ToolCall::new("call_1", name, arguments))).await
 }
 
 async fn batch(registry: &Registry, questions: Value) -> Vec<Value> {

@@ -1,6 +1,8 @@
 //! Clients for the tests of the server.
 
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, unused_imports)]
+
+mod in_time;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -19,6 +21,8 @@ use serde_json::{Value, json};
 use tokio::io::DuplexStream;
 use tokio::sync::Notify;
 use tool_mcp::{Import, ImportBuilder, Server};
+
+pub use self::in_time::{in_time, run};
 
 /// The lifecycles of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,9 +269,11 @@ pub fn first_text(result: &CallToolResult) -> &str {
         .map_or("", |text| &text.text)
 }
 
-/// Fails if the future takes long.
-pub async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), future)
-        .await
-        .expect("nothing happened for 20 seconds")
+/// Notifies when it is dropped.
+pub struct OnDrop(pub Arc<Notify>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
 }
