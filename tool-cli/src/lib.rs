@@ -60,6 +60,7 @@
 //! The page runs tools, so it is for you alone: the server listens at a loopback address, the address of the page has a random
 //! token, and requests for other hosts and from other sites are refused. Keep the address to yourself while the program runs.
 
+mod answers;
 mod call;
 mod check;
 mod cli;

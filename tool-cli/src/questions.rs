@@ -1,6 +1,5 @@
 //! Questions of running tools, which the person at the terminal answers.
 
-use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,9 +7,10 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use tool_core::ToolCall;
 use tool_core::call::elicit::{ElicitError, ElicitMode, ElicitRequest, Elicited, Elicitor};
-use tool_core::runtime::BoxFuture;
+use tool_core::runtime::{BoxFuture, block_on};
 use tool_core::schema::object_from_text;
 
+use crate::answers::Answers;
 use crate::flags::{self, Flag, Kind};
 use crate::progress::ProgressLine;
 use crate::terminal::{Terminal, confirm, forget_typed, indented, line};
@@ -19,8 +19,9 @@ use crate::terminal::{Terminal, confirm, forget_typed, indented, line};
 struct Asker {
     tool: String,
     progress: ProgressLine,
-    /// A key has one answer in a call.
-    answers: Arc<Mutex<HashMap<String, Elicited>>>,
+    answers: Answers,
+    /// Locked while a question is asked.
+    terminal: Arc<Mutex<()>>,
 }
 
 /// Lets the tools of a call ask, if a person is at the terminal.
@@ -31,7 +32,8 @@ pub(crate) fn of(call: ToolCall, progress: &ProgressLine) -> ToolCall {
     let asker = Asker {
         tool: call.name.clone(),
         progress: progress.clone(),
-        answers: Arc::default(),
+        answers: Answers::default(),
+        terminal: Arc::default(),
     };
     call.elicit_with(Arc::new(asker))
 }
@@ -44,23 +46,21 @@ impl Elicitor for Asker {
     ) -> BoxFuture<Result<Elicited, ElicitError>> {
         let (tool, progress) = (self.tool.clone(), self.progress.clone());
         let (answers, key) = (self.answers.clone(), key.to_owned());
+        let terminal = self.terminal.clone();
         let (sender, receiver) = oneshot::channel();
         // Not a thread of the runtime, which would wait at the end for an answer that a cancelled call needs no more.
         std::thread::spawn(move || {
-            let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-            let answer = match answers.get(&key) {
-                Some(answer) => Ok(answer.clone()),
-                None if sender.is_closed() => return,
-                None => {
-                    progress.clear();
-                    ask(&tool, &request)
+            let asked = async {
+                let _terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
+                if sender.is_closed() {
+                    return Err(ElicitError::failed("the call was cancelled"));
                 }
+                progress.clear();
+                ask(&tool, &request)
             };
-            if let Ok(answer) = &answer {
-                answers.insert(key, answer.clone());
-            }
+            let answer = block_on(answers.of(&key, asked));
             // A call that was cancelled meanwhile needs no answer.
-            let _ = sender.send(answer);
+            let _ = sender.send(answer.unwrap_or_else(|error| Err(ElicitError::failed(error))));
         });
         Box::pin(async {
             let answer = receiver.await;

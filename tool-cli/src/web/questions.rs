@@ -11,6 +11,8 @@ use tool_core::dynamic::DynamicTool;
 use tool_core::runtime::BoxFuture;
 use tool_core::{Registry, ToolCall, ToolError};
 
+use crate::answers::Answers;
+
 /// The name of the tool whose arguments are an answer.
 const NAME: &str = "answer";
 
@@ -82,8 +84,7 @@ impl Questions {
 pub(super) struct Asker {
     questions: Questions,
     page: mpsc::Sender<String>,
-    /// A key has one answer in a call.
-    answers: Arc<Mutex<HashMap<String, Elicited>>>,
+    answers: Answers,
 }
 
 impl Asker {
@@ -91,7 +92,7 @@ impl Asker {
         Asker {
             questions,
             page,
-            answers: Arc::default(),
+            answers: Answers::default(),
         }
     }
 }
@@ -104,12 +105,7 @@ impl Elicitor for Asker {
     ) -> BoxFuture<Result<Elicited, ElicitError>> {
         let (questions, page) = (self.questions.clone(), self.page.clone());
         let (answers, key) = (self.answers.clone(), key.to_owned());
-        Box::pin(async move {
-            let known = || answers.lock().unwrap_or_else(PoisonError::into_inner);
-            let earlier = known().get(&key).cloned();
-            if let Some(answer) = earlier {
-                return Ok(answer);
-            }
+        let asked = async move {
             let (shown, judge) = shown(&request)?;
             let (sender, receiver) = oneshot::channel();
             let question = Opened::new(
@@ -125,10 +121,9 @@ impl Elicitor for Asker {
             let line = json!({ "question": asked });
             let lost = || ElicitError::failed("the page is closed");
             page.send(super::line(&line)).await.map_err(|_| lost())?;
-            let answer = receiver.await.map_err(|_| lost())?;
-            known().insert(key, answer.clone());
-            Ok(answer)
-        })
+            receiver.await.map_err(|_| lost())
+        };
+        Box::pin(async move { answers.of(&key, asked).await })
     }
 }
 
