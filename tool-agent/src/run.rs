@@ -193,6 +193,7 @@ pub struct Run {
     drops_increments: bool,
 }
 
+/// Creates and reads runs.
 impl Run {
     /// Creates a run without an owner, for a program with one user. The id identifies it in a [`Journal`], and is
     /// part of the [idempotency keys](tool_core::CallContext::idempotency_key) of its calls, so it must be unique.
@@ -324,7 +325,7 @@ impl Run {
     }
 
     /// Returns the fields that the next request needs besides messages and tools; see
-    /// [`Turn::continuation`].
+    /// [`Turn::continuation`](tool_core::dialect::Turn::continuation).
     pub fn continuation(&self) -> &Map<String, Value> {
         &self.state.continuation
     }

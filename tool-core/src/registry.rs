@@ -88,6 +88,7 @@ struct Inner {
     is_plain: bool,
 }
 
+/// Creates and reads registries.
 impl Registry {
     /// Creates an empty registry.
     pub fn new() -> Registry {

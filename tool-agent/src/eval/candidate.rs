@@ -41,7 +41,7 @@ impl Candidate {
     /// Creates a candidate. The name is in reports and baselines.
     ///
     /// The agent's prices count what an attempt costs. Its journal and its listener are not used, and its closures for
-    /// calls and context values only by cases that [run tools](Case::run_tools).
+    /// calls and context values only by cases that [run tools](super::Case::run_tools).
     pub fn new(name: impl Into<String>, agent: Agent) -> Candidate {
         Candidate {
             name: name.into(),
@@ -58,7 +58,7 @@ impl Candidate {
         self
     }
 
-    /// Keeps the responses, as [`ModelReport::recordings`].
+    /// Keeps the responses, as [`ModelReport::recordings`](super::ModelReport::recordings).
     pub fn record(mut self) -> Self {
         self.is_recorded = true;
         self

@@ -10,6 +10,7 @@ use tool_core::call::{Arguments, CallPosition};
 use tool_core::dialect::Dialect;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolError, ToolResult};
 
+/// Runs calls.
 impl Run {
     /// Marks calls of [`Step::Call`] as started. Save the run before they run: what has not been saved
     /// as started, an interrupted run starts again.

@@ -10,6 +10,7 @@ use tool_core::call::CallPosition;
 use tool_core::hooks::{Decision, DecisionDenied, Hold};
 use tool_core::{Registry, ToolCall, ToolError};
 
+/// Decides on calls.
 impl Run {
     /// Decides on a [pending](Run::pending) call of a run without an owner. `by` is saved with the decision: the name
     /// of who made it. [`Agent::decide`](crate::Agent::decide) decides in a run with an owner.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use tool_core::dialect::Unanswered;
 
-/// The error of a step that does not fit the state of a [`Run`].
+/// The error of a step that does not fit the state of a [`Run`](super::Run).
 ///
 /// ```
 /// use tool_agent::run::{Run, RunError};
@@ -22,9 +22,9 @@ pub enum RunError {
     NotAMessage,
     /// A message was added while calls have no results.
     OpenCalls,
-    /// A message was added while this is [unanswered](RunOutcome::Unanswered), or answers were given that lack these ids.
+    /// A message was added while this is [unanswered](super::RunOutcome::Unanswered), or answers were given that lack these ids.
     Unanswered(Vec<Unanswered>),
-    /// Answers were given, and nothing is [unanswered](RunOutcome::Unanswered).
+    /// Answers were given, and nothing is [unanswered](super::RunOutcome::Unanswered).
     NothingAsked,
     /// A response was given that was not requested.
     NotRequested,

@@ -55,6 +55,7 @@ impl fmt::Debug for Increment {
     }
 }
 
+/// Saves runs.
 impl Run {
     /// Rebuilds a run from all of its increments, in order.
     ///
@@ -111,7 +112,7 @@ impl Run {
     }
 
     /// Returns the increments that are not [marked as saved](Run::mark_saved), by number, to be appended to a
-    /// [`Journal`]. An [`Agent`](crate::Agent) without a journal keeps none of the changes that it makes.
+    /// [`Journal`](super::Journal). An [`Agent`](crate::Agent) without a journal keeps none of the changes that it makes.
     ///
     /// ```
     /// use tool_agent::run::{Increment, Journal, JournalError, Run};

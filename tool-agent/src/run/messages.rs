@@ -11,6 +11,7 @@ use super::{Run, RunError, Step};
 use tool_core::dialect::{Dialect, Turn, Unanswered};
 use tool_core::{Registry, ToolError};
 
+/// Adds messages.
 impl Run {
     /// Adds a message in the provider's format, such as a system prompt or the user's next question.
     /// The limits of the settings apply anew.
@@ -29,7 +30,7 @@ impl Run {
     /// # Errors
     ///
     /// Returns an error if the message is not an object, while calls of the last response have no answer, and while something is
-    /// [unanswered](RunOutcome::Unanswered): providers reject a message between a call and its result.
+    /// [unanswered](super::RunOutcome::Unanswered): providers reject a message between a call and its result.
     pub fn push(&mut self, message: Value) -> Result<(), RunError> {
         if !message.is_object() {
             return Err(RunError::NotAMessage);
@@ -50,7 +51,7 @@ impl Run {
         last.map_or(&[], |round| &round.unanswered)
     }
 
-    /// Answers what is [unanswered](RunOutcome::Unanswered), with messages or items in the provider's form. The run goes on
+    /// Answers what is [unanswered](super::RunOutcome::Unanswered), with messages or items in the provider's form. The run goes on
     /// with the next request. The answers are data of your program, which nothing checks.
     ///
     /// ```

@@ -86,7 +86,7 @@ impl Round {
         results.find(|result| !result.is_error())
     }
 
-    /// Returns what the response asks for that is no call, as long as nothing [answers](Run::answer) it.
+    /// Returns what the response asks for that is no call, as long as nothing [answers](super::Run::answer) it.
     pub fn unanswered(&self) -> &[Unanswered] {
         &self.unanswered
     }

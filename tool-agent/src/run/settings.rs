@@ -73,6 +73,7 @@ impl Default for RunSettings {
     }
 }
 
+/// Changes settings.
 impl Run {
     /// Returns the settings.
     pub fn settings(&self) -> &RunSettings {

@@ -84,15 +84,15 @@ pub enum RunOutcome {
     /// The response asks for something that no tool answers, such as a command for the program's shell. The calls of the response have results. [`Run::answer`] adds the answers in the provider's form, and
     /// [`Run::cancel`] gives the response up: without either, the provider would reject the next request.
     Unanswered(Vec<Unanswered>),
-    /// The [limit](RunSettings::max_rounds) of rounds was reached while the model still called tools.
+    /// The [limit](super::RunSettings::max_rounds) of rounds was reached while the model still called tools.
     OutOfRounds,
-    /// The [limit](RunSettings::max_calls) of calls was reached.
+    /// The [limit](super::RunSettings::max_calls) of calls was reached.
     OutOfCalls,
-    /// The [limit](RunSettings::max_tokens) of tokens was reached while the model still called tools.
+    /// The [limit](super::RunSettings::max_tokens) of tokens was reached while the model still called tools.
     OutOfTokens,
-    /// The [limit](RunSettings::max_micros) of money was reached while the model still called tools.
+    /// The [limit](super::RunSettings::max_micros) of money was reached while the model still called tools.
     OutOfMoney,
-    /// Calls of this tool [failed](RunSettings::max_failures) too often in a row.
+    /// Calls of this tool [failed](super::RunSettings::max_failures) too often in a row.
     OutOfFailures(String),
     /// The [limit](crate::Agent::max_duration) of time was reached.
     OutOfTime,
@@ -128,6 +128,7 @@ impl RunOutcome {
     }
 }
 
+/// Says what comes next.
 impl Run {
     /// Returns what the run needs next. Its state does not change.
     ///

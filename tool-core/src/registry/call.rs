@@ -13,13 +13,14 @@ use crate::provider::dialect::Turn;
 use crate::runtime::join_all;
 use crate::tool::ToolEntry;
 
+/// Calls tools.
 impl Registry {
     /// Runs one call. Always returns one result: invalid arguments, an unknown name and a panic
     /// become errors that the model can act on. Only a value that panics when it is dropped while
     /// another panic unwinds aborts the process, as everywhere in Rust.
     ///
     /// Works with any async runtime, and without one for sync tools. A blocking tool or a tool with
-    /// a timeout needs a [`Runtime`]. Dropping the future cancels the call. A tool
+    /// a timeout needs a [`Runtime`](crate::runtime::Runtime). Dropping the future cancels the call. A tool
     /// may make [nested calls](crate::CallContext#nested-calls).
     ///
     /// ```
@@ -164,7 +165,7 @@ impl Registry {
 
     /// Ends a call with an error, without running it: for code that handles calls before the registry
     /// does, such as a layer. The error is logged, and passes
-    /// [`map_errors`](RegistryBuilder::map_errors). Hooks don't see the call.
+    /// [`map_errors`](crate::RegistryBuilder::map_errors). Hooks don't see the call.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind};

@@ -7,6 +7,7 @@ use super::{Inner, Registry, RegistryError};
 use crate::provider::hosted_tool::HostedTool;
 use crate::tool::{IntoTools, ToolEntry};
 
+/// Changes the tools.
 impl Registry {
     /// Adds tools: one, or as listed by [`tools!`](crate::tools).
     ///

@@ -227,6 +227,7 @@ impl fmt::Debug for ChangeListener {
     }
 }
 
+/// Listens to changes.
 impl Registry {
     /// Calls a closure whenever tools are added, replaced or removed, until the returned value is
     /// dropped. Servers use it to notify their clients, such as with MCP's

@@ -11,6 +11,7 @@ use crate::telemetry;
 use crate::tool::ToolEntry;
 use crate::types::ToolType;
 
+/// Sends the tools to providers.
 impl Registry {
     /// Renders the value of a request's `tools` field in the format of a provider.
     ///

@@ -15,6 +15,7 @@ pub(super) struct Selection {
     is_selected: Box<dyn Fn(&ToolEntry) -> bool + Send + Sync>,
 }
 
+/// Selects tools.
 impl Registry {
     /// Returns a registry of the tools in this group; see [`select`](Registry::select).
     /// Hosted tools have no group and are not included.

@@ -100,7 +100,7 @@ impl RequestOptions {
         self
     }
 
-    /// Allows only the tools with these names, which may be names of [hosted tools](HostedTool).
+    /// Allows only the tools with these names, which may be names of [hosted tools](crate::dialect::HostedTool).
     ///
     /// Where the provider can restrict calls, the list of tools does not change, so that a cached
     /// prompt stays valid. Elsewhere the other tools are left out, and
@@ -168,7 +168,7 @@ impl RequestOptions {
         self
     }
 
-    /// Asks for what [hosted tools](HostedTool) found and wrote, where the provider sends it only on
+    /// Asks for what [hosted tools](crate::dialect::HostedTool) found and wrote, where the provider sends it only on
     /// request (OpenAI's `include`).
     pub fn hosted_results(mut self) -> Self {
         self.has_hosted_results = true;
