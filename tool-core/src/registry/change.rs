@@ -1,75 +1,14 @@
-//! Adds tools to a registry, replaces and removes them.
+//! Changes the tools of a registry.
 
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 use super::snapshot::Snapshot;
 use super::{Inner, Registry, RegistryError};
 use crate::provider::hosted_tool::HostedTool;
-use crate::tool::{IntoTools, ToolEntry};
+use crate::tool::ToolEntry;
 
 /// Changes the tools.
 impl Registry {
-    /// Adds tools: one, or as listed by [`tools!`](crate::tools).
-    ///
-    /// ```
-    /// use tool_core::{Registry, tool, tools};
-    ///
-    /// /// Rolls a die.
-    /// #[tool]
-    /// fn roll_die() -> u8 {
-    ///     4
-    /// }
-    ///
-    /// let registry = Registry::new();
-    /// registry.add(tools![roll_die])?;
-    /// assert_eq!(registry.len(), 1);
-    /// // A second tool of that name is an error, which changes nothing.
-    /// assert!(registry.add(tools![roll_die]).is_err());
-    /// # Ok::<(), tool_core::RegistryError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a name is taken, if a tool needs something that the registry does not have, or if
-    /// the registry is a [selection](Registry::select). No tool is added in that case.
-    pub fn add<Kind>(&self, tools: impl IntoTools<Kind>) -> Result<(), RegistryError> {
-        let tools: Vec<_> = tools.into_tools().collect();
-        self.change(|_| Vec::new(), &tools)?;
-        Ok(())
-    }
-
-    /// Adds a tool, atomically replacing the one with the same name, which is returned.
-    ///
-    /// ```
-    /// use tool_core::{Registry, tool, tools};
-    ///
-    /// /// Rolls a die.
-    /// #[tool]
-    /// fn roll_die() -> u8 {
-    ///     4
-    /// }
-    ///
-    /// let registry = Registry::new();
-    /// let [tool] = tools![roll_die];
-    /// assert!(registry.replace(tool.clone())?.is_none());
-    /// assert!(registry.replace(tool)?.is_some());
-    /// # Ok::<(), tool_core::RegistryError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the tool needs something that the registry does not have, or if the registry is a
-    /// [selection](Registry::select). The registry is unchanged in that case.
-    pub fn replace(&self, tool: impl Into<ToolEntry>) -> Result<Option<ToolEntry>, RegistryError> {
-        let tool = tool.into();
-        let old = |current: &Snapshot| current.get_by_source(tool.source_name()).cloned();
-        let mut removed = self.change(
-            |current| old(current).into_iter().collect(),
-            std::slice::from_ref(&tool),
-        )?;
-        Ok(removed.pop())
-    }
-
     /// Removes a tool and returns it, if the registry has it.
     ///
     /// ```
@@ -192,7 +131,7 @@ impl Registry {
     /// Removes tools of the snapshot and adds others, unless the new tools are invalid or this is a selection.
     /// Returns the removed tools. The caller keeps those to add, so that rejected ones are dropped outside the lock:
     /// dropping a tool may run code that changes this registry.
-    fn change(
+    pub(super) fn change(
         &self,
         removed: impl FnOnce(&Snapshot) -> Vec<ToolEntry>,
         added: &[ToolEntry],
