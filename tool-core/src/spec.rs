@@ -21,7 +21,9 @@ pub use self::freeform::Freeform;
 pub use self::freeform::Grammar;
 #[doc(hidden)]
 pub use self::parts::Details;
-pub(crate) use self::parts::{DynamicParts, JsonTexts, OutputValues, Parts, SourceTool};
+#[cfg(feature = "dynamic")]
+pub(crate) use self::parts::SourceTool;
+pub(crate) use self::parts::{DynamicParts, JsonTexts, OutputValues, Parts};
 #[doc(hidden)]
 pub use self::trained::{Provided, Trained};
 pub(crate) use self::trained::{Setting, wrapped};

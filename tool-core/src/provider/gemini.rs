@@ -174,6 +174,7 @@ impl Gemini {
         }
     }
 
+    #[inline] // in the loop over all tools
     fn write_tool(self, tool: &ToolEntry, out: &mut JsonWriter) {
         write_head(tool, out);
         let schema = &tool.parameters();

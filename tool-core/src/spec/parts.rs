@@ -126,6 +126,7 @@ impl Details {
     };
 
     /// Adds the sections for the model to a description.
+    #[inline]
     pub(super) fn prompt<'s>(&'s self, description: &'s str) -> Cow<'s, str> {
         let mut text = Cow::Borrowed(description);
         for (label, section) in [
@@ -153,11 +154,13 @@ pub(crate) struct JsonTexts {
 }
 
 impl JsonTexts {
+    #[inline]
     pub(crate) const fn parameters(self) -> &'static str {
         self.both.split_at(self.middle as usize).0
     }
 
     /// Returns the text of the result's schema; empty if there is none.
+    #[inline]
     pub(crate) const fn output(self) -> &'static str {
         self.both.split_at(self.middle as usize).1
     }
@@ -186,6 +189,7 @@ impl ToolSpec {
         }
     }
 
+    #[inline]
     pub(super) fn json_texts(&self, both: &'static str) -> JsonTexts {
         JsonTexts {
             both,
@@ -202,6 +206,7 @@ impl ToolSpec {
     }
 
     /// Returns the parts of a tool built at run time.
+    #[inline]
     pub(crate) fn dynamic_parts(&self) -> Option<&DynamicParts> {
         match &self.parts {
             Parts::Static { .. } => None,
@@ -210,11 +215,13 @@ impl ToolSpec {
     }
 
     /// Returns `true` if the schemas exist only as JSON text.
+    #[inline]
     pub(crate) fn is_dynamic(&self) -> bool {
         matches!(self.parts, Parts::Dynamic(_))
     }
 
     /// Returns the tool as its server lists it, if that differs.
+    #[inline]
     pub(crate) fn source(&self) -> Option<&SourceTool> {
         self.dynamic_parts()?.source.as_ref()
     }
@@ -225,6 +232,7 @@ impl ToolSpec {
     }
 
     /// Returns the schema of the arguments as dialects send it: without what some provider rejects.
+    #[inline]
     pub(crate) fn portable_json(&self) -> &str {
         match self
             .dynamic_parts()
