@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, Stream, StreamExt};
-use rmcp::model::{JsonRpcMessage, ServerResult};
+use rmcp::model::{ContentBlock, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 
 use crate::lock;
@@ -25,6 +25,9 @@ const MAX_EVENTS: usize = 256;
 
 /// How long a stream is kept after its end: a connection that takes a response may be dead.
 const KEPT: Duration = Duration::from_secs(60);
+
+/// The most streams of a session that are kept after their end. A connection takes one response at a time.
+const MAX_ENDED_OF_SESSION: usize = 8;
 
 /// The most bytes of all streams that have ended. Older ones are given up.
 const MAX_ENDED_BYTES: usize = 16 << 20;
@@ -50,17 +53,24 @@ struct All {
     ended_bytes: usize,
 }
 
+/// A stream that has ended, and may be given up by now.
 struct Ended {
     session: SessionId,
     number: u64,
-    bytes: usize,
     at: Instant,
 }
 
 impl All {
+    /// Returns `true` if a stream is not given up yet.
+    fn has(&self, ended: &Ended) -> bool {
+        let logs = self.by_session.get(&ended.session);
+        logs.is_some_and(|logs| logs.contains_key(&ended.number))
+    }
+
     fn remove(&mut self, session: &SessionId, number: u64) {
         if let Some(logs) = self.by_session.get_mut(session) {
-            logs.remove(&number);
+            let removed = logs.remove(&number);
+            self.ended_bytes -= removed.map_or(0, |log| log.ended_bytes());
             if logs.is_empty() {
                 self.by_session.remove(session);
             }
@@ -72,7 +82,15 @@ impl All {
 #[derive(Clone)]
 struct Log {
     number: u64,
+    /// When it has ended, and the bytes of its events.
+    ended: Option<(Instant, usize)>,
     state: Arc<Mutex<State>>,
+}
+
+impl Log {
+    fn ended_bytes(&self) -> usize {
+        self.ended.map_or(0, |(_, bytes)| bytes)
+    }
 }
 
 struct State {
@@ -91,36 +109,13 @@ struct State {
 }
 
 impl State {
-    /// Returns the bytes of the events as JSON.
+    /// Returns about the bytes of the events.
     fn bytes(&self) -> usize {
-        struct Count(usize);
-        impl io::Write for Count {
-            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.0 += bytes.len();
-                Ok(bytes.len())
-            }
-
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let mut count = Count(0);
-        for message in self
+        let messages = self
             .events
             .iter()
-            .filter_map(|event| event.message.as_ref())
-        {
-            if let JsonRpcMessage::Response(response) = &**message
-                && let ServerResult::ListToolsResult(list) = &response.result
-            {
-                // To write its schemas again would double the cost of a list, which shares them with all others.
-                count.0 += list.tools.len() * TOOL_BYTES;
-                continue;
-            }
-            // What can't be written is not sent either.
-            let _ = serde_json::to_writer(&mut count, message);
-        }
-        count.0
+            .filter_map(|event| event.message.as_deref());
+        messages.map(bytes_of).sum()
     }
 
     /// Returns the event with an index, once it is there; `None` after the end.
@@ -155,6 +150,41 @@ impl State {
     }
 }
 
+/// Returns about the bytes of a message. To write what nearly all responses are once more would double their cost.
+fn bytes_of(message: &ServerJsonRpcMessage) -> usize {
+    if let JsonRpcMessage::Response(response) = message {
+        match &response.result {
+            // Shares its schemas with all other lists.
+            ServerResult::ListToolsResult(list) => return list.tools.len() * TOOL_BYTES,
+            ServerResult::CallToolResult(result) if result.structured_content.is_none() => {
+                let texts = result.content.iter().map(|block| match block {
+                    ContentBlock::Text(text) => Some(text.text.len()),
+                    _ => None,
+                });
+                if let Some(bytes) = texts.sum() {
+                    return bytes;
+                }
+            }
+            _ => {}
+        }
+    }
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What can't be written is not sent either.
+    let _ = serde_json::to_writer(&mut count, message);
+    count.0
+}
+
 impl Streams {
     /// Passes a new stream of a session on, such that it can be resumed.
     pub(super) fn start<S: Stream<Item = ServerSseMessage> + Send + Sync + 'static>(
@@ -170,6 +200,7 @@ impl Streams {
             .and_then(|event| Position::of(event.event_id.as_deref()?));
         let log = Log {
             number: position.as_ref().map_or(0, |position| position.stream),
+            ended: None,
             state: Arc::new(Mutex::new(State {
                 events: first.into_iter().collect(),
                 first: position.as_ref().map_or(0, |position| position.index),
@@ -217,8 +248,14 @@ impl Streams {
 
     /// Forgets the streams of a session that has ended.
     pub(super) fn end(&self, session: &SessionId) {
-        // Dropped without the lock.
-        let ended = lock(&self.0).by_session.remove(session);
+        let ended = {
+            let mut all = lock(&self.0);
+            let ended = all.by_session.remove(session);
+            let logs = ended.iter().flat_map(BTreeMap::values);
+            all.ended_bytes -= logs.map(Log::ended_bytes).sum::<usize>();
+            ended
+        };
+        // Without the lock.
         drop(ended);
     }
 
@@ -249,21 +286,37 @@ impl Streams {
             }
             state.bytes()
         };
+        let at = Instant::now();
         let mut all = lock(&self.0);
+        let all = &mut *all;
+        let Some(logs) = all.by_session.get_mut(&session) else {
+            return;
+        };
+        let Some(kept) = logs.get_mut(&log.number) else {
+            return;
+        };
+        kept.ended = Some((at, bytes));
         all.ended_bytes += bytes;
+        let ended = logs.values().filter(|log| log.ended.is_some());
+        if ended.clone().count() > MAX_ENDED_OF_SESSION
+            && let Some(first) = ended.min_by_key(|log| log.ended)
+        {
+            let number = first.number;
+            all.ended_bytes -= first.ended_bytes();
+            logs.remove(&number);
+        }
         all.ended.push_back(Ended {
             session,
             number: log.number,
-            bytes,
-            at: Instant::now(),
+            at,
         });
         while let Some(first) = all.ended.front()
             && (all.ended_bytes > MAX_ENDED_BYTES
                 || all.ended.len() > MAX_ENDED
-                || first.at.elapsed() > KEPT)
+                || first.at.elapsed() > KEPT
+                || !all.has(first))
             && let Some(first) = all.ended.pop_front()
         {
-            all.ended_bytes -= first.bytes;
             all.remove(&first.session, first.number);
         }
     }
@@ -311,7 +364,12 @@ impl Streams {
             if is_over.await
                 && let Some(state) = state.upgrade()
             {
-                streams.keep(session, &Log { number, state });
+                let log = Log {
+                    number,
+                    ended: None,
+                    state,
+                };
+                streams.keep(session, &log);
             }
         });
     }
@@ -499,11 +557,35 @@ mod tests {
         };
         assert!(!kept(0) && !kept(1) && kept(5));
         assert!(lock(&streams.0).ended_bytes <= MAX_ENDED_BYTES);
-        for number in 6..6 + 2 * MAX_ENDED {
-            let first = ServerSseMessage::priming(format!("0/{number}"), Duration::ZERO);
+        streams.end(&session);
+        assert_eq!(lock(&streams.0).ended_bytes, 0);
+        for number in 0..2 * MAX_ENDED {
+            let session: SessionId = format!("{number}").into();
+            let first = ServerSseMessage::priming("0/7", Duration::ZERO);
             ids(streams.start(&session, stream::iter([first]))).await;
         }
         assert!(lock(&streams.0).ended.len() <= MAX_ENDED);
-        assert!(lock(&streams.0).by_session[&session].len() <= MAX_ENDED);
+        assert!(lock(&streams.0).by_session.len() <= MAX_ENDED);
+    }
+
+    #[tokio::test]
+    async fn a_session_keeps_the_streams_that_ended_last() {
+        let streams = Streams::default();
+        let session: SessionId = "s".into();
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let first =
+            |number: usize| ServerSseMessage::priming(format!("0/{number}"), Duration::ZERO);
+        sender.send(first(0)).unwrap();
+        // It starts before the others, and ends after them.
+        let long = streams.start(&session, source(receiver));
+        for number in 1..=2 * MAX_ENDED_OF_SESSION {
+            ids(streams.start(&session, stream::iter([first(number)]))).await;
+        }
+        drop(sender);
+        ids(long).await;
+        let all = lock(&streams.0);
+        let kept: Vec<_> = all.by_session[&session].keys().copied().collect();
+        assert_eq!(kept, [0, 10, 11, 12, 13, 14, 15, 16]);
+        assert_eq!(all.ended.len(), MAX_ENDED_OF_SESSION);
     }
 }
