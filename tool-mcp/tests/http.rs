@@ -322,3 +322,52 @@ async fn a_stream_starts_before_a_call_that_waits() {
     in_time(signals.started.notified()).await;
     drop(stream);
 }
+
+#[tokio::test]
+async fn a_call_that_rmcp_does_not_read_is_answered_as_if_it_did() {
+    let address = serve(Server::new(registry()), HttpConfig::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let session = open_session(&mut stream).await;
+    let modern = |name: &str| {
+        format!(
+            "mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: {name}\r\n"
+        )
+    };
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    for params in [
+        json!({"name": "add", "arguments": {"a": 2, "b": 3}}),
+        json!({"name": "add", "arguments": {"a": 2, "b": 1e30}}),
+        json!({"name": "add", "arguments": {"a": "x"}}),
+        json!({"name": "add"}),
+        json!({"name": "ad"}),
+        json!({"name": "paint"}),
+    ] {
+        let mut call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
+        // The events of a session have numbers.
+        let answer = |reply: String| {
+            let start = reply
+                .find(r#"{"jsonrpc"#)
+                .unwrap_or_else(|| panic!("{reply}"));
+            (reply[..15].to_owned(), reply[start..].trim().to_owned())
+        };
+        let read = answer(exchange(&mut stream, &session, &call).await);
+        call["extra"] = json!(1);
+        let other = answer(exchange(&mut stream, &session, &call).await);
+        assert_eq!(read, other);
+
+        call.as_object_mut().unwrap().remove("extra");
+        call["params"]["_meta"] = meta.clone();
+        let headers = modern(params["name"].as_str().unwrap());
+        let read = exchange(&mut stream, &headers, &call).await;
+        let other = exchange(
+            &mut stream,
+            &format!("{headers}x-a: 1\r\nx-a: 2\r\n"),
+            &call,
+        )
+        .await;
+        assert_eq!(answer(read), answer(other));
+    }
+}

@@ -26,6 +26,8 @@ use super::approvals::{Found, HeldCall, InboxError, log};
 use super::apps::has_apps;
 use super::ask::{Asker, ToolElicitor};
 use super::lines::RawArguments;
+#[cfg(feature = "server-http")]
+use super::lines::arguments_in;
 use super::request::{Request, Token, UserId, is_modern};
 use super::state::Binding;
 use super::tasks::TaskPolicy;
@@ -382,7 +384,7 @@ fn has_large_integer(value: &Value) -> bool {
 #[cfg(feature = "server-http")]
 fn exact_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
     let http = context.extensions.get::<::http::request::Parts>()?;
-    http.extensions.get::<super::http::BodyText>()?.arguments()
+    arguments_in(http.extensions.get::<super::http::BodyText>()?.get()?)
 }
 
 /// Returns the trace of the client (2026-07-28, `basic`, and SEP-414: `traceparent`, `tracestate` and `baggage`

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `auth` | bearer tokens and the metadata of a resource server |
 //! | `guard` | what each request passes before `rmcp` handles it |
+//! | `message` | the body of a request, and the call in it |
 //! | `ruling` | calls that are refused with a status |
 //! | `sessions` | the owners of sessions and their number |
 //! | `streams` | streams in sessions, which clients resume |
@@ -12,6 +13,7 @@
 mod auth;
 mod guard;
 mod listener;
+mod message;
 mod ruling;
 mod sessions;
 mod streams;
@@ -38,7 +40,7 @@ use super::handler::Handler;
 use super::{ServeError, Server};
 
 pub use self::auth::{Auth, AuthError};
-pub(super) use self::guard::BodyText;
+pub(super) use self::message::BodyText;
 pub(super) use self::ruling::Ruling;
 pub(super) use self::sessions::with_head;
 
@@ -312,17 +314,19 @@ fn router<H: ServerHandler>(
         .with_max_request_body_bytes(usize::MAX)
         // The sessions send it.
         .with_sse_retry(None)
+        // The guard does it.
+        .with_sse_keep_alive(None)
         .with_json_response(true);
     let sessions = Sessions::new(
         config.max_sessions,
         config.max_sessions_per_user,
         config.session_idle,
     );
-    let core = handler.core.clone();
+    let made = handler.clone();
     let service =
-        StreamableHttpService::new(move || Ok(handler.clone()), Arc::new(sessions), settings);
+        StreamableHttpService::new(move || Ok(made.clone()), Arc::new(sessions), settings);
     let guard = Arc::new(Guard {
-        core,
+        handler,
         service,
         auth: config.auth.clone(),
         max_body_bytes: config.max_body_bytes,

@@ -1,4 +1,4 @@
-//! Reads messages that are lines.
+//! Reads messages that are lines, and calls over HTTP.
 //!
 //! `rmcp` tries one kind of request after the other on a copy of each message. Nearly all messages are calls,
 //! so these are read here, in one pass. Their arguments stay text: they are decoded once, by the tool, and
@@ -24,7 +24,7 @@ use crate::lines::{Line, Lines, Outline, Sending};
 /// The longest message, as with `rmcp`. A longer one is dropped.
 const LONGEST: usize = 16 << 20;
 
-const CALL: &str = "tools/call";
+pub(super) const CALL: &str = "tools/call";
 
 /// The arguments of a call as JSON text, in the extensions of its request.
 #[derive(Clone)]
@@ -214,7 +214,7 @@ struct CallParams<'l> {
     request_state: Option<String>,
 }
 
-fn read_call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
+pub(super) fn read_call(line: &[u8]) -> Option<ClientJsonRpcMessage> {
     let CallLine {
         jsonrpc,
         id,

@@ -1,41 +1,49 @@
 //! What each request passes before `rmcp` handles it.
 
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderName, ORIGIN, RETRY_AFTER,
 };
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use futures_util::{StreamExt, stream};
-use http_body::Frame;
+use futures_util::{Stream, StreamExt, stream};
+use http_body::{Frame, SizeHint};
 use rmcp::ServerHandler;
+use rmcp::model::{
+    ClientJsonRpcMessage, ErrorCode, GetExtensions, InitializeRequestParams, JsonRpcMessage,
+    ProtocolVersion,
+};
+use rmcp::service::{RoleServer, serve_directly_with_ct};
+use rmcp::transport::OneshotTransport;
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use serde::de::IgnoredAny;
 use serde_json::json;
-use tokio::time::Sleep;
 
 use super::auth::{Auth, lacks_scopes};
+use super::message::{BodyText, Reader, Way};
 use super::ruling::{Ruling, is_call};
-use super::sessions::{Outcome, Sessions, in_request};
-use crate::lock;
+use super::sessions::{Current, Outcome, Sessions, in_request};
 use crate::server::Core;
 use crate::server::admission::{Refused, seconds};
 use crate::server::handler::Handler;
-use crate::server::lines::arguments_in;
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The service of `rmcp` behind the checks.
 pub(super) struct Guard<H> {
-    pub(super) core: Arc<Core>,
+    pub(super) handler: Handler<H>,
     pub(super) service: StreamableHttpService<Handler<H>, Sessions>,
     pub(super) auth: Option<Auth>,
     pub(super) max_body_bytes: usize,
@@ -45,6 +53,10 @@ pub(super) struct Guard<H> {
 }
 
 impl<H: ServerHandler> Guard<H> {
+    fn core(&self) -> &Arc<Core> {
+        &self.handler.core
+    }
+
     pub(super) async fn handle(&self, mut request: Request) -> Response {
         if is_ambiguous(request.headers()) {
             return (StatusCode::BAD_REQUEST, "a header is repeated").into_response();
@@ -67,44 +79,53 @@ impl<H: ServerHandler> Guard<H> {
         }
         let (parts, body) = request.into_parts();
         // Also without sessions: who is refused learns nothing, such as the list of tools.
-        let user = match self.core.http_user(&parts) {
+        let user = match self.core().http_user(&parts) {
             Ok(user) => user,
             Err(refusal) => {
                 let code = refusal.code.0;
                 return json_error(StatusCode::FORBIDDEN, code, &refusal.message);
             }
         };
-        let reading = Arc::new(Mutex::new(Reading::default()));
-        let body = LimitedBody {
-            inner: body,
-            sleep: None,
-            limit: self.max_body_bytes,
-            timeout: self.body_timeout,
-            reading: reading.clone(),
-        };
         let mut parts = parts;
-        parts.extensions.insert(BodyText(reading.clone()));
-        let has_limits = self.core.options.has_limits();
+        if !self.sessions {
+            // Without sessions, it has no meaning. A call must not take it for one.
+            parts.headers.remove(SESSION_ID);
+        }
+        let is_get = parts.method == Method::GET;
+        let is_delete = parts.method == Method::DELETE;
+        let text = BodyText::default();
+        parts.extensions.insert(text.clone());
+        let has_limits = self.core().options.has_limits();
         let ruling = has_limits.then(Ruling::default);
         if let Some(ruling) = &ruling {
             parts.extensions.insert(ruling.clone());
         }
+        let way = Way::of(&parts.headers, self.core());
+        let of_call = matches!(way, Way::Alone(_)).then(|| parts.clone());
+        let reader = Reader {
+            limit: self.max_body_bytes,
+            timeout: self.body_timeout,
+            way,
+            text: text.clone(),
+        };
         // `rmcp` looks a tool up before there is a context.
-        let visible = self.core.options.visible.as_ref();
-        let head = visible.map(|_| Box::new(parts.clone()));
-        let is_get = parts.method == Method::GET;
-        let is_delete = parts.method == Method::DELETE;
-        let mut request = Request::from_parts(parts, body);
-        if !self.sessions {
-            // Without sessions, it has no meaning. A call must not take it for one.
-            request.headers_mut().remove(SESSION_ID);
-        }
-        let (response, outcome) =
-            in_request(user, head, Box::pin(self.service.handle(request))).await;
+        let visible = self.core().options.visible.as_ref();
+        let current = Current {
+            user,
+            head: visible.map(|_| Box::new(parts.clone())),
+            call: Cell::default(),
+            outcome: Cell::new(Outcome::Passed),
+        };
+        let request = Request::from_parts(parts, reader.body(body));
+        let handling = Box::pin(self.service.handle(request));
+        let (response, outcome, call) = in_request(current, handling).await;
+        let response = match (of_call, call) {
+            (Some(parts), Some(call)) => self.call(parts, *call).await,
+            _ => response.map(Body::new),
+        };
         let status = response.status();
         let content_type = response.headers().get(CONTENT_TYPE);
         let is_stream = content_type.is_some_and(|value| value == "text/event-stream");
-        let response = response.map(Body::new);
         match outcome {
             Outcome::Passed => {}
             Outcome::Full => {
@@ -117,6 +138,9 @@ impl<H: ServerHandler> Guard<H> {
                 );
             }
             Outcome::Unknown => return (StatusCode::NOT_FOUND, "unknown session").into_response(),
+            Outcome::Rejected(status, text) => {
+                return (status, [(CONNECTION, "close")], text).into_response();
+            }
         }
         if is_delete && status.is_success() {
             return StatusCode::NO_CONTENT.into_response();
@@ -126,7 +150,7 @@ impl<H: ServerHandler> Guard<H> {
         }
         let response = if status == StatusCode::OK && is_stream {
             // A session answers before the call has started.
-            let ruling = ruling.as_ref().filter(|_| lock(&reading).is_call());
+            let ruling = ruling.as_ref().filter(|_| text.get().is_some_and(is_call));
             gathered(response, ruling).await
         } else {
             response
@@ -135,11 +159,56 @@ impl<H: ServerHandler> Guard<H> {
         if let Some(refused) = refused.and_then(|refused| self.refused(&refused)) {
             return refused;
         }
-        if status == StatusCode::OK {
-            return response;
+        match text.get() {
+            // The status for a body that is not a message. A wrong content type is rejected before the body is read.
+            Some(text) if status == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                if serde_json::from_slice::<IgnoredAny>(text).is_ok() {
+                    let problem = "the body is not a JSON-RPC message";
+                    json_error(StatusCode::BAD_REQUEST, -32600, problem)
+                } else {
+                    json_error(StatusCode::BAD_REQUEST, -32700, "the body is not JSON")
+                }
+            }
+            _ => response,
         }
-        let reading = lock(&reading);
-        reading.rejection(status).unwrap_or(response)
+    }
+
+    /// Makes a call without a session, as `rmcp` does after it has read one.
+    async fn call(&self, parts: Parts, mut call: ClientJsonRpcMessage) -> Response {
+        if let ClientJsonRpcMessage::Request(call) = &mut call {
+            call.request.extensions_mut().insert(parts);
+        }
+        let client = InitializeRequestParams::new(Default::default(), Default::default())
+            .with_protocol_version(ProtocolVersion::V_2026_07_28);
+        let (transport, mut messages) = OneshotTransport::<RoleServer>::new(call);
+        // A call ends with the server, and with the connection of its client.
+        let ends = self.service.config.cancellation_token.child_token();
+        let handler = self.handler.clone();
+        let running = serve_directly_with_ct(handler, transport, Some(client), ends.clone());
+        let _ended = ends.drop_guard();
+        tokio::spawn(running.waiting());
+        let mut events = String::new();
+        while let Some(message) = messages.recv().await {
+            let status = match &message {
+                JsonRpcMessage::Response(_) => Some(StatusCode::OK),
+                JsonRpcMessage::Error(error) => Some(status_of(error.error.code)),
+                _ => None,
+            };
+            let Ok(message) = serde_json::to_string(&message) else {
+                break;
+            };
+            match status {
+                Some(status) if events.is_empty() => {
+                    let json = [(CONTENT_TYPE, "application/json")];
+                    return (status, json, message).into_response();
+                }
+                _ => events.push_str(&format!("data: {message}\n\n")),
+            }
+            if status.is_some() {
+                return ([(CONTENT_TYPE, "text/event-stream")], events).into_response();
+            }
+        }
+        StatusCode::INTERNAL_SERVER_ERROR.into_response()
     }
 
     /// Returns the response to a call that may not run.
@@ -158,12 +227,12 @@ impl<H: ServerHandler> Guard<H> {
 
     /// Ends a stream of notifications when the server closes.
     fn until_closing(&self, response: Response) -> Response {
-        let mut closing = self.core.closing.subscribe();
+        let mut closing = self.core().closing.subscribe();
         response.map(|body| {
             let closed = async move {
                 let _ = closing.wait_for(|closing| *closing).await;
             };
-            Body::from_stream(body.into_data_stream().take_until(Box::pin(closed)))
+            Body::from_stream(kept_alive(body.into_data_stream()).take_until(Box::pin(closed)))
         })
     }
 }
@@ -175,21 +244,18 @@ const GATHERING: Duration = Duration::from_millis(5);
 /// event without data, the result, and the end, each of which would be a write of its own. Waits for a ruling, too.
 async fn gathered(response: Response, ruling: Option<&Ruling>) -> Response {
     let (parts, mut body) = response.into_parts();
-    let mut start = Vec::new();
+    let mut start = Pieces::default();
     let mut sleep = None;
-    let (is_complete, next) = poll_fn(|cx| {
+    let result = poll_fn(|cx| {
         loop {
+            if start.bytes > GATHERED {
+                return Poll::Ready(Ok(false));
+            }
             match Pin::new(&mut body).poll_frame(cx) {
-                Poll::Ready(None) => return Poll::Ready((true, None)),
-                Poll::Ready(Some(frame)) => match frame.map(Frame::into_data) {
-                    Ok(Ok(data)) if start.len() + data.len() <= GATHERED => {
-                        start.extend_from_slice(&data);
-                    }
-                    Ok(Ok(data)) => return Poll::Ready((false, Some(Ok(data)))),
-                    // Trailers, which a stream of events has not.
-                    Ok(Err(_)) => {}
-                    Err(error) => return Poll::Ready((false, Some(Err(error)))),
-                },
+                Poll::Ready(None) => return Poll::Ready(Ok(true)),
+                // Trailers are not kept: a stream of events has none.
+                Poll::Ready(Some(Ok(frame))) => start.extend(frame.into_data()),
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
                 Poll::Pending if ruling.is_some_and(|ruling| ruling.poll(cx).is_pending()) => {
                     return Poll::Pending;
                 }
@@ -197,23 +263,75 @@ async fn gathered(response: Response, ruling: Option<&Ruling>) -> Response {
                     let sleep =
                         sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(GATHERING)));
                     ready!(sleep.as_mut().poll(cx));
-                    return Poll::Ready((false, None));
+                    return Poll::Ready(Ok(false));
                 }
             }
         }
     })
     .await;
-    let body = if is_complete {
-        Body::from(start)
-    } else {
-        let start = [Some(Ok(Bytes::from(start))), next].into_iter().flatten();
-        Body::from_stream(stream::iter(start).chain(body.into_data_stream()))
+    let body = match result {
+        Ok(true) => Body::new(start),
+        Ok(false) => {
+            let start = stream::iter(start.rest.into_iter().map(Ok));
+            Body::from_stream(start.chain(kept_alive(body.into_data_stream())))
+        }
+        Err(error) => {
+            let start = start.rest.into_iter().map(Ok);
+            Body::from_stream(stream::iter(start.chain([Err(error)])))
+        }
     };
     Response::from_parts(parts, body)
 }
 
+/// How long a stream may send nothing: proxies end connections that are idle. With the interval of `rmcp`, each response of a
+/// session would have a timer.
+const PING: Duration = Duration::from_secs(15);
+
+/// Adds comments to a stream of events that has none for a while.
+fn kept_alive(events: BodyDataStream) -> impl Stream<Item = Result<Bytes, axum::Error>> {
+    stream::unfold(events, async |mut events| {
+        let next = tokio::time::timeout(PING, events.next()).await;
+        let next = next.unwrap_or(Some(Ok(Bytes::from_static(b":\n\n"))));
+        Some((next?, events))
+    })
+}
+
 /// The most bytes of a stream that wait.
-const GATHERED: usize = 64 * 1024;
+const GATHERED: usize = 1 << 20;
+
+/// A body whose pieces are there.
+#[derive(Default)]
+struct Pieces {
+    rest: VecDeque<Bytes>,
+    bytes: usize,
+}
+
+impl Extend<Bytes> for Pieces {
+    fn extend<I: IntoIterator<Item = Bytes>>(&mut self, pieces: I) {
+        for piece in pieces {
+            self.bytes += piece.len();
+            self.rest.push_back(piece);
+        }
+    }
+}
+
+impl HttpBody for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = self.rest.pop_front();
+        self.bytes -= piece.as_ref().map_or(0, Bytes::len);
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.bytes as u64)
+    }
+}
 
 /// Returns `true` if a header that decides occurs twice: others may read the second.
 fn is_ambiguous(headers: &HeaderMap) -> bool {
@@ -270,137 +388,35 @@ fn json_error(status: StatusCode, code: i32, message: &str) -> Response {
         .into_response()
 }
 
-/// The body of a request, once the call in it was read.
-#[derive(Clone)]
-pub(in crate::server) struct BodyText(Arc<Mutex<Reading>>);
-
-impl BodyText {
-    /// Returns the arguments of the call, which `rmcp` reads as numbers of 64 bits.
-    pub(in crate::server) fn arguments(&self) -> Option<String> {
-        let reading = lock(&self.0);
-        arguments_in(&[&*reading.first, &*reading.rest].concat())
+/// Returns the status of an error of a call.
+fn status_of(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+        | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
+        | ErrorCode::HEADER_MISMATCH => StatusCode::BAD_REQUEST,
+        ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
     }
 }
 
-/// How far a body was read.
-#[derive(Default)]
-struct Reading {
-    /// The first part. Shares memory with what the service gets.
-    first: Bytes,
-    /// The rest. Copied, since a million parts of one byte each must cost little.
-    rest: Vec<u8>,
-    end: Option<End>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Complete,
-    TooLarge,
-    TimedOut,
-    Broken,
-}
-
-impl Reading {
-    /// Returns `true` if the message calls a function.
-    fn is_call(&self) -> bool {
-        is_call(&[&*self.first, &*self.rest].concat())
-    }
-
-    /// Returns the response for a request that the service rejected because of its body.
-    fn rejection(&self, status: StatusCode) -> Option<Response> {
-        let close = [(CONNECTION, "close")];
-        Some(match self.end? {
-            End::TooLarge => (
-                StatusCode::PAYLOAD_TOO_LARGE,
-                close,
-                "the body is too large",
-            )
-                .into_response(),
-            End::TimedOut => {
-                (StatusCode::REQUEST_TIMEOUT, close, "the body took too long").into_response()
-            }
-            End::Broken => {
-                (StatusCode::BAD_REQUEST, close, "the body is incomplete").into_response()
-            }
-            // The status for a body that is not a message. A wrong content type is rejected before the body
-            // is read.
-            End::Complete if status == StatusCode::UNSUPPORTED_MEDIA_TYPE => {
-                let text = [&*self.first, &*self.rest].concat();
-                if serde_json::from_slice::<IgnoredAny>(&text).is_ok() {
-                    json_error(
-                        StatusCode::BAD_REQUEST,
-                        -32600,
-                        "the body is not a JSON-RPC message",
-                    )
-                } else {
-                    json_error(StatusCode::BAD_REQUEST, -32700, "the body is not JSON")
-                }
-            }
-            End::Complete => return None,
-        })
-    }
-}
-
-/// A body that ends early if it is too long or takes too long.
-struct LimitedBody {
-    inner: Body,
-    /// From the first wait on.
-    sleep: Option<Pin<Box<Sleep>>>,
-    /// The bytes that may follow.
-    limit: usize,
-    timeout: Duration,
-    reading: Arc<Mutex<Reading>>,
-}
-
-impl LimitedBody {
-    fn end(&self, end: End) -> Option<Result<Frame<Bytes>, axum::Error>> {
-        let mut reading = lock(&self.reading);
-        reading.end.get_or_insert(end);
-        (end != End::Complete).then(|| Err(axum::Error::new("the body ended early")))
-    }
-}
-
-impl HttpBody for LimitedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let this = self.get_mut();
-        // Announced.
-        if this.inner.size_hint().lower() > this.limit as u64 {
-            return Poll::Ready(this.end(End::TooLarge));
-        }
-        let frame = match Pin::new(&mut this.inner).poll_frame(cx) {
-            Poll::Ready(frame) => frame,
-            Poll::Pending => {
-                let timeout = this.timeout;
-                let sleep = this
-                    .sleep
-                    .get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
-                ready!(sleep.as_mut().poll(cx));
-                return Poll::Ready(this.end(End::TimedOut));
-            }
-        };
-        let frame = match frame {
-            None => return Poll::Ready(this.end(End::Complete)),
-            Some(Err(_)) => return Poll::Ready(this.end(End::Broken)),
-            Some(Ok(frame)) => frame,
-        };
-        if let Some(data) = frame.data_ref() {
-            if data.len() > this.limit {
-                return Poll::Ready(this.end(End::TooLarge));
-            }
-            this.limit -= data.len();
-            let mut reading = lock(&this.reading);
-            if reading.first.is_empty() {
-                reading.first = data.clone();
-            } else {
-                reading.rest.extend_from_slice(data);
-            }
-        }
-        Poll::Ready(Some(Ok(frame)))
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_waits_is_kept_alive() {
+        let (sender, receiver) = tokio::sync::mpsc::unbounded_channel::<Bytes>();
+        let events = stream::unfold(receiver, async |mut receiver| {
+            Some((Ok::<_, Infallible>(receiver.recv().await?), receiver))
+        });
+        let response = gathered(Response::new(Body::from_stream(events)), None).await;
+        let body = response.into_body().into_data_stream();
+        let mut pieces = std::pin::pin!(body.map(Result::unwrap));
+        assert_eq!(pieces.next().await.unwrap(), ":\n\n");
+        sender.send("data: 1\n\n".into()).unwrap();
+        assert_eq!(pieces.next().await.unwrap(), "data: 1\n\n");
+        assert_eq!(pieces.next().await.unwrap(), ":\n\n");
+        drop(sender);
+        assert_eq!(pieces.next().await, None);
     }
 }

@@ -6,9 +6,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 use futures_util::{Stream, StreamExt, stream};
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage, ServerNotification};
+use rmcp::model::{
+    ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, ServerJsonRpcMessage, ServerNotification,
+};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError,
 };
@@ -27,11 +30,14 @@ tokio::task_local! {
     static CURRENT: Current;
 }
 
-struct Current {
-    user: Option<UserId>,
-    /// Kept if tools are not visible to all. In a box: the value is swapped at each poll.
-    head: Option<Box<Parts>>,
-    outcome: Cell<Outcome>,
+/// What is known of an HTTP request. It is swapped at each poll: what is large is in a box.
+pub(super) struct Current {
+    pub(super) user: Option<UserId>,
+    /// Kept if tools are not visible to all.
+    pub(super) head: Option<Box<Parts>>,
+    /// The call that was read in place of `rmcp`.
+    pub(super) call: Cell<Option<Box<ClientJsonRpcMessage>>>,
+    pub(super) outcome: Cell<Outcome>,
 }
 
 /// What became of a request, as far as its session goes.
@@ -44,24 +50,42 @@ pub(super) enum Outcome {
     UserFull,
     /// The session does not exist, or belongs to another user.
     Unknown,
+    /// The body was not read to its end.
+    Rejected(StatusCode, &'static str),
 }
 
-/// Runs what handles a request of a user.
+/// Runs what handles a request. Returns also the call that no session has got.
 pub(super) async fn in_request<T>(
-    user: Option<UserId>,
-    head: Option<Box<Parts>>,
+    current: Current,
     handling: impl Future<Output = T>,
-) -> (T, Outcome) {
-    let current = Current {
-        user,
-        head,
-        outcome: Cell::new(Outcome::Passed),
-    };
+) -> (T, Outcome, Option<Box<ClientJsonRpcMessage>>) {
     let handling = async {
         let handled = handling.await;
-        (handled, CURRENT.with(|current| current.outcome.get()))
+        CURRENT.with(|current| (handled, current.outcome.get(), current.call.take()))
     };
     CURRENT.scope(current, handling).await
+}
+
+/// Changes what is known of the HTTP request that this task handles.
+pub(super) fn in_current(change: impl FnOnce(&Current)) {
+    let _ = CURRENT.try_with(change);
+}
+
+/// Returns the call of the HTTP request, with what `rmcp` has attached to the message that stands for it. Returns any
+/// other message as it is.
+fn call_of(message: ClientJsonRpcMessage) -> ClientJsonRpcMessage {
+    let call = CURRENT.try_with(|current| current.call.take());
+    match (call.ok().flatten().map(|call| *call), message) {
+        (
+            Some(ClientJsonRpcMessage::Request(mut call)),
+            ClientJsonRpcMessage::Request(mut stand_in),
+        ) => {
+            let attached = std::mem::take(stand_in.request.extensions_mut());
+            call.request.extensions_mut().extend(attached);
+            ClientJsonRpcMessage::Request(call)
+        }
+        (_, message) => message,
+    }
 }
 
 /// Returns what a closure makes of the head of the HTTP request that this task handles.
@@ -128,13 +152,13 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let Ok(slot) = self.slots.clone().try_acquire_owned() else {
-            let _ = CURRENT.try_with(|current| current.outcome.set(Outcome::Full));
+            in_current(|current| current.outcome.set(Outcome::Full));
             return Err(SessionsError::Full);
         };
         let user = CURRENT.try_with(|current| current.user.clone());
         let user = user.ok().flatten();
         if self.is_full_for(user.as_ref()) {
-            let _ = CURRENT.try_with(|current| current.outcome.set(Outcome::UserFull));
+            in_current(|current| current.outcome.set(Outcome::UserFull));
             return Err(SessionsError::Full);
         }
         let (id, transport) = self.inner.create_session().await?;
@@ -169,7 +193,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let stream = self.inner.create_stream(id, message).await?;
+        let stream = self.inner.create_stream(id, call_of(message)).await?;
         Ok(self.streams.start(id, stream))
     }
 

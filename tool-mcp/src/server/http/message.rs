@@ -1,0 +1,275 @@
+//! The body of a request: how many bytes and how much time it may take, and the call in it.
+//!
+//! `rmcp` checks the head of a request before it reads the body. Then it tries one kind of request after the other on the
+//! message. Nearly all messages are calls, so these are read here, in one pass, as on lines.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use futures_util::stream;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion};
+
+use super::guard::{PROTOCOL_VERSION, SESSION_ID};
+use super::sessions::{Outcome, in_current};
+use crate::server::Core;
+use crate::server::lines::{CALL, read_call};
+
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// The headers of parameters start with it.
+const PARAMETER: &str = "mcp-param-";
+
+/// What `rmcp` reads in place of a call of a session. The session gets the call.
+const STAND_IN: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
+
+/// The body of a request, once it was read.
+#[derive(Clone, Default)]
+pub(in crate::server) struct BodyText(Arc<OnceLock<Bytes>>);
+
+impl BodyText {
+    pub(in crate::server) fn get(&self) -> Option<&[u8]> {
+        self.0.get().map(|bytes| &**bytes)
+    }
+}
+
+/// Which calls are read here.
+pub(super) enum Way {
+    /// Calls of a session.
+    Session,
+    /// Calls without a session, which name their tool in the head too.
+    Alone(HeaderValue),
+    /// None: `rmcp` reads the message.
+    Any,
+}
+
+impl Way {
+    pub(super) fn of(headers: &HeaderMap, core: &Core) -> Way {
+        let modern = ProtocolVersion::V_2026_07_28;
+        let version = headers.get(PROTOCOL_VERSION).map(HeaderValue::as_bytes);
+        if version.is_none_or(|version| version < modern.as_str().as_bytes()) {
+            return if headers.contains_key(SESSION_ID) {
+                Way::Session
+            } else {
+                Way::Any
+            };
+        }
+        // What repeats a header or sends parameters in the head is checked by `rmcp`.
+        let is_plain = version == Some(modern.as_str().as_bytes())
+            && headers.get(METHOD).is_some_and(|method| method == CALL)
+            && headers.len() == headers.keys_len()
+            && !headers
+                .keys()
+                .any(|name| name.as_str().starts_with(PARAMETER));
+        match headers.get(NAME).filter(|_| is_plain) {
+            Some(name) if has_no_headers(name, core) => Way::Alone(name.clone()),
+            _ => Way::Any,
+        }
+    }
+
+    fn read(&self, message: &[u8]) -> Option<ClientJsonRpcMessage> {
+        if matches!(self, Way::Any) {
+            return None;
+        }
+        let call = read_call(message)?;
+        let ClientJsonRpcMessage::Request(request) = &call else {
+            return None;
+        };
+        let meta = request.request.get_meta();
+        let version = meta.protocol_version();
+        let is_read = match (self, &request.request) {
+            (Way::Alone(name), ClientRequest::CallToolRequest(call)) => {
+                let modern = ProtocolVersion::V_2026_07_28;
+                name == call.params.name.as_bytes()
+                    && meta.missing_required_keys(&modern).is_empty()
+                    && version == Some(modern)
+                    // Its reports are a stream.
+                    && meta.get_progress_token().is_none()
+            }
+            _ => version.is_none(),
+        };
+        is_read.then_some(call)
+    }
+}
+
+/// Returns `true` for a tool none of whose parameters is sent in the head.
+fn has_no_headers(name: &HeaderValue, core: &Core) -> bool {
+    let name = name.to_str();
+    name.is_ok_and(|name| core.list.get(core).with_headers(name).is_none())
+}
+
+/// How the body of a request is read, within [`in_request`](super::sessions::in_request).
+pub(super) struct Reader {
+    pub(super) limit: usize,
+    pub(super) timeout: Duration,
+    pub(super) way: Way,
+    pub(super) text: BodyText,
+}
+
+impl Reader {
+    /// Returns a body for `rmcp`, which is read once that polls it.
+    pub(super) fn body(self, body: Body) -> Body {
+        Body::from_stream(stream::once(self.read(body)))
+    }
+
+    async fn read(self, body: Body) -> io::Result<Bytes> {
+        // Announced.
+        if body.size_hint().lower() > self.limit as u64 {
+            return too_large();
+        }
+        let reading = collect(body, self.limit);
+        let message = match tokio::time::timeout(self.timeout, reading).await {
+            Ok(Ok(Some(message))) => message,
+            Ok(Ok(None)) => return too_large(),
+            Ok(Err(_)) => return rejected(StatusCode::BAD_REQUEST, "the body is incomplete"),
+            Err(_) => return rejected(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+        };
+        let message = self.text.0.get_or_init(|| message).clone();
+        let Some(call) = self.way.read(&message) else {
+            return Ok(message);
+        };
+        in_current(|current| current.call.set(Some(Box::new(call))));
+        Ok(match self.way {
+            Way::Session => Bytes::from_static(STAND_IN),
+            // `rmcp` ends here.
+            _ => Bytes::new(),
+        })
+    }
+}
+
+fn too_large() -> io::Result<Bytes> {
+    rejected(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
+}
+
+fn rejected(status: StatusCode, text: &'static str) -> io::Result<Bytes> {
+    in_current(|current| current.outcome.set(Outcome::Rejected(status, text)));
+    Err(io::Error::other(text))
+}
+
+/// Returns the bytes of a body, and `None` if they are more than a limit.
+async fn collect(mut body: Body, limit: usize) -> Result<Option<Bytes>, axum::Error> {
+    let mut first = Bytes::new();
+    // Copied, since a million parts of one byte each must cost little.
+    let mut all = Vec::new();
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let Ok(data) = frame?.into_data() else {
+            continue;
+        };
+        if data.len() > limit - first.len().max(all.len()) {
+            return Ok(None);
+        }
+        if first.is_empty() {
+            first = data;
+            continue;
+        }
+        if all.is_empty() {
+            all.extend_from_slice(&first);
+        }
+        all.extend_from_slice(&data);
+    }
+    Ok(Some(if all.is_empty() { first } else { all.into() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tool_core::dynamic::DynamicTool;
+    use tool_core::{Registry, tool, tools};
+
+    use super::*;
+    use crate::Server;
+
+    /// Adds.
+    #[tool(unlinked)]
+    fn add(a: i64) -> i64 {
+        a
+    }
+
+    fn is_read(headers: &[(&'static str, &'static str)], message: &Value) -> bool {
+        let region = r#"{"type": "object", "properties": {"region": {"x-mcp-header": "Region"}}}"#;
+        let greet = DynamicTool::foreign("greet")
+            .description("Greets a region.")
+            .parameters_json(region)
+            .build(async |_, _| Ok::<_, String>("hello"));
+        let registry = Registry::builder().tools(tools![add]).tool(greet.unwrap());
+        let handler = Server::new(registry.build().unwrap()).into_handler();
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_static(value));
+        }
+        let way = Way::of(&map, &handler.core);
+        way.read(message.to_string().as_bytes()).is_some()
+    }
+
+    fn call(name: &str, meta: &Value) -> Value {
+        let params = json!({"name": name, "arguments": {}, "_meta": meta});
+        json!({"jsonrpc": "2.0", "id": 1, "method": CALL, "params": params})
+    }
+
+    #[test]
+    fn calls_of_sessions_are_read_here_unless_they_name_a_version() {
+        let plain = call("add", &json!({}));
+        let session = ("mcp-session-id", "s");
+        assert!(is_read(&[session], &plain));
+        assert!(is_read(
+            &[session, ("mcp-protocol-version", "2025-11-25")],
+            &plain
+        ));
+        assert!(!is_read(
+            &[session, ("mcp-protocol-version", "2026-07-28")],
+            &plain
+        ));
+        assert!(!is_read(&[], &plain));
+        let version = json!({"io.modelcontextprotocol/protocolVersion": "2025-11-25"});
+        assert!(!is_read(&[session], &call("add", &version)));
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        assert!(!is_read(&[session], &ping));
+    }
+
+    #[test]
+    fn calls_without_a_session_are_read_here_if_their_head_agrees() {
+        let head = [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", CALL),
+            ("mcp-name", "add"),
+        ];
+        let complete = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        assert!(is_read(&head, &call("add", &complete)));
+        for (at, other) in [
+            (0, ("mcp-protocol-version", "2027-01-01")),
+            (1, ("mcp-method", "tools/list")),
+            (2, ("mcp-name", "subtract")),
+            (2, ("x-name", "add")),
+        ] {
+            let mut head = head;
+            head[at] = other;
+            assert!(!is_read(&head, &call("add", &complete)), "{other:?}");
+        }
+        for more in [("mcp-name", "add"), ("mcp-param-region", "x")] {
+            let head = [head[0], head[1], head[2], more];
+            assert!(!is_read(&head, &call("add", &complete)), "{more:?}");
+        }
+        for (key, value) in [
+            (
+                "io.modelcontextprotocol/protocolVersion",
+                json!("2025-11-25"),
+            ),
+            ("io.modelcontextprotocol/clientCapabilities", json!(1)),
+            ("progressToken", json!(1)),
+        ] {
+            let mut meta = complete.clone();
+            meta[key] = value;
+            assert!(!is_read(&head, &call("add", &meta)), "{key}");
+        }
+        let head = [head[0], head[1], ("mcp-name", "greet")];
+        assert!(!is_read(&head, &call("greet", &complete)));
+    }
+}
