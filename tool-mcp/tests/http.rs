@@ -346,12 +346,17 @@ async fn a_call_that_rmcp_does_not_read_is_answered_as_if_it_did() {
         json!({"name": "paint"}),
     ] {
         let mut call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
-        // The events of a session have numbers.
+        // The status and the message: the events of a session have numbers.
         let answer = |reply: String| {
             let start = reply
                 .find(r#"{"jsonrpc"#)
                 .unwrap_or_else(|| panic!("{reply}"));
-            (reply[..15].to_owned(), reply[start..].trim().to_owned())
+            let message = reply[start..].lines().next().unwrap();
+            // Without the reference to the log.
+            let parts: Vec<_> = message.split("[ref ").collect();
+            let parts = parts.iter().enumerate();
+            let parts = parts.map(|(at, part)| part[if at > 0 { 6 } else { 0 }..].to_owned());
+            (reply[..15].to_owned(), parts.collect::<String>())
         };
         let read = answer(exchange(&mut stream, &session, &call).await);
         call["extra"] = json!(1);

@@ -21,8 +21,8 @@ use futures_util::{Stream, StreamExt, stream};
 use http_body::{Frame, SizeHint};
 use rmcp::ServerHandler;
 use rmcp::model::{
-    ClientJsonRpcMessage, ErrorCode, GetExtensions, InitializeRequestParams, JsonRpcMessage,
-    ProtocolVersion,
+    ClientCapabilities, ClientJsonRpcMessage, ErrorCode, GetExtensions, Implementation,
+    InitializeRequestParams, JsonRpcMessage, ProtocolVersion,
 };
 use rmcp::service::{RoleServer, serve_directly_with_ct};
 use rmcp::transport::OneshotTransport;
@@ -178,7 +178,8 @@ impl<H: ServerHandler> Guard<H> {
         if let ClientJsonRpcMessage::Request(call) = &mut call {
             call.request.extensions_mut().insert(parts);
         }
-        let client = InitializeRequestParams::new(Default::default(), Default::default())
+        let (can, name) = (ClientCapabilities::default(), Implementation::default());
+        let client = InitializeRequestParams::new(can, name)
             .with_protocol_version(ProtocolVersion::V_2026_07_28);
         let (transport, mut messages) = OneshotTransport::<RoleServer>::new(call);
         // A call ends with the server, and with the connection of its client.
@@ -187,6 +188,7 @@ impl<H: ServerHandler> Guard<H> {
         let running = serve_directly_with_ct(handler, transport, Some(client), ends.clone());
         let _ended = ends.drop_guard();
         tokio::spawn(running.waiting());
+        // Few, if any: reports of progress have a token, and such a call is read by `rmcp`.
         let mut events = String::new();
         while let Some(message) = messages.recv().await {
             let status = match &message {

@@ -150,6 +150,19 @@ impl State {
     }
 }
 
+/// Counts what is written.
+struct Count(usize);
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Returns about the bytes of a message. To write what nearly all responses are once more would double their cost.
 fn bytes_of(message: &ServerJsonRpcMessage) -> usize {
     if let JsonRpcMessage::Response(response) = message {
@@ -166,17 +179,6 @@ fn bytes_of(message: &ServerJsonRpcMessage) -> usize {
                 }
             }
             _ => {}
-        }
-    }
-    struct Count(usize);
-    impl io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
         }
     }
     let mut count = Count(0);
