@@ -62,10 +62,10 @@ class Process:
             total += int((thread / "schedstat").read_text().split()[0])
         return total / 1e9
 
-    def memory(self):
-        """Bytes of memory that only this process has."""
+    def memory(self, kind=r"Private_\w+"):
+        """Bytes of memory that only this process has, its code among them, or those of another kind."""
         text = pathlib.Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
-        kilobytes = re.findall(r"^Private_\w+: +(\d+) kB", text, re.MULTILINE)
+        kilobytes = re.findall(rf"^{kind}: +(\d+) kB", text, re.MULTILINE)
         return sum(map(int, kilobytes)) * 1024
 
     def stop(self):
@@ -297,14 +297,14 @@ def start(servers):
 
 
 def memory(servers):
-    """MiB of a process, without clients and with 1,000 sessions, and after calls."""
+    """MiB of a process, with 1,000 sessions and after calls: all of it, and without what files hold, such as its code."""
     for title, sessions, calls in [
         ("memory after 1,000 sessions", 1000, 0),
         ("memory after 1,000 calls, HTTP", 1, 1000),
     ]:
         if ONLY not in title:
             continue
-        used = {}
+        used, allocated = {}, {}
         for name, command in servers.items():
             server = None
             try:
@@ -316,13 +316,15 @@ def memory(servers):
                 for _ in range(calls):
                     connection.ask(request)
                 used[name] = server.memory() / 2**20
+                allocated[name] = server.memory("Anonymous") / 2**20
             except (RuntimeError, OSError, TypeError) as error:
                 print(f"  without {name}: {str(error)[:120]}")
             finally:
                 if server:
                     server.stop()
-        print(f"{title:<34}{judge(title, used['ours'] / used['plain'], 1.1)}")
-        print("    " + ", ".join(f"{name} {size:.1f} MiB" for name, size in used.items()), flush=True)
+        for title, sizes in [(title, used), (f"{title}, allocated", allocated)]:
+            print(f"{title:<34}{judge(title, sizes['ours'] / sizes['plain'], 1.1)}")
+            print("    " + ", ".join(f"{name} {size:.2f} MiB" for name, size in sizes.items()), flush=True)
 
 
 def flat(command, count=200_000):
