@@ -352,10 +352,12 @@ impl Supervisor {
         }
         self.with_toolbox(move |toolbox| {
             let before = toolbox.listing.clone();
+            let gateways = listing.gateways.clone();
             toolbox.set_listing(&live, listing);
             let applied = toolbox.apply();
-            if applied.is_err() {
-                toolbox.listing = before;
+            match &applied {
+                Ok(()) => *lock(&toolbox.shared.gateways) = gateways,
+                Err(_) => toolbox.listing = before,
             }
             applied
         })

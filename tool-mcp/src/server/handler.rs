@@ -233,6 +233,8 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     ) -> Reply<ListToolsResult> {
         let core = &self.core;
         core.user(&context)?;
+        #[cfg(feature = "client")]
+        let gateways = core.options.imports.ids();
         let selection = core.selection(&context);
         let list = match &selection {
             Some(selection) => Arc::new(List::new(selection, &core.options)),
@@ -242,7 +244,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         #[cfg_attr(not(feature = "client"), expect(unused_mut))]
         let mut page = list.page(cursor, core.options.page_size, has_apps(&context))?;
         #[cfg(feature = "client")]
-        core.add_gateways(&mut page);
+        core.add_gateways(&mut page, gateways);
         Ok(if is_modern(&context) {
             // Clients without apps get another list.
             let scope = match selection {

@@ -470,9 +470,13 @@ impl Core {
         })
     }
 
-    /// Adds the ids of the gateways that tools may come from to a list of them, so that a loop is noticed.
-    pub(super) fn add_gateways(&self, page: &mut ListToolsResult) {
-        let ids = self.options.imports.ids();
+    /// Adds the ids of the gateways that tools may come from to a list of them, so that a loop is noticed. `before` are the
+    /// ids from before the tools were read: an import may have lost tools since then, and the ids with them.
+    pub(super) fn add_gateways(&self, page: &mut ListToolsResult, before: Vec<String>) {
+        let mut ids = self.options.imports.ids();
+        ids.extend(before);
+        ids.sort_unstable();
+        ids.dedup();
         if !ids.is_empty() {
             let meta = page.meta.get_or_insert_default();
             meta.insert(GATEWAYS.to_owned(), ids.into());
