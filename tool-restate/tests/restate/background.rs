@@ -377,6 +377,8 @@ async fn a_call_that_is_allowed_starts_while_the_turn_goes_on() {
         user: "lea".to_owned(),
     };
     client.decide("run-0", decide).await.unwrap();
+    // Taken between two requests to the model, which goes on with other calls meanwhile.
+    run_until(&client, "run-0", |run| run.pending().is_empty()).await;
     world.open_gate("approved");
     // The model answers when the call has had its effect.
     assert_eq!(sent.await.unwrap().unwrap(), answered("approve"));
