@@ -2,9 +2,14 @@
 #![cfg(feature = "client-http")]
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::Router;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::routing::get;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -378,4 +383,60 @@ async fn an_event_with_half_a_character_is_repaired() {
         "{:?}",
         result.content()
     );
+}
+
+/// A server with a session, whose stream opens late. A call tells whether there is one.
+async fn serve_late(delay: Duration) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let open = Arc::new(AtomicBool::new(false));
+    let opens = open.clone();
+    let stream = get(async move || {
+        tokio::time::sleep(delay).await;
+        opens.store(true, Ordering::SeqCst);
+        let events = futures_util::stream::pending::<Result<String, std::io::Error>>();
+        let body = axum::body::Body::from_stream(events);
+        ([("content-type", "text/event-stream")], body)
+    });
+    let answer = async move |body: String| {
+        let request: Value = serde_json::from_str(&body).unwrap();
+        let result = match request["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "late", "version": "1"},
+            }),
+            Some("tools/list") => json!({
+                "tools": [{"name": "pay", "inputSchema": {"type": "object"}}]
+            }),
+            Some("tools/call") => {
+                let text = if open.load(Ordering::SeqCst) {
+                    "asked"
+                } else {
+                    "lost"
+                };
+                json!({"content": [{"type": "text", "text": text}]})
+            }
+            _ => return StatusCode::ACCEPTED.into_response(),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
+        ([("mcp-session-id", "session-1")], axum::Json(answer)).into_response()
+    };
+    let router = Router::new().route("/mcp", stream.post(answer));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+/// A server asks on the stream of the session, unless a question belongs to the call. Without a stream, it is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_waits_until_the_server_can_ask() {
+    for (delay, told) in [(300, "asked"), (60_000, "lost")] {
+        let address = serve_late(Duration::from_millis(delay)).await;
+        let registry = Registry::new();
+        let _import = import_script(address, &registry).await;
+        for _ in 0..2 {
+            let result = run(&registry, "pay", json!({})).await;
+            assert_eq!(result.content(), told);
+        }
+    }
 }

@@ -20,6 +20,8 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpError, StreamableHttpPostResponse, StreamableHttpResponseLimits,
 };
 use sse_stream::Sse;
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 use self::authority::Authority;
 use super::secrets::Secrets;
@@ -29,6 +31,9 @@ use crate::lines::Outline;
 #[cfg(feature = "oauth")]
 pub(super) use self::authority::Challenge;
 pub(super) use self::authority::{Attempts, MAX_ATTEMPTS, NoToken, TokenSource, Tokens};
+
+/// The longest time that calls wait for the stream on which the server may ask.
+const LISTENING: Duration = Duration::from_secs(1);
 
 /// The address of a server and what goes with each request.
 #[derive(Clone)]
@@ -125,6 +130,7 @@ impl Endpoint {
         config.retry_config = Arc::new(retries);
         let client = Client {
             inner: client,
+            listens: Arc::new(watch::Sender::new(false)),
             secrets: secrets.clone(),
             in_flight: in_flight.clone(),
             authority: Authority::new(&self.tokens, self.host(), secrets),
@@ -208,6 +214,8 @@ fn same_origin() -> Policy {
 #[derive(Clone)]
 pub(super) struct Client {
     inner: reqwest::Client,
+    /// Set once the server has answered the request for the stream of a session.
+    listens: Arc<watch::Sender<bool>>,
     secrets: Secrets,
     in_flight: Arc<InFlight>,
     /// `None` if the token is always the same.
@@ -251,6 +259,19 @@ impl Client {
             Ok(event)
         });
         checked.boxed()
+    }
+
+    /// Waits until the stream of a session is open, or the server has none. `rmcp` opens it beside the first requests, and a
+    /// question that a call leads to before that would be lost. Waits once: there are servers that answer nothing until the
+    /// first event.
+    async fn listen(&self) {
+        let mut listens = self.listens.subscribe();
+        if timeout(LISTENING, listens.wait_for(|listens| *listens))
+            .await
+            .is_err()
+        {
+            self.listens.send_replace(true);
+        }
     }
 
     /// Sends a request, and again if the server rejects its token and there is another one. With `waits`, it may wait
@@ -364,6 +385,19 @@ impl StreamableHttpClient for Client {
                     ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)
                 )
         );
+        let may_ask = matches!(
+            &message,
+            ClientJsonRpcMessage::Request(request)
+                if matches!(
+                    request.request,
+                    ClientRequest::CallToolRequest(_)
+                        | ClientRequest::GetPromptRequest(_)
+                        | ClientRequest::ReadResourceRequest(_)
+                )
+        );
+        if may_ask && session_id.is_some() {
+            self.listen().await;
+        }
         let sent = self.authorized(waits, auth_header, |token| {
             self.inner.post_message_with_response_limits(
                 uri.clone(),
@@ -436,6 +470,8 @@ impl StreamableHttpClient for Client {
                 max_sse_event_size,
             )
         });
-        Ok(self.checked(sent.await?, None))
+        let answered = sent.await;
+        self.listens.send_replace(true);
+        Ok(self.checked(answered?, None))
     }
 }
