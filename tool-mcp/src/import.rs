@@ -400,7 +400,8 @@ impl Shared {
         }
     }
 
-    /// Notes the gateways that tools come from, besides those of the tools that are listed until now. The error says that the gateway of this import is one of them.
+    /// Notes the gateways that tools come from, besides those of the tools that are listed until now. The error says that the
+    /// gateway of this import is one of them.
     fn check_loop(&self, gateways: &BTreeSet<String>) -> Result<(), ImportError> {
         let own = self.settings.gateway.as_ref();
         let is_loop = own.is_some_and(|own| gateways.contains(own));

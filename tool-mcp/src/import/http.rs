@@ -266,12 +266,8 @@ impl Client {
     /// first event.
     async fn listen(&self) {
         let mut listens = self.listens.subscribe();
-        if timeout(LISTENING, listens.wait_for(|listens| *listens))
-            .await
-            .is_err()
-        {
-            self.listens.send_replace(true);
-        }
+        let _ = timeout(LISTENING, listens.wait_for(|listens| *listens)).await;
+        self.listens.send_replace(true);
     }
 
     /// Sends a request, and again if the server rejects its token and there is another one. With `waits`, it may wait

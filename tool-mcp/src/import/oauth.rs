@@ -28,8 +28,9 @@
 //! # Without a user
 //!
 //! A service signs in as itself, with [`client_credentials`](OAuth::client_credentials),
-//! [`private_key`](OAuth::private_key) or, if its platform gives it an identity, [`workload`](OAuth::workload). In a company whose identity provider decides which servers its users may use,
-//! [`enterprise`](OAuth::enterprise) exchanges the user's ID token, without a browser.
+//! [`private_key`](OAuth::private_key) or, if its platform gives it an identity, [`workload`](OAuth::workload). In a company
+//! whose identity provider decides which servers its users may use, [`enterprise`](OAuth::enterprise) exchanges the user's
+//! ID token, without a browser.
 //!
 //! # What is checked
 //!

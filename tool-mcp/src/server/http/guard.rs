@@ -77,7 +77,7 @@ impl<H: ServerHandler> Guard<H> {
                 Err(response) => return response,
             }
         }
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         // Also without sessions: who is refused learns nothing, such as the list of tools.
         let user = match self.core().http_user(&parts) {
             Ok(user) => user,
@@ -86,7 +86,6 @@ impl<H: ServerHandler> Guard<H> {
                 return json_error(StatusCode::FORBIDDEN, code, &refusal.message);
             }
         };
-        let mut parts = parts;
         if !self.sessions {
             // Without sessions, it has no meaning. A call must not take it for one.
             parts.headers.remove(SESSION_ID);
