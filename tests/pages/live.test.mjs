@@ -101,6 +101,66 @@ test("a hook's question is answered on the page, and a call is made again", asyn
   quiet(page);
 });
 
+test("a held call runs only by a press that was meant for it", async () => {
+  const page = await open(address);
+  // The clock stands still between keys, however slow the machine is.
+  await page.clock.install();
+  const form = await tool(page, "delete_note");
+  const held = form.getByRole("group", { name: "A hook holds the call" });
+  const allow = held.getByRole("button", { name: "Run it", exact: true });
+  const keys = async (...names) => {
+    for (const name of names) await page.keyboard.press(name);
+  };
+  const hold = async () => {
+    await form.getByLabel("id").fill("7");
+    await form.getByLabel("id").press("Control+Enter");
+    await held.waitFor();
+  };
+  await page.clock.pauseAt(new Date(Date.now() + 60_000));
+  // The keys of somebody who goes on typing.
+  await hold();
+  await keys("Enter", "Enter", "Space", "Control+Enter", "Tab", "Tab", "Tab", "Enter", "Space");
+  assert.equal(await allow.evaluate((button) => button === document.activeElement), true);
+  // The second half of a double click.
+  await allow.dispatchEvent("click", { detail: 2 });
+  await page.clock.runFor(499);
+  await keys("Enter");
+  await picture(page, "live-hold-keys");
+  // Had one of them counted, the call would be over.
+  assert.equal(await held.count(), 1);
+  await page.clock.runFor(500);
+  await keys("Enter");
+  await form.getByText("note 7 is deleted").waitFor();
+  // Enter in the reason refuses.
+  await hold();
+  await held.getByLabel("Why not").fill("wrong customer, do not delete");
+  await keys("Enter", "Enter");
+  await form.getByText("wrong customer, do not delete").waitFor();
+  assert.equal(await form.getByText("note 7 is deleted").count(), 0);
+  quiet(page);
+});
+
+test("a question takes no key that was pressed before it was read", async () => {
+  const page = await open(address);
+  await page.clock.install();
+  const form = await tool(page, "reserve_seat");
+  await page.clock.pauseAt(new Date(Date.now() + 60_000));
+  await form.getByRole("button", { name: "Call", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  const question = form.getByRole("group", { name: "The tool asks you" });
+  await question.waitFor();
+  await page.clock.runFor(10);
+  await question.getByLabel("row").fill("7");
+  await question.getByLabel("window").selectOption("true");
+  await question.getByLabel("row").press("Enter");
+  await question.getByRole("button", { name: "Answer" }).press("Enter");
+  assert.equal(await question.count(), 1);
+  await page.clock.runFor(500);
+  await question.getByLabel("row").press("Enter");
+  await form.getByText("row 7, at the window").waitFor();
+  quiet(page);
+});
+
 test("a tool's question is a form, judged and answered, declined or cancelled", async () => {
   const page = await open(address, { viewport: { width: 390, height: 900 } });
   const form = await tool(page, "reserve_seat");
@@ -123,7 +183,7 @@ test("a tool's question is a form, judged and answered, declined or cancelled", 
   // Nobody has chosen for the person.
   assert.equal(await question.getByLabel("window").inputValue(), "");
   await question.getByLabel("window").selectOption("true");
-  await question.getByLabel("row").press("Enter");
+  await question.getByRole("button", { name: "Answer" }).click();
   await form.getByText("row 7, at the window").waitFor();
   assert.equal(await question.count(), 0);
   question = await ask();

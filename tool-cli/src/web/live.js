@@ -226,6 +226,31 @@
     return { judge, soon, stop: () => clearTimeout(timer) };
   };
 
+  // A decision takes a click of its own, or a key pressed after half a second without keys. Otherwise the Enter that made the
+  // call, or the second click on what stood there before, would also allow it.
+  const REST = 500;
+  let lastKey = -Infinity, wasMeant = true;
+  const isRested = () => performance.now() - lastKey >= REST;
+  document.addEventListener("keydown", (event) => {
+    wasMeant = !event.repeat && isRested();
+    lastKey = performance.now();
+  }, true);
+  const onPress = (button, act) => button.addEventListener("click", (event) => {
+    if (event.detail === 0 ? wasMeant || isRested() : event.detail === 1) act();
+  });
+  // What is asked has the focus, so that no key answers it by accident.
+  const heading = (text) => make("p", { className: "asked", tabIndex: -1 }, make("strong", {}, text));
+
+  // Enter in a box belongs to the box: the form around it is the one of the call.
+  const ownEnter = (box, act) => box.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.stopPropagation();
+    const { localName } = event.target;
+    if (localName === "button" || localName === "a" || (localName === "textarea" && !event.ctrlKey && !event.metaKey)) return;
+    event.preventDefault();
+    act(event);
+  });
+
   // A question of a running tool, as a form or with a link.
   const question = ({ id, message, schema, url }) => {
     const whole = make("p", { className: "wrong", role: "status" });
@@ -233,8 +258,8 @@
     const decline = make("button", { type: "button" }, "Decline");
     const dismiss = make("button", { type: "button" }, "Cancel the question");
     const place = make("div");
-    const box = make("div", { className: "hold", role: "group", ariaLabel: "The tool asks you" },
-      make("p", {}, make("strong", {}, visible(message))), place, whole,
+    const asked = heading(visible(message));
+    const box = make("div", { className: "hold", role: "group", ariaLabel: "The tool asks you" }, asked, place, whole,
       make("div", { className: "row" }, accept, decline, dismiss));
     let text = () => "{}";
     const form = newForm(schema);
@@ -259,17 +284,14 @@
       if (response.ok) return box.remove();
       whole.textContent = await response.text();
     };
-    accept.addEventListener("click", () => reply("accept"));
+    onPress(accept, () => reply("accept"));
     decline.addEventListener("click", () => reply("decline"));
     dismiss.addEventListener("click", () => reply("cancel"));
-    // The form around it is that of the call.
-    box.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.target.localName === "button" || (event.target.localName === "textarea" && !event.ctrlKey && !event.metaKey)) return;
-      event.preventDefault();
-      event.stopPropagation();
-      reply("accept");
+    const shown = performance.now();
+    ownEnter(box, (event) => {
+      if (event.target !== asked && !event.repeat && performance.now() - shown >= REST) reply("accept");
     });
-    setTimeout(() => (box.querySelector("input, select, textarea") ?? accept).focus());
+    setTimeout(() => (box.querySelector("input, select, textarea") ?? asked).focus());
     return box;
   };
 
@@ -391,15 +413,17 @@
       const reason = make("input", { type: "text", id: `${id}-reason`, value: "the person said no" });
       const allow = make("button", { type: "button", className: "main" }, "Run it");
       const deny = make("button", { type: "button" }, "Don't run it");
-      const box = make("div", { className: "hold", role: "group", ariaLabel: "A hook holds the call" },
-        make("p", {}, make("strong", {}, `${visible(hold.tool)} waits for you: ${visible(hold.reason)}`)),
+      const asked = heading(`${visible(hold.tool)} waits for you: ${visible(hold.reason)}`);
+      const box = make("div", { className: "hold", role: "group", ariaLabel: "A hook holds the call" }, asked,
         make("pre", { className: "words", tabIndex: 0 }, visible(hold.arguments)),
         make("div", { className: "field" }, make("label", { htmlFor: reason.id }, "Why not, for the model"), reason),
         make("div", { className: "row" }, allow, deny));
-      allow.addEventListener("click", () => run("decide", { id, decision: "allow" }, text));
-      deny.addEventListener("click", () => run("decide", { id, decision: "deny", reason: reason.value }, text));
+      const refuse = () => run("decide", { id, decision: "deny", reason: reason.value }, text);
+      onPress(allow, () => run("decide", { id, decision: "allow" }, text));
+      deny.addEventListener("click", refuse);
+      ownEnter(box, ({ target }) => target === reason && refuse());
       result.replaceChildren(box);
-      allow.focus();
+      asked.focus();
     };
     panel.addEventListener("submit", (event) => {
       event.preventDefault();
