@@ -18,6 +18,10 @@ async function post(path, body) {
 const showProblem = (element, problem) => Object.assign(element, { hidden: !problem, textContent: problem ?? "" });
 const act = (id, what, ...details) => post(`/runs/${encodeURIComponent(id)}`, { do: what, with: details.length > 1 ? details : details[0] });
 const STATES = { writing: "is written …", running: "runs …", waiting: "waits" };
+// A call that just moved, or got another form, is not allowed by a click on what stood there before.
+const REST = 500;
+let moved = 0;
+const move = () => void (moved = performance.now());
 const VERDICTS = { allowed: "Allowed", denied: "Denied", changed: "Changed and allowed", answered: "Answered" };
 
 function createCall() {
@@ -26,6 +30,7 @@ function createCall() {
   const form = find(".decision");
   const show = (mode) => {
     const before = form.dataset.mode;
+    move();
     form.dataset.mode = mode;
     for (const name of ["change", "deny"]) find(`.${name}`).hidden = mode !== name;
     find(".error").hidden = true;
@@ -45,6 +50,7 @@ function createCall() {
   form.onsubmit = async (event) => {
     event.preventDefault();
     const { mode, fingerprint } = form.dataset;
+    if (mode !== "deny" && performance.now() - moved < REST) return;
     const details = { change: [find(".change textarea").value], deny: [find(".deny input").value] }[mode] ?? [];
     const next = form.contains(document.activeElement) && $(element.closest("#waiting") ? "inbox-title" : "text");
     const disable = (is) => form.querySelectorAll("button").forEach((button) => (button.disabled = is));
@@ -121,6 +127,7 @@ function keep(elements, keys) {
   for (const [key, element] of [...elements].filter(([key]) => !keys.includes(key))) {
     element.remove();
     elements.delete(key);
+    move();
   }
 }
 
@@ -209,7 +216,9 @@ function receive(frame) {
     showRuns();
   }
   showStatus();
+  const before = list.scrollTop;
   if (isAtEnd) list.scrollTop = list.scrollHeight;
+  if (list.scrollTop !== before) move();
 }
 
 function open(id) {

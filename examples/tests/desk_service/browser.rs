@@ -198,8 +198,14 @@ fn the_page_goes_on_after_a_kill_at_every_width() {
         page.run("document.getElementById('leave').click()");
         page.wait("!document.getElementById('sign-in').hidden");
         assert_eq!(page.run("document.querySelectorAll('.call').length"), 0);
+        page.run("performance.now = () => 0");
         page.sign_in(&service.tokens["lead-1"]);
         page.wait("!!document.querySelector('#waiting .call')");
+        // A click on what stood there before the call came.
+        page.run("document.querySelector('#waiting [data-choice=allow]').click()");
+        let is_open = "!document.querySelector('#waiting [data-choice=allow]').disabled";
+        assert_eq!(page.run(is_open), true);
+        page.run("performance.now = () => 499");
         page.run("document.querySelector('#waiting [data-choice=change]').click()");
         let focus = "document.activeElement.closest('label')?.className";
         assert_eq!(page.run(focus), "change");
@@ -212,6 +218,11 @@ fn the_page_goes_on_after_a_kill_at_every_width() {
         let small = "[...document.querySelectorAll('button, input, select, textarea, summary')] \
                      .filter(e => e.getClientRects().length && e.getBoundingClientRect().height < 44).length";
         assert_eq!(page.run(small), 0);
+        // The second click on "Change …".
+        page.run("performance.now = () => 998");
+        page.run("document.querySelector('#waiting [data-choice=allow]').click()");
+        assert_eq!(page.run(is_open), true);
+        page.run("performance.now = () => 10_000");
         page.run("document.querySelector('#waiting [data-choice=allow]').focus()");
         page.run("document.querySelector('#waiting [data-choice=allow]').click()");
         page.wait("document.querySelectorAll('#waiting .call').length === 0");
