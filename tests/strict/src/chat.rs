@@ -197,6 +197,10 @@ fn assistant<'a>(rules: &Rules, message: &'a Value, calls: &mut Calls<'a>, place
         }
         // OpenAI: "Invalid value for 'content': expected a string, got null"; ggml-org/llama.cpp, common/chat.cpp: "Assistant
         // message must contain either 'content' or 'tool_calls'" (2026-11)
+        // A refusal stands for the content: openai/openai-openapi@f85dbe2, ChatCompletionRequestAssistantMessage (2026-08-21)
+        if said.is_null() && message["refusal"].is_string() && !rules.content_is_not_empty {
+            return Ok(());
+        }
         if said.is_null() || rules.content_is_not_empty && is_empty(said) {
             return Err(format!(
                 "{place}: the message has neither a content nor calls"

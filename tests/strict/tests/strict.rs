@@ -397,6 +397,8 @@ fn servers_of_chat_completions_differ_in_contents() {
     assert!(chats_that_accept(&with_calls(Some(json!(5)))).is_empty());
     assert!(chats_that_accept(&with_calls(Some(json!(["text"])))).is_empty());
     assert!(chats_that_accept(&json!([{"role": "assistant", "content": null}])).is_empty());
+    let refusal = json!([{"role": "assistant", "content": null, "refusal": "No."}]);
+    assert_eq!(chats_that_accept(&refusal), Server::ALL.map(Format::Chat));
     let empty = chats_that_accept(&json!([{"role": "assistant", "content": ""}]));
     assert_eq!(empty, Server::ALL.map(Format::Chat));
     assert!(
