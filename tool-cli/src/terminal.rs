@@ -5,6 +5,7 @@ use std::io::{self, BufRead, IsTerminal, Stderr, Stdout, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use tool_core::visible;
 
 /// Writes text for people, without the characters with which a text can take over their terminal.
 ///
@@ -249,8 +250,8 @@ impl<W: Write> Drop for Terminal<W> {
 
 /// Returns a text that is safe to print.
 ///
-/// Escapes control characters, such as the one that starts an ANSI or OSC sequence, and those that
-/// change the direction of text: `\u001b`, as JSON does. Keeps line breaks and tabs.
+/// Escapes control characters, such as the one that starts an ANSI or OSC sequence, and [other characters that nobody
+/// sees](tool_core::visible): `\u001b`, as JSON does. Keeps line breaks and tabs.
 ///
 /// ```
 /// use tool_cli::terminal::safe;
@@ -259,26 +260,7 @@ impl<W: Write> Drop for Terminal<W> {
 /// assert_eq!(safe("\u{1b}]0;title\u{7}\u{202e}"), r"\u001b]0;title\u0007\u202e");
 /// ```
 pub fn safe(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unsafe) {
-        return text.into();
-    }
-    let escaped = text.chars().map(|character| {
-        if is_unsafe(character) {
-            format!("\\u{:04x}", u32::from(character))
-        } else {
-            character.to_string()
-        }
-    });
-    escaped.collect::<String>().into()
-}
-
-fn is_unsafe(character: char) -> bool {
-    match character {
-        '\n' | '\t' => false,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' => true,
-        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-        _ => character.is_control(),
-    }
+    visible::escape_json(text)
 }
 
 /// Indents every line but the first, so that no line of a text looks like one of the program.
@@ -379,7 +361,9 @@ mod tests {
         let written = String::from_utf8(written).expect("text");
         let controls = written.chars().filter(|c| c.is_control());
         assert_eq!(controls.collect::<String>(), "\t\n\n");
-        assert!(!written.contains(['\u{202e}', '\u{2066}', '\u{2028}', '\u{200f}']));
+        for unseen in ['\u{202e}', '\u{2066}', '\u{2028}', '\u{200b}', '\u{e0041}'] {
+            assert!(!written.contains(unseen), "{unseen:?}");
+        }
         assert!(written.contains('日') && written.contains('Ä'));
         assert!(written.ends_with(r"\u001b[31m"), "{written}");
     }

@@ -36,15 +36,17 @@ mod prose;
 mod rows;
 mod sent;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
 use crate::generated_file::{self, UPDATE};
-use crate::ordered_json::{Json, is_bidi_control};
+use crate::ordered_json::Json;
 use crate::registry::Registry;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
+use crate::visible::{self, is_bidi_control, is_bidi_override};
 
 pub use self::html_page::{HtmlPage, escape};
 
@@ -466,19 +468,20 @@ fn has_right_to_left(text: &str) -> bool {
     text.chars().any(|character| {
         is_bidi_control(character)
             || matches!(character, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}'
-                | '\u{fe70}'..='\u{feff}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+                | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
     })
 }
 
-/// Returns `true` for a character that overrides the direction of letters. No text needs one, and it
-/// can make text read as something else.
-fn is_bidi_override(character: char) -> bool {
-    matches!(character, '\u{202a}'..='\u{202e}')
-}
-
-/// A visible replacement for a character: `[U+202E]`.
-fn code_point(character: char) -> String {
-    format!("[U+{:04X}]", u32::from(character))
+/// Returns prose with the number of each hidden character that it does not need: `[U+202E]`. Control characters stay, and
+/// direction marks that end with the element around them.
+fn with_code_points(text: &str) -> Cow<'_, str> {
+    visible::replace(text, |out, hidden| {
+        if hidden.is_control() || is_bidi_control(hidden) && !is_bidi_override(hidden) {
+            out.push(hidden);
+        } else {
+            out.push_str(&format!("[U+{:04X}]", u32::from(hidden)));
+        }
+    })
 }
 
 /// The paragraphs of a string, separated by blank lines.

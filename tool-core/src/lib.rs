@@ -7,6 +7,7 @@
 
 // Modules, from the bottom up. A module imports only from those above it.
 //
+// visible     characters that nobody sees, and texts without them
 // schema      the schema of arguments and results: tree, JSON text, validation
 // decode      from JSON text to values: `Decode`, the reader, structs and enums
 // types       `ToolType` for the types of std and of other crates
@@ -47,6 +48,7 @@ pub mod runtime;
 pub mod schema;
 pub mod spec;
 pub mod testing;
+pub mod visible;
 
 mod args;
 mod decode;

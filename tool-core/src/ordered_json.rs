@@ -2,6 +2,7 @@
 
 pub(crate) mod keywords;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -9,6 +10,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::schema::cursor::{Cursor, before_special};
+use crate::visible;
 
 /// Appends a step to a JSON pointer.
 pub(crate) fn pointer_below(place: &str, key: &str) -> String {
@@ -301,26 +303,16 @@ fn new_line(out: &mut String, depth: usize) {
     out.push_str(&"  ".repeat(depth));
 }
 
-/// A JSON string in quotes. Bidirectional control characters are escaped: people read the text,
-/// and such a character can show what follows in another order.
+/// A JSON string in quotes. Hidden characters are escaped, because people read the text.
 pub(crate) fn quote(text: &str) -> String {
     if text.is_ascii() && before_special(text.as_bytes()) == text.len() {
         return ["\"", text, "\""].concat();
     }
     let plain = serde_json::Value::from(text).to_string();
-    if !plain.contains(is_bidi_control) {
-        return plain;
+    match visible::escape_json(&plain) {
+        Cow::Borrowed(_) => plain,
+        Cow::Owned(escaped) => escaped,
     }
-    let escaped = plain.chars().map(|character| match character {
-        _ if is_bidi_control(character) => format!("\\u{:04x}", u32::from(character)),
-        _ => character.to_string(),
-    });
-    escaped.collect()
-}
-
-/// Returns `true` for an invisible character that changes the direction of the text around it.
-pub(crate) fn is_bidi_control(character: char) -> bool {
-    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The number of members from which an object that is read gets an index.

@@ -36,12 +36,12 @@ use self::listeners::Listeners;
 use self::policy::Policy;
 use self::selection::Selection;
 use self::snapshot::Snapshot;
-use crate::call::approval;
 use crate::call::context::{CallContext, Host, Need, TypeMap};
 use crate::call::{Secrets, ToolCall, ToolResult};
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::{BoxFuture, Runtime};
 use crate::tool::{IntoTools, ToolEntry};
+use crate::visible;
 
 pub use arguments::ArgumentsReader;
 pub use background::WAIT_FOR_RESULTS;
@@ -423,7 +423,7 @@ impl Registry {
         match self.resolve(&mut resolved) {
             Some(tool) => tool.shown_arguments(&resolved.arguments),
             // What a person approves.
-            None if call.server().is_some() => approval::visible_json(&call.arguments.text()),
+            None if call.server().is_some() => visible::json(&call.arguments.text()).into_owned(),
             None => "[arguments of an unknown tool]".into(),
         }
     }

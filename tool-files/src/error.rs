@@ -2,6 +2,8 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use tool_core::visible;
+
 /// The reason that a file can't be read or changed.
 ///
 /// The message is for the model: it names the path as the model wrote it, and says what would work. Sentences that
@@ -163,19 +165,10 @@ impl FileError {
 
 /// Returns the start of a text in one line, for a message.
 pub(crate) fn shown(text: &str, most: usize) -> String {
-    let mut shown = String::new();
-    for (number, c) in text.chars().enumerate() {
-        if number == most {
-            shown.push('…');
-            break;
-        }
-        if c.is_control() {
-            shown.extend(c.escape_debug());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
+    let end = text.char_indices().nth(most).map(|(end, _)| end);
+    let start = visible::escape(&text[..end.unwrap_or(text.len())]);
+    let line = start.replace('\n', "\\n").replace('\t', "\\t");
+    if end.is_some() { line + "…" } else { line }
 }
 
 impl fmt::Display for FileError {

@@ -2,6 +2,8 @@
 //!
 //! The rules are those of Windows everywhere, so that a name means the same file wherever the folder is.
 
+use tool_core::visible;
+
 use crate::error::Reason;
 
 /// Maximum number of bytes of a path.
@@ -59,7 +61,8 @@ pub(crate) fn check(name: &str) -> Result<(), &'static str> {
     if name.contains(['\\', ':', '<', '>', '"', '|', '?', '*']) {
         return Err("a name must not contain `\\ : < > \" | ? *`");
     }
-    if name.contains(|c: char| c.is_control() || is_invisible(c)) {
+    // macOS leaves some of them out when it compares names: they would make a second name of a hidden file.
+    if name.contains(visible::is_hidden) {
         return Err("a name must not contain control characters or invisible characters");
     }
     // Windows opens the name without them.
@@ -73,17 +76,6 @@ pub(crate) fn check(name: &str) -> Result<(), &'static str> {
         return Err("a name must not look like a short name of Windows, such as `NAME~1.TXT`");
     }
     Ok(())
-}
-
-/// Returns `true` for characters that nobody sees, some of which macOS leaves out when it compares names: they would
-/// make a second name of a hidden file.
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 fn is_device(name: &str) -> bool {

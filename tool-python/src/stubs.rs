@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use tool_core::schema::Json;
-use tool_core::{Registry, ToolEntry};
+use tool_core::{Registry, ToolEntry, visible};
 
 /// Returns Python stubs of the tools of a registry: a function for each tool that is not deferred, with types from
 /// its schemas and a docstring from its descriptions, with its `start`, `ToolError` and `call_tool`. They pass
@@ -694,13 +694,16 @@ fn note(schema: &Json) -> String {
 
 fn one_line(text: &str) -> String {
     let text = text.replace(char::is_control, " ");
+    let text = visible::remove(&text);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns text that can stand in a docstring, with its further lines indented.
 fn docstring(text: &str) -> String {
     let text = text.replace(|c: char| c.is_control() && c != '\n', " ");
-    let text = text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"");
+    let text = visible::remove(&text)
+        .replace('\\', "\\\\")
+        .replace("\"\"\"", "\\\"\\\"\\\"");
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
     let text = lines.join("\n    ").replace("\n    \n", "\n\n");
     // A quote before the closing ones would end the string early.

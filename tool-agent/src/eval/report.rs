@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 
 use serde::{Deserialize, Serialize};
 use tool_core::dialect::Usage;
+use tool_core::visible;
 
 use super::Recordings;
 
@@ -608,13 +609,12 @@ impl fmt::Display for Report {
 /// Returns a text that Markdown shows as it is.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
-    for c in text.chars() {
+    for c in visible::escape(text).chars() {
         match c {
-            '\n' | '\r' => escaped.push(' '),
+            '\n' | '\t' => escaped.push(' '),
             '\\' | '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '#' | '&' | '~' => {
                 escaped.extend(['\\', c]);
             }
-            c if c.is_control() => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }

@@ -1,12 +1,11 @@
 //! [`ApprovalRequest`]: what a provider wants decided before a call starts.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::{ToolCall, ToolResult};
-use crate::schema::messages::affects_layout;
+use crate::visible;
 
 /// The most characters of a reason that a person sees.
 const REASON: usize = 1_000;
@@ -70,7 +69,7 @@ impl ApprovalRequest {
     /// ```
     pub fn new(reason: impl Into<String>) -> ApprovalRequest {
         ApprovalRequest {
-            reason: visible(&reason.into(), REASON),
+            reason: short_line(&reason.into()),
             item: Value::Null,
         }
     }
@@ -135,7 +134,7 @@ impl ToolCall {
     /// ```
     pub fn hosted_by(mut self, server: impl Into<String>) -> ToolCall {
         let server = server.into();
-        self.name = visible(&format!("{server}/{}", self.name), usize::MAX);
+        self.name = visible::line(&format!("{server}/{}", self.name)).into_owned();
         self.origin.get_or_insert_default().server = Some(server);
         self
     }
@@ -184,71 +183,19 @@ impl ShownHosted {
             ));
         }
         Ok(ShownHosted {
-            server: visible(server, MOST_SHOWN),
+            server: visible::line(server).into_owned(),
             tool: call.name.clone(),
-            arguments: visible_json(&text),
+            arguments: visible::json(&text).into_owned(),
         })
     }
 }
 
-/// Returns `true` for characters that show nothing, or that change the layout: those that Unicode ignores by default, and
-/// blanks other than the space.
-fn is_hidden(character: char) -> bool {
-    affects_layout(character)
-        || matches!(
-            character,
-            '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{1680}' | '\u{17b4}' | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{2000}'..='\u{200f}' | '\u{202f}' | '\u{205f}'..='\u{206f}' | '\u{2800}'
-            | '\u{3000}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
-        )
-}
-
-/// Returns a string on one line, in which nothing is invisible.
-fn visible(text: &str, most: usize) -> String {
-    let mut shown = String::new();
-    for (index, character) in text.chars().enumerate() {
-        if index == most {
-            shown.push('…');
-            break;
-        }
-        match character {
-            '\n' => shown.push_str("\\n"),
-            '\t' => shown.push_str("\\t"),
-            hidden if is_hidden(hidden) => shown.extend(hidden.escape_unicode()),
-            other => shown.push(other),
-        }
+/// Returns a reason on one line, truncated.
+fn short_line(reason: &str) -> String {
+    match reason.char_indices().nth(REASON) {
+        Some((end, _)) => format!("{}…", visible::line(&reason[..end])),
+        None => visible::line(reason).into_owned(),
     }
-    shown
-}
-
-/// Returns JSON text without blanks between its values, in which nothing is invisible. Keys that are there twice stay: the
-/// provider may read either. A string that is not JSON is written as one.
-pub(crate) fn visible_json(text: &str) -> String {
-    let quoted;
-    let json = if serde_json::from_str::<IgnoredAny>(text).is_ok() {
-        text
-    } else {
-        quoted = Value::from(text).to_string();
-        &quoted
-    };
-    let mut shown = String::with_capacity(json.len());
-    let (mut is_inside, mut is_escaped) = (false, false);
-    for character in json.chars() {
-        match character {
-            ' ' | '\t' | '\n' | '\r' if !is_inside => continue,
-            hidden if is_hidden(hidden) => {
-                for unit in hidden.encode_utf16(&mut [0; 2]) {
-                    // Writing to a string never fails.
-                    let _ = write!(shown, "\\u{unit:04x}");
-                }
-            }
-            other => shown.push(other),
-        }
-        is_inside ^= character == '"' && !is_escaped;
-        is_escaped = is_inside && character == '\\' && !is_escaped;
-    }
-    shown
 }
 
 #[cfg(test)]
@@ -259,25 +206,11 @@ mod tests {
     fn a_reason_is_one_line_of_what_can_be_seen() {
         let hostile = "a\r\nb\tc\u{202e}d\u{200b}e\u{feff}f\u{1b}[2Jg\u{e0041}";
         let request = ApprovalRequest::new(hostile);
-        let seen = r"a\u{d}\nb\tc\u{202e}d\u{200b}e\u{feff}f\u{1b}[2Jg\u{e0041}";
+        let seen = r"a\r\nb\tc\u{202e}d\u{200b}e\u{feff}f\u{1b}[2Jg\u{e0041}";
         assert_eq!(request.reason(), seen);
         let long = ApprovalRequest::new("ä".repeat(5_000));
         assert_eq!(long.reason().chars().count(), REASON + 1);
         assert!(long.reason().ends_with('…'));
-    }
-
-    #[test]
-    fn arguments_are_shown_whole_and_mean_the_same() {
-        let text = "{\n \"a\" : \"x\u{202e}\\\"  y\\\\\", \"a\":\t[1,\u{20}2], \"b\u{200b}\": 12345678901234567890123}";
-        let shown = visible_json(text);
-        let expected = r#"{"a":"x\u202e\"  y\\","a":[1,2],"b\u200b":12345678901234567890123}"#;
-        assert_eq!(shown, expected);
-        let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-        assert_eq!(parse(&shown), parse(text));
-        let tag = "{\"a\":\"\u{e0041}\"}";
-        assert_eq!(visible_json(tag), r#"{"a":"\udb40\udc41"}"#);
-        assert_eq!(parse(&visible_json(tag)), parse(tag));
-        assert_eq!(visible_json("rm -rf\n/\u{200b}"), r#""rm -rf\n/\u200b""#);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::ordered_json::is_bidi_control;
+use crate::visible::is_bidi_control;
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -152,7 +152,7 @@ fn attribute(text: &str) -> String {
     escape(text).replace('"', "&quot;")
 }
 
-/// Returns a text as HTML between tags. Characters that reorder the text around them are shown as their numbers, and other
+/// Returns a text as HTML between tags. Hidden characters that prose does not [need](crate::visible) are shown as their numbers, and
 /// control characters as `\u{fffd}`. It is not for attributes, because quotes stay as they are.
 ///
 /// ```
@@ -162,15 +162,12 @@ fn attribute(text: &str) -> String {
 /// ```
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
-    for character in text.chars() {
+    for character in super::with_code_points(text).chars() {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '\n' | '\t' => out.push(character),
-            _ if super::is_bidi_override(character) => {
-                out.push_str(&super::code_point(character));
-            }
             _ if character.is_control() => out.push('\u{fffd}'),
             // Its effect ends with the element around it.
             _ if is_bidi_control(character) => {

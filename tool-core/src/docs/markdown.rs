@@ -6,7 +6,8 @@
 use super::Docs;
 use super::page::{Page, ProviderLimit, Section};
 use super::rows::{Fields, Row};
-use crate::ordered_json::{Json, is_bidi_control, quote};
+use crate::ordered_json::{Json, quote};
+use crate::visible::is_bidi_control;
 
 const NO_TOOLS: &str = "There are no tools.";
 
@@ -249,7 +250,7 @@ fn isolate(text: &str, markdown: &str) -> String {
 
 /// Escapes one line. At the start of a paragraph's line, more characters are markup.
 fn escape(line: &str, is_at_start: bool) -> String {
-    let line = line.trim_end();
+    let line = super::with_code_points(line.trim_end());
     let text = line.trim_start_matches([' ', '\t']);
     let mut out = String::with_capacity(line.len() + 8);
     // Leading spaces would start a code block, or be dropped.
@@ -260,8 +261,6 @@ fn escape(line: &str, is_at_start: bool) -> String {
         if is_markup(text, at, character, is_at_start) {
             out.push('\\');
             out.push(character);
-        } else if super::is_bidi_override(character) {
-            out.push_str(&escape(&super::code_point(character), false));
         } else if is_bidi_control(character) {
             out.push_str(&format!("&#x{:x};", u32::from(character)));
         } else if character.is_control() {

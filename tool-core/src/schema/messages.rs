@@ -8,6 +8,7 @@ use std::fmt::{Display, Write};
 pub(crate) use super::nearest::nearest;
 use super::property::Members;
 use super::{Bound, IntegerRange, Kind, Lengths, NumberRange, Property, Schema, StringRule, Text};
+use crate::visible;
 
 /// The most characters of the model's text that a message repeats.
 pub(crate) const SHOWN: usize = 40;
@@ -297,15 +298,14 @@ pub(crate) fn shorten(json: &str) -> Cow<'_, str> {
 
 /// Truncates a name that the model wrote, for display.
 ///
-/// The name also goes into the operator's log, so one with characters that break lines or change
-/// the direction of text is quoted and escaped.
+/// The name also goes into the operator's log, so one with hidden characters is quoted and escaped.
 pub(crate) fn name(written: &str) -> Cow<'_, str> {
     if written.len() <= SHOWN && written.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return written.into();
     }
     let name = shorten(written);
-    if name.chars().any(affects_layout) {
-        format!("{name:?}").into()
+    if name.contains(visible::is_hidden) {
+        visible::line(&format!("{name:?}")).into_owned().into()
     } else {
         name
     }
@@ -316,15 +316,6 @@ pub(crate) fn floor_char_boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     let boundary = (0..=at).rev().find(|&at| text.is_char_boundary(at));
     boundary.unwrap_or_default()
-}
-
-/// Returns `true` if a character changes the layout of the text around it.
-pub(crate) fn affects_layout(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        )
 }
 
 #[cfg(test)]

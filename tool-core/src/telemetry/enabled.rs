@@ -23,8 +23,9 @@ use crate::call::truncate::truncate;
 use crate::call::{Secrets, ToolCall, ToolResult, TraceContext};
 use crate::provider::dialect::{Rendered, ToolRequest};
 use crate::runtime::HAS_CLOCK;
-use crate::schema::messages::{self, affects_layout};
+use crate::schema::messages;
 use crate::spec::ToolSpec;
+use crate::visible;
 
 /// Makes the trace of the caller the parent of a span.
 pub(crate) type TraceParent = Arc<dyn Fn(&Span, &TraceContext) + Send + Sync>;
@@ -244,27 +245,19 @@ fn is_any_event_enabled() -> bool {
 
 /// Returns a string for the log, on one line.
 ///
-/// Every text that is logged passes through here, because a model can write part of it. Characters
-/// that break lines, control a terminal or change the direction of text are escaped as in JSON, so
-/// JSON text stays valid. A string that is on one line already is not changed.
+/// Every text that is logged passes through here, because a model can write part of it. Hidden characters are escaped as in
+/// JSON, so JSON text stays valid. A string that is on one line already is not changed.
 fn line(text: &str) -> Cow<'_, str> {
     // Most names are plain ASCII.
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.contains(affects_layout) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.into();
     }
-    let mut line = String::with_capacity(text.len() + 16);
-    for character in text.chars() {
-        match character {
-            '\n' => line.push_str("\\n"),
-            '\r' => line.push_str("\\r"),
-            '\t' => line.push_str("\\t"),
-            _ if affects_layout(character) => {
-                messages::push(&mut line, format_args!("\\u{:04x}", u32::from(character)));
-            }
-            _ => line.push(character),
+    match visible::escape_json(text) {
+        text if text.contains(['\n', '\t']) => {
+            text.replace('\n', "\\n").replace('\t', "\\t").into()
         }
+        text => text,
     }
-    line.into()
 }
 
 fn name(call: &ToolCall) -> Cow<'_, str> {

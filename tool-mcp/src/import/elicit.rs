@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use tool_core::CallContext;
 use tool_core::call::elicit::{Elicit, ElicitMode, ElicitRequest, Elicited};
 use tool_core::runtime::BoxFuture;
-
-use super::secrets::printable;
+use tool_core::visible::escape;
 
 /// A question that a server asks the user, passed to the handler of
 /// [`ImportBuilder::on_elicit`](crate::ImportBuilder::on_elicit).
@@ -142,7 +141,7 @@ pub(super) fn read(params: ElicitRequestParams) -> Option<ElicitRequest> {
             &serde_json::to_value(requested_schema).ok()?,
         )),
         ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
-            let question = Elicit::visit(printable(&message), printable(&url));
+            let question = Elicit::visit(escape(&message), escape(&url));
             Some(question.request().clone())
         }
         _ => None,
@@ -155,7 +154,7 @@ pub(super) fn read_value(params: &Value) -> Option<ElicitRequest> {
     match params["mode"].as_str() {
         Some("url") => {
             let url = params["url"].as_str()?;
-            let question = Elicit::visit(printable(message), printable(url));
+            let question = Elicit::visit(escape(message), escape(url));
             Some(question.request().clone())
         }
         _ => Some(form(message, params.get("requestedSchema")?)),
@@ -163,7 +162,7 @@ pub(super) fn read_value(params: &Value) -> Option<ElicitRequest> {
 }
 
 fn form(message: &str, schema: &Value) -> ElicitRequest {
-    Elicit::with_schema(printable(message), schema)
+    Elicit::with_schema(escape(message), schema)
         .request()
         .clone()
 }

@@ -4,9 +4,9 @@ use std::fmt;
 
 use tool_core::dynamic::Repair;
 use tool_core::spec::Annotations;
+use tool_core::visible;
 
 use super::pins::Pin;
-use super::secrets::printable;
 
 /// What became of the tools of a server; see [`Import::report`](crate::Import::report). Displays as lines
 /// for a person.
@@ -120,7 +120,8 @@ impl HeldTool {
         &self.changes
     }
 
-    /// Returns the tool as the server lists it now, for the person who decides.
+    /// Returns the tool as the server lists it now, for the person who decides: with `\u{200b}` for characters that
+    /// [nobody sees](tool_core::visible).
     pub fn listed(&self) -> &serde_json::Value {
         &self.listed
     }
@@ -129,7 +130,7 @@ impl HeldTool {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Names of a server may be in each part.
-        f.write_str(&printable(&Lines(self).to_string()))
+        f.write_str(&visible::escape(&Lines(self).to_string()))
     }
 }
 
@@ -140,14 +141,14 @@ impl fmt::Display for Lines<'_> {
         let Lines(report) = self;
         match &report.server {
             Some((name, version)) => {
-                write!(f, "{} {}", name.escape_debug(), version.escape_debug())?;
+                write!(f, "{} {}", visible::line(name), visible::line(version))?;
             }
             None => f.write_str("unnamed server")?,
         }
         write!(
             f,
             " (protocol {}): {} tools taken, {} rejected, {} held back",
-            report.protocol.escape_debug(),
+            visible::line(&report.protocol),
             report.taken.len(),
             report.rejected.len(),
             report.held.len()
@@ -162,11 +163,11 @@ impl fmt::Display for Lines<'_> {
             }
         }
         for tool in &report.rejected {
-            let name = tool.source.escape_debug();
+            let name = visible::line(&tool.source);
             write!(f, "\n  {name} rejected: {}", tool.reason)?;
         }
         for tool in &report.held {
-            let name = tool.source.escape_debug();
+            let name = visible::line(&tool.source);
             match &*tool.changes {
                 [] => write!(f, "\n  {name} held back: it is new")?,
                 changes => write!(f, "\n  {name} held back: changed {}", changes.join(", "))?,

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use tool_core::visible;
+
 use crate::lock;
 
 /// Strings that must not be in an error or in a log: values of environment variables, tokens, headers.
@@ -75,7 +77,7 @@ impl Secrets {
                 text = text.replace(secret.as_str(), "[redacted]");
             }
         }
-        match printable(&text) {
+        match visible::escape(&text) {
             Cow::Borrowed(_) => text,
             Cow::Owned(escaped) => escaped,
         }
@@ -88,30 +90,9 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// Escapes what changes a terminal or the direction of what it shows, in a string that another program wrote.
-pub(super) fn printable(text: &str) -> Cow<'_, str> {
-    // Controls but line breaks and tabs, and the marks and overrides of directions.
-    let is_escaped = |c: char| {
-        (c.is_control() && !matches!(c, '\n' | '\t'))
-            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    if !text.contains(is_escaped) {
-        return text.into();
-    }
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_escaped(c) {
-            escaped.extend(c.escape_default());
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped.into()
-}
-
 /// Truncates a string that another program wrote, and escapes it.
 pub(super) fn shorten(text: &str, length: usize) -> Cow<'_, str> {
-    let text = match printable(text) {
+    let text = match visible::escape(text) {
         Cow::Borrowed(text) => text,
         Cow::Owned(text) => return shorten(&text, length).into_owned().into(),
     };
@@ -152,10 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_a_terminal_is_escaped() {
+    fn what_nobody_sees_is_escaped() {
         let text = "a\u{1b}[2Jb\r\u{7}\u{9b}c\u{202e}d\n\té";
         let escaped = "a\\u{1b}[2Jb\\r\\u{7}\\u{9b}c\\u{202e}d\n\té";
-        assert_eq!(printable(text), escaped);
+        assert_eq!(visible::escape(text), escaped);
         assert_eq!(shorten(text, 100), escaped);
         assert_eq!(Secrets::default().redact(text), escaped);
         assert!(!shorten(&"\u{1b}".repeat(100), 10).contains('\u{1b}'));

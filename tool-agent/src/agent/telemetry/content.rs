@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tool_core::call::Secrets;
 use tool_core::dialect::Turn;
 use tool_core::hooks::Decision;
-use tool_core::{Registry, ToolCall, ToolResult};
+use tool_core::{Registry, ToolCall, ToolResult, visible};
 
 use crate::run::{Part, Round, Run, changed_call};
 
@@ -232,7 +232,7 @@ fn text(message: &Value) -> String {
     }
 }
 
-/// Returns JSON on one line, which neither controls a terminal nor changes the direction of text.
+/// Returns JSON on one line, in which nothing is invisible.
 fn line(json: &Value) -> String {
     let json = json.to_string();
     let mut line = String::with_capacity(json.len());
@@ -247,15 +247,13 @@ fn line(json: &Value) -> String {
 
 /// Returns the escapes of a character of JSON that can't be printed.
 fn escaped(character: char) -> Option<impl Iterator<Item = char>> {
-    let is_printed = character.is_ascii() && !character.is_ascii_control()
-        || character.escape_debug().len() == 1;
     let mut units = [0; 2];
     let units: Vec<_> = character.encode_utf16(&mut units).to_vec();
     let escapes = move || {
         let escapes = units.into_iter().map(|unit| format!("\\u{unit:04x}"));
         escapes.flat_map(|escape| escape.chars().collect::<Vec<_>>())
     };
-    (!is_printed).then(escapes)
+    visible::is_unclear(character).then(escapes)
 }
 
 /// Returns the start of a string that takes at most this many bytes in a [line].

@@ -1,0 +1,65 @@
+//! Rules that the source of the crates keeps, because a second way would differ from the first.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tool_core::visible::is_hidden;
+
+/// Returns the lines of the crates that are no tests and no comments, each with its place.
+fn lines() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with("tool-") {
+            collect(&path.join("src"), &mut files);
+        }
+    }
+    assert!(files.len() > 200, "{}", files.len());
+    let mut lines = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let text = text.split("\nmod tests {").next().unwrap();
+        let place = file.strip_prefix(root).unwrap().display().to_string();
+        let code = text.lines().enumerate();
+        let code = code.filter(|(_, line)| !line.trim_start().starts_with("//"));
+        lines.extend(code.map(|(at, line)| (format!("{place}:{}", at + 1), line.to_owned())));
+    }
+    lines
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|end| end == "rs")
+            && !path.ends_with("tests.rs")
+            && !path.ends_with("golden.rs")
+        {
+            files.push(path);
+        }
+    }
+}
+
+/// Returns the characters of the escapes `\u{…}` in a line.
+fn escapes(line: &str) -> impl Iterator<Item = char> {
+    let escapes = line.split(r"\u{").skip(1);
+    escapes.filter_map(|rest| {
+        let (digits, _) = rest.split_once('}')?;
+        char::from_u32(u32::from_str_radix(digits, 16).ok()?)
+    })
+}
+
+#[test]
+fn there_is_one_list_of_hidden_characters() {
+    for (place, line) in lines() {
+        let is_hidden = |c: char| !c.is_ascii_control() && is_hidden(c);
+        let is_here = place.contains("tool-core/src/visible.rs");
+        assert!(
+            is_here || !escapes(&line).any(is_hidden),
+            "{place}: use `tool_core::visible` in place of a list: {line}"
+        );
+    }
+}
