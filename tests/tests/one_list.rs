@@ -63,3 +63,31 @@ fn there_is_one_list_of_hidden_characters() {
         );
     }
 }
+
+/// A file that is opened to be written is followed through links.
+#[test]
+fn files_in_folders_of_others_are_written_in_one_place() {
+    const PLACES: [&str; 8] = [
+        "tool-core/src/files.rs",
+        // Folders of the application.
+        "tool-agent/src/run/file_journal",
+        "tool-mcp/src/server/store/sqlite.rs",
+        "tool-python/src/linux",
+        "tool-python/src/extend/store.rs",
+        // Single names in an open folder, without links.
+        "tool-files/src/folder.rs",
+        // A new file under a name that is free.
+        "tool-cli/src/output.rs",
+        // Locks a file, and follows no link.
+        "tool-mcp/src/import/oauth/store.rs",
+    ];
+    for (place, line) in lines() {
+        let place = place.replace('\\', "/");
+        let writes = ["fs::write(", "File::create", "OpenOptions::new()"];
+        let is_here = PLACES.iter().any(|allowed| place.starts_with(allowed));
+        assert!(
+            is_here || !writes.iter().any(|write| line.contains(write)),
+            "{place}: write by `tool_core::files`: {line}"
+        );
+    }
+}

@@ -1,10 +1,11 @@
 //! `install`: writes the entry of this program into the file of an MCP client.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use tool_core::files;
 use tool_core::schema::Json;
 
 use crate::cli::Failure;
@@ -36,6 +37,9 @@ pub(crate) fn run(matches: &ArgMatches, program: &str) -> Result<(), Failure> {
         return Err(Failure::wrong(format!("there is no client `{name}`")));
     };
     let path = PathBuf::from(path);
+    let cant = |error| Failure::failed(format!("can't write {}: {error}", path.display()));
+    // The project may be of a stranger: what is asked about is what is written.
+    files::check(&path).map_err(cant)?;
     let executable = std::env::current_exe().map_err(|error| {
         Failure::failed(format!("can't find the path of this program: {error}"))
     })?;
@@ -67,7 +71,8 @@ pub(crate) fn run(matches: &ArgMatches, program: &str) -> Result<(), Failure> {
         return Ok(());
     }
     writeln!(Terminal::stdout(), "{}:\n{after}", path.display())?;
-    match confirm(&format!("Write {}?", path.display())) {
+    let target = std::path::absolute(&path).map_err(cant)?;
+    match confirm(&format!("Write {}?", target.display())) {
         Ok(Some(true)) => {}
         Ok(Some(false)) => return Err(Failure::Cancelled("nothing was written".into())),
         _ => {
@@ -76,34 +81,35 @@ pub(crate) fn run(matches: &ArgMatches, program: &str) -> Result<(), Failure> {
             ));
         }
     }
-    let cant = |error| Failure::failed(format!("can't write {}: {error}", path.display()));
-    if let Some((text, _)) = before {
+    write(&path, before.map(|(text, _)| text), &after).map_err(cant)
+}
+
+/// Writes the file, and what it was before the first time to another. Follows no link.
+fn write(path: &Path, before: Option<String>, after: &str) -> io::Result<()> {
+    if let Some(text) = before {
         let backup = path.with_extension("json.bak");
-        std::fs::write(&backup, text).map_err(cant)?;
+        match files::create(&backup, text.as_bytes()) {
+            // The file of before the first time, unless it is a link.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => files::check(&backup)?,
+            created => created?,
+        }
         writeln!(
             Terminal::stdout(),
-            "the file of before is {}",
+            "the file of before the first time is {}",
             backup.display()
         )?;
-    } else if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(cant)?;
+    } else if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("")) {
+        std::fs::create_dir_all(folder)?;
     }
-    let unfinished = path.with_extension("json.new");
-    std::fs::write(&unfinished, after).map_err(cant)?;
-    std::fs::rename(&unfinished, &path).map_err(cant)
+    files::replace(path, after.as_bytes())
 }
 
 /// Reads the file of a client, if there is one.
 fn read(path: &Path) -> Result<Option<(String, Json)>, Failure> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(Failure::failed(format!(
-                "can't read {}: {error}",
-                path.display()
-            )));
-        }
+    let read = files::read(path)
+        .map_err(|error| Failure::failed(format!("can't read {}: {error}", path.display())))?;
+    let Some(text) = read else {
+        return Ok(None);
     };
     match Json::parse(&text) {
         Ok(json @ Json::Object(_)) => Ok(Some((text, json))),
@@ -119,7 +125,8 @@ fn read(path: &Path) -> Result<Option<(String, Json)>, Failure> {
     }
 }
 
-/// Returns the file with the entry of this program. All others stay, in their order.
+/// Returns the file with the entry of this program. All others stay, in their order, and so does what the user added to the
+/// entry, such as variables and other arguments.
 fn with_entry(
     before: Option<&Json>,
     key: &str,
@@ -127,12 +134,6 @@ fn with_entry(
     executable: &str,
     path: &Path,
 ) -> Result<Json, Failure> {
-    let entry: Json = [
-        ("command".to_owned(), Json::from(executable)),
-        ("args".to_owned(), [Json::from("mcp")].into_iter().collect()),
-    ]
-    .into_iter()
-    .collect();
     let mut members = before
         .map(|json| json.members().to_vec())
         .unwrap_or_default();
@@ -147,7 +148,14 @@ fn with_entry(
         }
         None => Vec::new(),
     };
-    let servers = replaced(servers, program, entry);
+    let old = servers.iter().find(|(name, _)| name == program);
+    let mut entry = old.map_or_else(Vec::new, |(_, entry)| entry.members().to_vec());
+    entry = replaced(entry, "command", executable.into());
+    if entry.iter().all(|(name, _)| name != "args") {
+        let arguments = [Json::from("mcp")].into_iter().collect();
+        entry.push(("args".to_owned(), arguments));
+    }
+    let servers = replaced(servers, program, entry.into_iter().collect());
     members = replaced(members, key, servers.into_iter().collect());
     Ok(members.into_iter().collect())
 }
@@ -159,4 +167,69 @@ fn replaced(mut members: Vec<(String, Json)>, key: &str, value: Json) -> Vec<(St
         None => members.push((key.to_owned(), value)),
     }
     members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(before: &str) -> String {
+        let before = Json::parse(before).unwrap();
+        let path = Path::new(".mcp.json");
+        let after = with_entry(Some(&before), "mcpServers", "desk", "/bin/desk", path);
+        after.ok().unwrap().to_string()
+    }
+
+    #[test]
+    fn a_second_time_keeps_what_the_user_added() {
+        assert_eq!(
+            entry(
+                r#"{"mcpServers":{"desk":{"command":"/old","env":{"KEY":"1"},"args":["mcp","--quiet"]},"zoo":{}}}"#
+            ),
+            r#"{"mcpServers":{"desk":{"command":"/bin/desk","env":{"KEY":"1"},"args":["mcp","--quiet"]},"zoo":{}}}"#
+        );
+        assert_eq!(
+            entry(r#"{"mcpServers":{"desk":1}}"#),
+            r#"{"mcpServers":{"desk":{"command":"/bin/desk","args":["mcp"]}}}"#
+        );
+    }
+
+    #[test]
+    fn the_first_file_is_kept() {
+        let folder = std::env::temp_dir().join(format!("tool-cli-backup-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join(".mcp.json");
+        for (before, after) in [("first", "second"), ("second", "third")] {
+            write(&path, Some(before.to_owned()), after).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), after);
+            let backup = std::fs::read_to_string(folder.join(".mcp.json.bak")).unwrap();
+            assert_eq!(backup, "first");
+        }
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        use std::os::unix::fs::symlink;
+
+        let folder = std::env::temp_dir().join(format!("tool-cli-link-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (path, victim) = (folder.join(".mcp.json"), folder.join("bashrc"));
+        std::fs::write(&victim, "mine").unwrap();
+        for link in [".mcp.json.bak", ".mcp.json"] {
+            let link = folder.join(link);
+            symlink(&victim, &link).unwrap();
+            let error = write(&path, Some("theirs".to_owned()), "theirs").unwrap_err();
+            assert!(error.to_string().contains("is a link to"), "{error}");
+            assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine");
+            std::fs::remove_file(&link).unwrap();
+        }
+        // Where files were written before.
+        symlink(&victim, folder.join(".mcp.json.new")).unwrap();
+        write(&path, None, "theirs").unwrap();
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

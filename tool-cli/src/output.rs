@@ -8,6 +8,7 @@ use clap::ArgMatches;
 use serde_json::{Map, Value, json};
 use tool_core::ToolResult;
 use tool_core::content::Content;
+use tool_core::files;
 use tool_core::schema::Json;
 
 use crate::cli::Failure;
@@ -26,6 +27,8 @@ impl Saved {
     /// Saves bytes to a new file, and returns its path.
     fn save(&self, tool: &str, media_type: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
         let ending = media_type.rsplit('/').next().unwrap_or_default();
+        // `svg+xml` is a picture before it is XML.
+        let ending = ending.split(['+', ';']).next().unwrap_or_default();
         let ending: String = ending
             .chars()
             .filter(char::is_ascii_alphanumeric)
@@ -80,7 +83,7 @@ pub(crate) fn document(matches: &ArgMatches, page: &str) -> Result<(), Failure> 
 
 /// Writes a file.
 pub(crate) fn save(path: &Path, page: &str) -> Result<(), Failure> {
-    std::fs::write(path, page).map_err(|error| cant_write(path, &error))
+    files::replace(path, page.as_bytes()).map_err(|error| cant_write(path, &error))
 }
 
 /// Returns a result as JSON: its value, a string, or the list of its parts. An error is an object with `error`.

@@ -39,9 +39,9 @@ mod sent;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::{error, fmt, io};
+use std::{env, error, fmt, io};
 
-use crate::generated_file::{self, UPDATE};
+use crate::files;
 use crate::ordered_json::Json;
 use crate::registry::Registry;
 use crate::spec::ToolSpec;
@@ -49,6 +49,14 @@ use crate::tool::ToolEntry;
 use crate::visible::{self, is_bidi_control, is_bidi_override};
 
 pub use self::html_page::{HtmlPage, escape};
+
+/// The environment variable that requests a rewrite of generated files.
+pub(crate) const UPDATE: &str = "TOOL_CORE_UPDATE";
+
+/// Returns `true` if files are to be rewritten.
+pub(crate) fn is_updating() -> bool {
+    env::var_os(UPDATE).is_some_and(|value| value != "0" && !value.is_empty())
+}
 
 /// A catalogue of tools.
 ///
@@ -227,7 +235,7 @@ impl Docs {
     /// Returns an error if the file is missing, can't be read or written, is out of date, or is not
     /// a catalogue. If it is out of date, the error shows the first line that differs.
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), DocsError> {
-        self.check_or_write(path.as_ref(), generated_file::is_updating())
+        self.check_or_write(path.as_ref(), is_updating())
     }
 
     /// Writes a file: HTML if its name ends in `.html`, otherwise Markdown.
@@ -279,7 +287,7 @@ impl Docs {
                 text.to_owned()
             }
         };
-        let difference = match generated_file::read(path).map_err(io_failed)? {
+        let difference = match files::read(path).map_err(io_failed)? {
             Some(found) => match first_difference(&comparable(&found), &comparable(&text)) {
                 None => return Ok(()),
                 Some(_) if !found.trim().is_empty() && !is_generated(&found) => {
@@ -290,7 +298,7 @@ impl Docs {
             None => DocsErrorKind::Missing,
         };
         if is_writing {
-            generated_file::replace(path, &text).map_err(io_failed)
+            files::replace(path, text.as_bytes()).map_err(io_failed)
         } else {
             Err(failed(difference))
         }

@@ -39,6 +39,7 @@ pub mod content;
 pub mod docs;
 #[cfg(feature = "dynamic")]
 pub mod dynamic;
+pub mod files;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 #[cfg(feature = "docs")]
@@ -52,8 +53,6 @@ pub mod visible;
 
 mod args;
 mod decode;
-#[cfg(feature = "docs")]
-mod generated_file;
 #[cfg(any(feature = "docs", feature = "dynamic"))]
 #[cfg_attr(not(all(feature = "docs", feature = "dynamic")), allow(dead_code))]
 mod ordered_json;

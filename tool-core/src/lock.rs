@@ -50,7 +50,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::{error, fmt, io};
 
-use crate::generated_file::{self, UPDATE};
+use crate::docs::{UPDATE, is_updating};
+use crate::files;
 use crate::ordered_json::{Json, quote};
 use crate::registry::Registry;
 use crate::spec::{Grammar, Programmatic, ToolSpec};
@@ -110,7 +111,7 @@ impl Lock {
     /// version.
     pub fn read(path: impl AsRef<Path>) -> Result<Lock, LockError> {
         let path = path.as_ref();
-        let lock = generated_file::read(path).map_err(LockError::from);
+        let lock = files::read(path).map_err(LockError::from);
         let lock = lock.and_then(|text| text.ok_or(LockErrorKind::Missing)?.parse());
         lock.map_err(|error: LockError| error.at(path))
     }
@@ -130,7 +131,7 @@ impl Lock {
     /// assert!(error.to_string().starts_with("no/such/file.json does not exist; run this test with"));
     /// ```
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), LockError> {
-        self.check_or_update(path.as_ref(), generated_file::is_updating())
+        self.check_or_update(path.as_ref(), is_updating())
     }
 
     fn check_or_update(&self, path: &Path, is_updating: bool) -> Result<(), LockError> {
@@ -151,7 +152,7 @@ impl Lock {
     }
 
     fn write(&self, path: &Path) -> Result<(), LockError> {
-        let written = generated_file::replace(path, &self.to_string());
+        let written = files::replace(path, self.to_string().as_bytes());
         written.map_err(|error| LockError::from(error).at(path))
     }
 }

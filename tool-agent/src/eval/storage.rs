@@ -1,9 +1,10 @@
 //! Reads and writes the files of evaluations.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
+use tool_core::files;
 
 use super::EvalError;
 
@@ -39,12 +40,6 @@ pub(super) fn replace(path: &Path, value: &impl Serialize) -> Result<(), EvalErr
     let mut text = serde_json::to_string_pretty(value)
         .map_err(|error| EvalError::of_file(path, format!("can't be written: {error}")))?;
     text.push('\n');
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
-    written.map_err(|error| {
-        let _ = std::fs::remove_file(&temporary);
-        EvalError::of_file(path, format!("can't be written: {error}"))
-    })
+    files::replace(path, text.as_bytes())
+        .map_err(|error| EvalError::of_file(path, format!("can't be written: {error}")))
 }

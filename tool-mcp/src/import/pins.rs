@@ -1,13 +1,13 @@
 //! Keeps the hashes of accepted tools in a file.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use tool_core::files;
 
 use super::listing::digest;
 use crate::sorted_json;
@@ -90,23 +90,13 @@ impl Pins {
 
     /// Writes the file. Readers see the old file or the new one.
     pub(super) fn write(&self, path: &Path) -> Result<(), String> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.{number}.new", std::process::id()));
-        let new = path.with_file_name(name);
-        let write = || {
-            let mut file = File::create_new(&new)?;
-            let mut text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
-            text.push(b'\n');
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&new, path)
-        };
-        write().map_err(|error| {
-            let _ = fs::remove_file(&new);
-            format!("can't write {}: {error}", path.display())
-        })
+        let written = serde_json::to_vec_pretty(self)
+            .map_err(io::Error::other)
+            .and_then(|mut text| {
+                text.push(b'\n');
+                files::replace(path, &text)
+            });
+        written.map_err(|error| format!("can't write {}: {error}", path.display()))
     }
 }
 

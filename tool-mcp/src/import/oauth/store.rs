@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::File;
+#[cfg(unix)]
+use std::fs::OpenOptions;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tool_core::files;
 use tool_core::runtime::BoxFuture;
 
 use super::OAuthError;
@@ -135,42 +137,26 @@ impl FileStore {
     }
 
     fn write(path: &Path, key: String, value: String) -> io::Result<()> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let _writing = lock(&WRITING);
-        let beside = |end: String| {
-            let mut name = path.file_name().unwrap_or_default().to_owned();
-            name.push(end);
-            path.with_file_name(name)
-        };
-        let mut options = OpenOptions::new();
-        options.write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         // Between reading and writing no other program may write.
         #[cfg(unix)]
         let _locked = {
-            let lock = options
-                .clone()
+            use std::os::unix::fs::OpenOptionsExt;
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(".lock");
+            let lock = OpenOptions::new()
+                .write(true)
                 .create(true)
                 .truncate(false)
-                .open(beside(".lock".into()))?;
+                .mode(0o600)
+                .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+                .open(path.with_file_name(name))?;
             rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
             lock
         };
         let mut values = FileStore::read(path)?;
         values.insert(key, value);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let new = beside(format!(".{}.{number}.new", std::process::id()));
-        let written = (|| {
-            let mut file = options.create_new(true).open(&new)?;
-            file.write_all(&serde_json::to_vec_pretty(&values)?)?;
-            file.sync_all()?;
-            fs::rename(&new, path)
-        })();
-        if written.is_err() {
-            let _ = fs::remove_file(&new);
-        }
-        written
+        files::replace_private(path, &serde_json::to_vec_pretty(&values)?)
     }
 }
 
