@@ -400,8 +400,8 @@ impl Registry {
         found.into_iter().cloned().collect()
     }
 
-    /// Returns the arguments of a call as JSON text for a person, with `"[secret]"` for each
-    /// [secret](macro@crate::tool#secrets). Those of an unknown tool are not shown, because no schema says which are
+    /// Returns the arguments of a call for a person, in the [form](visible::json) that a [hold](crate::hooks::Hold::arguments)
+    /// shows, with `"[secret]"` for each [secret](macro@crate::tool#secrets). Those of an unknown tool are not shown, because no schema says which are
     /// secret. Those of a tool that the [provider](ToolCall::hosted_by) runs are shown whole, since a person approves them.
     ///
     /// ```
@@ -420,12 +420,13 @@ impl Registry {
     /// ```
     pub fn shown(&self, call: &ToolCall) -> String {
         let mut resolved = call.clone();
-        match self.resolve(&mut resolved) {
-            Some(tool) => tool.shown_arguments(&resolved.arguments),
+        let text = match self.resolve(&mut resolved) {
+            Some(tool) => tool.shown_arguments(&resolved.arguments).into(),
             // What a person approves.
-            None if call.server().is_some() => visible::json(&call.arguments.text()).into_owned(),
-            None => "[arguments of an unknown tool]".into(),
-        }
+            None if call.server().is_some() => call.arguments.text(),
+            None => return "[arguments of an unknown tool]".into(),
+        };
+        visible::json(&text).into_owned()
     }
 
     /// Returns the secret values in the arguments of a call, and in its result if there is one, to hide them in strings

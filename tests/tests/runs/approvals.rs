@@ -486,6 +486,51 @@ fn what_a_person_sees_is_whole_and_visible() {
     );
 }
 
+/// What a person sees of a tool here has the same form, and the decision is bound to what the model wrote.
+#[test]
+fn the_arguments_of_an_own_tool_hide_nothing() {
+    let builder = Registry::builder().tools(tools![click]);
+    let registry = builder
+        .before(async |pending| Gate::hold(format!("clicks {}", pending.call.arguments.text())))
+        .build()
+        .unwrap();
+    let pending = |arguments: &str| {
+        let items = [vec![function("call_1", "click", arguments)]].map(|items| response(&items));
+        let agent = Agent::new(
+            registry.clone(),
+            OpenAiResponses::default(),
+            ScriptedModel::new(items),
+        );
+        let mut run = Run::new("run-1");
+        let outcome = wait(agent.reply(&mut run, "Go.")).unwrap();
+        let transcript = Transcript::new(agent.registry(), &run);
+        let shown = json!([transcript.entries(), ShownHold::from(&run.pending()[0])]);
+        (waiting(&outcome).remove(0), shown.to_string())
+    };
+    let hostile = "{\"button\": \"Cancel\u{202e}\u{200b} 1.0\u{a0}👩\u{200d}🚀\u{e0041}\"}";
+    let (shown, transcript) = pending(hostile);
+    let visible = r#"{"button":"Cancel\u202e\u200b 1.0\u00a0👩\u200d🚀\udb40\udc41"}"#;
+    assert_eq!(shown.arguments(), visible);
+    assert_eq!(shown.raw_arguments(), hostile);
+    assert_eq!(shown.hold().arguments(), visible);
+    for text in [
+        shown.reason(),
+        &*transcript,
+        &*format!("{:?}", shown.hold()),
+    ] {
+        assert!(
+            !text.contains(['\u{202e}', '\u{200b}', '\u{e0041}']),
+            "{text}"
+        );
+    }
+    // The same JSON in another spelling looks the same, but is another call.
+    let (other, _) = pending(&hostile.replace(": ", ":"));
+    assert_eq!(other.arguments(), visible);
+    assert_ne!(other.fingerprint(), shown.fingerprint());
+    let (escaped, _) = pending(visible);
+    assert_ne!(escaped.fingerprint(), shown.fingerprint());
+}
+
 /// A dialect whose clicks come with two safety checks, and whose results acknowledge them.
 struct Checking(OpenAiResponses);
 
@@ -547,7 +592,7 @@ fn safety_checks_of_a_call_are_decided_before_its_tool_starts() {
                 panic!("{run:?}")
             };
             assert_eq!(pending.reason(), reason);
-            assert_eq!(pending.arguments(), r#"{ "button": "Pay" }"#);
+            assert_eq!(pending.arguments(), r#"{"button":"Pay"}"#);
             assert_eq!(pending.hold().server(), None);
             assert_eq!(pending.hold().approval().is_some(), index < 2);
             let decision = if denied == Some(index) {

@@ -223,7 +223,7 @@ fn a_held_call_waits_while_the_others_run() {
         .map(|pending| (pending.arguments(), pending.reason()))
         .collect();
     let reason = "it deletes something";
-    assert_eq!(shown, [(r#"{ "id": 7 }"#, reason), (r#"{"id":8}"#, reason)]);
+    assert_eq!(shown, [(r#"{"id":7}"#, reason), (r#"{"id":8}"#, reason)]);
     assert!(matches!(run.push(question()), Err(RunError::OpenCalls)));
 
     let [first, second] = &pending[..] else {

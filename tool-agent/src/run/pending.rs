@@ -48,7 +48,7 @@ impl Pending {
             run.id(),
             &call.id,
             hold.tool(),
-            hold.arguments(),
+            hold.raw_arguments(),
             hold.reason(),
             hold.key().unwrap_or_default(),
         ] {
@@ -86,9 +86,15 @@ impl Pending {
         &self.call
     }
 
-    /// Returns the arguments that the tool would get, as JSON text.
+    /// Returns the arguments that the tool would get, as a person has to see them: JSON text in which nothing is invisible.
+    /// See [`Hold::arguments`].
     pub fn arguments(&self) -> &str {
         self.hold.arguments()
+    }
+
+    /// Returns the arguments that the tool would get, byte for byte but for secrets. See [`Hold::raw_arguments`].
+    pub fn raw_arguments(&self) -> &str {
+        self.hold.raw_arguments()
     }
 
     /// Returns the reason that the hook or the provider gave.
@@ -97,7 +103,7 @@ impl Pending {
     }
 
     /// Returns the SHA-256 hash, in hexadecimal, of everything that a person decides on: the run, the
-    /// call, its arguments and the reason.
+    /// call, its [raw arguments](Pending::raw_arguments) and the reason.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }

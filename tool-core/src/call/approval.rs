@@ -164,17 +164,17 @@ impl ToolResult {
     }
 }
 
-/// What a person sees of a call that the provider runs.
-pub(crate) struct ShownHosted {
+/// A call that the provider runs, of which a person sees all.
+pub(crate) struct Hosted {
     pub(crate) server: String,
     pub(crate) tool: String,
-    /// JSON text.
+    /// As they are.
     pub(crate) arguments: String,
 }
 
-impl ShownHosted {
-    /// Returns all of the call as a person can read it, or an error if that is too long: nobody approves what was not shown.
-    pub(crate) fn new(server: &str, call: &ToolCall) -> Result<ShownHosted, String> {
+impl Hosted {
+    /// Returns an error if the call is too long to be shown: nobody approves what was not shown.
+    pub(crate) fn new(server: &str, call: &ToolCall) -> Result<Hosted, String> {
         let text = call.arguments.text();
         let length = call.name.len() + text.len();
         if length > MOST_SHOWN {
@@ -182,10 +182,10 @@ impl ShownHosted {
                 "its name and its arguments have {length} bytes, and a person is shown at most {MOST_SHOWN}; call it with less"
             ));
         }
-        Ok(ShownHosted {
+        Ok(Hosted {
             server: visible::line(server).into_owned(),
             tool: call.name.clone(),
-            arguments: visible::json(&text).into_owned(),
+            arguments: text.into_owned(),
         })
     }
 }
@@ -216,8 +216,8 @@ mod tests {
     #[test]
     fn what_is_too_long_is_not_shown_in_part() {
         let call = |length| ToolCall::new("c", "t", "x".repeat(length)).hosted_by("s");
-        assert!(ShownHosted::new("s", &call(MOST_SHOWN - 3)).is_ok());
-        let error = ShownHosted::new("s", &call(MOST_SHOWN - 2)).err().unwrap();
+        assert!(Hosted::new("s", &call(MOST_SHOWN - 3)).is_ok());
+        let error = Hosted::new("s", &call(MOST_SHOWN - 2)).err().unwrap();
         assert!(error.contains("65537 bytes"), "{error}");
     }
 }

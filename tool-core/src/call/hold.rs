@@ -1,13 +1,15 @@
 //! [`Hold`] and [`Decision`]: calls that wait for a person.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Value;
 
-use super::approval::{ApprovalRequest, ShownHosted};
+use super::approval::{ApprovalRequest, Hosted};
 use super::{Arguments, Extra, ToolCall};
 use crate::schema::Property;
 use crate::schema::secret::{HIDDEN, any_secret, redact_arguments};
+use crate::visible;
 
 /// A call that waits until somebody decides on it, because a `before` hook held it, or because its provider asks for an
 /// [approval](ApprovalRequest); see [`Gate::hold`](crate::hooks::Gate::hold) and
@@ -47,6 +49,12 @@ pub struct Hold {
     /// The arguments without their secrets, if they have some.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     shown: Option<String>,
+    /// The shown form, where it is another text.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    visible: Option<String>,
     reason: String,
     /// The number of holds of this call so far, starting at 1.
     number: u32,
@@ -92,11 +100,19 @@ impl Hold {
         (number, is_confirmation): (u32, bool),
     ) -> Hold {
         let shown = any_secret(parameters).then(|| redact_arguments(parameters, arguments).text);
+        let visible = match visible::json(shown.as_deref().unwrap_or(arguments)) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(visible) => Some(visible),
+        };
         Hold {
             tool: tool.to_owned(),
             arguments: arguments.into(),
             shown,
-            reason,
+            visible,
+            reason: match visible::escape(&reason) {
+                Cow::Borrowed(_) => reason,
+                Cow::Owned(escaped) => escaped,
+            },
             number,
             is_confirmation,
             key: None,
@@ -112,13 +128,13 @@ impl Hold {
     }
 
     /// Creates the hold of a call that the provider runs.
-    pub(crate) fn of_hosted(shown: ShownHosted, number: u32, request: &ApprovalRequest) -> Hold {
+    pub(crate) fn of_hosted(hosted: Hosted, number: u32, request: &ApprovalRequest) -> Hold {
         let reason = request.reason().to_owned();
         let kind = (number, false);
-        let mut hold = Hold::new(&shown.tool, &[], &shown.arguments, reason, kind);
+        let mut hold = Hold::new(&hosted.tool, &[], &hosted.arguments, reason, kind);
         hold.asked = Some(Box::new(Asked {
             request: request.clone(),
-            server: Some(shown.server),
+            server: Some(hosted.server),
         }));
         hold
     }
@@ -161,10 +177,38 @@ impl Hold {
         &self.tool
     }
 
-    /// Returns the arguments as JSON text: validated, and as the tool would get them, but with `"[secret]"` for
-    /// each [secret](macro@crate::tool#secrets) value. Where [`Decision::change`] has this text in its place,
-    /// the tool gets the secret.
+    /// Returns the arguments as a person has to see them, in their [one shown form](visible::json): JSON text on one line in
+    /// which nothing is invisible, with `"[secret]"` for each [secret](macro@crate::tool#secrets) value. Arguments that
+    /// differ are shown differently. Where [`Decision::change`] has `"[secret]"` in its place, the tool gets the secret.
+    ///
+    /// ```
+    /// use tool_core::hooks::Gate;
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Pays somebody.
+    /// #[tool]
+    /// fn pay(to: &str) -> usize {
+    ///     to.len()
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![pay])
+    ///     .before(async |_| Gate::hold("it costs money"))
+    ///     .build()?;
+    /// let call = ToolCall::new("call_1", "pay", "{\"to\": \"Ada\u{202e}\"}");
+    /// let result = registry.call_blocking(call);
+    /// let hold = result.error().unwrap().hold().unwrap();
+    /// assert_eq!(hold.arguments(), r#"{"to":"Ada\u202e"}"#);
+    /// assert_eq!(hold.raw_arguments(), "{\"to\": \"Ada\u{202e}\"}");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
     pub fn arguments(&self) -> &str {
+        self.visible.as_deref().unwrap_or(self.raw_arguments())
+    }
+
+    /// Returns the JSON text that the tool would get, byte for byte, but with `"[secret]"` for each
+    /// [secret](macro@crate::tool#secrets) value. It may hold invisible text: show [`arguments`](Hold::arguments).
+    pub fn raw_arguments(&self) -> &str {
         self.shown.as_deref().unwrap_or(&self.arguments)
     }
 
@@ -195,7 +239,7 @@ impl Hold {
     /// ```
     pub fn without_secrets(&self) -> Hold {
         Hold {
-            arguments: self.arguments().to_owned(),
+            arguments: self.raw_arguments().to_owned(),
             shown: None,
             ..self.clone()
         }
@@ -227,7 +271,8 @@ impl Hold {
         Arguments::Json(Value::Object(members))
     }
 
-    /// Returns the reason that the hook or the provider gave.
+    /// Returns the reason that the hook or the provider gave, with escapes for characters that
+    /// [prose does not need](visible::escape).
     pub fn reason(&self) -> &str {
         &self.reason
     }

@@ -16,7 +16,7 @@ use super::permit::Permit;
 use super::policy::Policy;
 use super::{Inner, Registry, Snapshot};
 use crate::args::{ArgumentError, Input};
-use crate::call::approval::ShownHosted;
+use crate::call::approval::Hosted;
 use crate::call::boundary::{Caught, catch, panic_text};
 use crate::call::context::{CallContext, CallExtensions, CancellationToken, Nesting};
 use crate::call::error::ToolError;
@@ -286,8 +286,8 @@ fn decide_hosted(call: &ToolCall) -> Result<(), CallFailure> {
         None => {}
     }
     for (number, request) in (1..).zip(call.approvals()) {
-        let shown = ShownHosted::new(server, call).map_err(CallFailure::Denied)?;
-        let hold = Hold::of_hosted(shown, number, request);
+        let hosted = Hosted::new(server, call).map_err(CallFailure::Denied)?;
+        let hold = Hold::of_hosted(hosted, number, request);
         if !decided.allows(&hold, None) {
             return Err(CallFailure::Held(Box::new(hold)));
         }

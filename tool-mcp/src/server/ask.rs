@@ -150,7 +150,7 @@ impl Asker {
         // The arguments are part of the key: an answer is for these alone.
         let key = format!(
             "tool-core/hold/{}",
-            digest(&[hold.reason(), hold.arguments()])
+            digest(&[hold.reason(), hold.raw_arguments()])
         );
         let answer = self.elicit(&key, question.request().clone()).await?;
         Ok(match answer {

@@ -227,7 +227,7 @@ fn size(approval: &Approval) -> usize {
         &*approval.requester,
         &*approval.tool,
         hold.tool(),
-        hold.arguments(),
+        hold.raw_arguments(),
         hold.reason(),
         hold.key().unwrap_or_default(),
     ];
