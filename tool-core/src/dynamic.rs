@@ -5,6 +5,7 @@ mod clients;
 pub(crate) mod compiled;
 mod cost;
 pub(crate) mod expected;
+mod hidden;
 mod keys;
 mod mcp_result;
 mod node;
@@ -143,10 +144,11 @@ impl DynamicTool {
     ///   unless they are recursive, `oneOf` becomes `anyOf`, `allOf` becomes one schema, and other
     ///   keywords go into descriptions. Calls are validated against the original schema.
     /// - A missing description is made from the title or the name.
+    /// - Characters that [nobody sees](crate::visible) are removed from descriptions and titles, and values of an `enum` with
+    ///   some are left out. A tool whose calls would have to repeat some can't be built.
     /// - What is invalid in a schema, such as a reference that can't be resolved, is not validated.
     ///
-    /// The dialect [`Mcp`](crate::dialect::Mcp) lists the tool with its original name, description and
-    /// schema.
+    /// The dialect [`Mcp`](crate::dialect::Mcp) lists the tool with its original schema.
     ///
     /// ```
     /// use serde_json::json;
@@ -172,7 +174,7 @@ impl DynamicTool {
     /// assert_eq!(registry.call_blocking(call).content(), r#"{"file-path":"a.txt"}"#);
     ///
     /// let tools = json!(registry.render(&Mcp::default()));
-    /// assert_eq!(tools[0]["name"], "files/read");
+    /// assert_eq!(tools[0]["inputSchema"]["required"], json!(["file-path"]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn foreign(name: impl Into<String>) -> DynamicToolBuilder {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::process::Command;
+use tool_core::dialect::{Dialect, Mcp, OpenAiResponses};
 use tool_core::{Registry, ToolCall, ToolErrorKind};
 use tool_mcp::{Backoff, Import, ImportBuilder, ImportErrorKind, Protocol, Status};
 
@@ -307,7 +308,16 @@ async fn names_that_look_alike_are_reported() {
     let registry = Registry::new();
     let own = script(|_| tools(&["read_file", "list"]), |_| text("ok"));
     let _own = in_time(own.connect(&registry)).await.unwrap();
-    let names = ["read-file", "ReadFile", "l1st", "write", "wr1te", "other"];
+    let names = [
+        "read-file",
+        "ReadFile",
+        "l1st",
+        "write",
+        "wr1te",
+        "other",
+        "li\u{200b}st",
+        "\u{e0061}write\u{202e}",
+    ];
     let import = script(move |_| tools(&names), |_| text("ok"));
     let import = in_time(import.connect(&registry)).await.unwrap();
     let notes = [
@@ -316,7 +326,128 @@ async fn names_that_look_alike_are_reported() {
         "the name l1st looks like list",
         "the name wr1te looks like write",
     ];
-    assert_eq!(import.report().notes, notes);
+    let report = import.report();
+    assert_eq!(report.notes[..4], notes);
+    let hidden: Vec<_> = report.notes[4..].iter().collect();
+    assert!(
+        matches!(&hidden[..], [list, write]
+            if list.ends_with(" looks like list") && write.ends_with(" looks like write")),
+        "{hidden:?}"
+    );
+}
+
+/// A tool with invisible characters wherever a text of it can be.
+fn hidden_tool(name: &str) -> Value {
+    let hidden = "Adds.\u{200b}\u{202e}\u{e0041}\u{e0042} 👩\u{200d}🚀";
+    json!({
+        "name": name,
+        "title": hidden,
+        "description": hidden,
+        "inputSchema": {
+            "type": "object",
+            "description": hidden,
+            "$defs": {"a\u{200b}": {"type": "string", "title": hidden}},
+            "properties": {
+                "in\u{200b}put": {"$ref": "#/$defs/a\u{200b}", "description": hidden, "default": hidden},
+                "unit": {"enum": ["cm", "in\u{e0041}"], "x-note": {"text": [hidden]}},
+            },
+            "required": ["in\u{200b}put"],
+            "examples": [{"unit": hidden}],
+        },
+        "outputSchema": {
+            "type": "object",
+            "properties": {"sum": {"type": "number", "description": hidden}},
+        },
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn invisible_text_is_removed_and_reported() {
+    let registry = Registry::new();
+    let list = |_: Option<&str>| {
+        let mut constant = hidden_tool("constant");
+        constant["inputSchema"]["properties"]["unit"] = json!({"const": "in\u{e0041}"});
+        let mut output = hidden_tool("output");
+        output["outputSchema"]["properties"] = json!({"s\u{200b}um": {"type": "number"}});
+        json!({"tools": [hidden_tool("a\u{200b}dd"), hidden_tool("../../etc/passwd"), constant, output]})
+    };
+    let call = |params: &Value| json!({"content": [], "structuredContent": {"sum": params["arguments"].to_string().len()}});
+    let import = script(list, call);
+    let import = in_time(import.connect(&registry)).await.unwrap();
+    let report = import.report();
+    let [rejected] = &report.rejected[..] else {
+        panic!("{report}");
+    };
+    assert_eq!(rejected.source, "constant");
+    assert!(rejected.reason.contains("invisible"), "{rejected:?}");
+    let names: Vec<_> = report.taken.iter().map(|tool| &*tool.name).collect();
+    for tool in &report.taken {
+        let repairs: Vec<_> = tool.repairs.iter().map(ToString::to_string).collect();
+        for place in ["description", "title", "/properties/unit/x-note/text/0"] {
+            let repair = format!("4 invisible characters were removed at \"{place}\"");
+            assert!(repairs.contains(&repair), "{place}: {repairs:?}");
+        }
+        let left_out = "1 values with invisible characters were left out";
+        assert!(
+            repairs.iter().any(|repair| repair.contains(left_out)),
+            "{repairs:?}"
+        );
+    }
+    assert!(
+        report.to_string().contains("output schema has invisible"),
+        "{report}"
+    );
+    // What models and the clients of a gateway get, with the names of the registry.
+    let is_hidden = |c: char| c != '\u{200d}' && tool_core::visible::is_hidden(c);
+    for dialect in [&Mcp::default() as &dyn Dialect, &OpenAiResponses::default()] {
+        let rendered = registry.render(dialect);
+        let value = json!(rendered);
+        let listed: Vec<_> = value
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap())
+            .collect();
+        for name in &listed {
+            assert!(names.contains(name), "{name} is not among {names:?}");
+        }
+        // Also as escapes.
+        let text = value.to_string();
+        assert_eq!(text.find(is_hidden), None, "{text}");
+        assert!(text.contains("Adds. 👩\u{200d}🚀"), "{text}");
+    }
+    assert_eq!(report.to_string().find(|c| c != '\n' && is_hidden(c)), None);
+    // The server gets its own keys.
+    let add = names.iter().find(|name| name.contains("dd")).unwrap();
+    let tool = registry.get(add).unwrap();
+    let schema: Value = serde_json::from_str(tool.parameters_json()).unwrap();
+    let key = schema["required"][0].as_str().unwrap();
+    let result = run(&registry, add, json!({key: "x"})).await;
+    assert_eq!(
+        result.structured().unwrap()["sum"],
+        json!({"in\u{200b}put": "x"}).to_string().len()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_sees_what_is_invisible_in_a_changed_tool() {
+    let folder = std::env::temp_dir().join(format!("tool-mcp-hidden-pins-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let pins = folder.join("pins.json");
+    let first = script(|_| tools(&["add"]), |_| text("ok")).pin(&pins);
+    in_time(first.connect(&Registry::new())).await.unwrap();
+    let list = |_: Option<&str>| json!({"tools": [hidden_tool("add")]});
+    let import = script(list, |_| text("ok")).pin(&pins);
+    let import = in_time(import.connect(&Registry::new())).await.unwrap();
+    let report = import.report();
+    let shown = report.held[0].listed().to_string();
+    assert!(
+        shown.contains(r"Adds.\\u{200b}\\u{202e}\\u{e0041}"),
+        "{shown}"
+    );
+    let hidden = shown.find(|c| c != '\u{200d}' && tool_core::visible::is_hidden(c));
+    assert_eq!(hidden, None, "{shown}");
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Imports the tool `pay` of a server that answers its calls with these lines, in which `ID` is the id.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::clients::for_clients;
 use super::compiled::CompiledSchema;
+use super::hidden;
 use super::keys::{self, Keys};
 use super::read::portable;
 use super::repair::{Repair, Repairs};
@@ -30,6 +31,7 @@ use crate::spec::{
     SourceTool, ToolSpec,
 };
 use crate::tool::{Invoke, LiveTool, ToolEntry};
+use crate::visible;
 
 /// The schema of a tool without parameters.
 const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
@@ -645,6 +647,10 @@ impl DynamicToolBuilder {
     /// Makes the definition one that every provider accepts.
     fn repair(&mut self, repairs: &mut Repairs, problems: &mut Vec<String>) -> Option<Parts> {
         let original_name = self.name.clone();
+        hidden::remove_from(&mut self.description, "description", repairs);
+        if let Some(title) = &mut self.title {
+            hidden::remove_from(title, "title", repairs);
+        }
         let original_description = self.description.clone();
         self.name = keys::valid_tool_name(&original_name);
         if self.name != original_name {
@@ -655,7 +661,7 @@ impl DynamicToolBuilder {
         }
         if self.description.trim().is_empty() {
             self.description = match self.title.as_deref().map(str::trim) {
-                None | Some("") => described(&original_name),
+                None | Some("") => described(&visible::remove(&original_name)),
                 Some(title) => title.to_owned(),
             };
             repairs.push(Repair::Description(self.description.clone()));
@@ -675,6 +681,16 @@ impl DynamicToolBuilder {
         }
         let renamed = (!keys.is_empty()).then(|| keys.rename(checked.schema()));
         let written = portable(renamed.as_ref().unwrap_or(checked.schema()), repairs);
+        if hidden::has_hidden(&written) {
+            problems.push("its parameter schema: a call has to repeat invisible characters".into());
+        }
+        let output = output.flatten().filter(|(schema, _)| {
+            let has_hidden = hidden::has_hidden(schema);
+            if has_hidden {
+                repairs.unchecked("", "the output schema has invisible characters");
+            }
+            !has_hidden
+        });
         let mapped = if let Some(renamed) = renamed {
             let schema = CompiledSchema::new(renamed);
             let schema = schema.map_err(|problem| {
@@ -694,7 +710,10 @@ impl DynamicToolBuilder {
             members.retain(|(key, _)| key != "type");
             members.insert(0, ("type".into(), Json::from("object")));
         }
-        let source = if original == *checked.schema() {
+        let source = if hidden::has_hidden(&original) {
+            // Its keys can't be shown.
+            written.to_string().into()
+        } else if original == *checked.schema() {
             Arc::clone(checked.text())
         } else {
             original.to_string().into()
@@ -710,9 +729,7 @@ impl DynamicToolBuilder {
             portable: None,
             is_reduced: true,
             unusual_keys: Vec::new(),
-            output: output
-                .flatten()
-                .map(|(json, schema)| (schema, json.to_string().into())),
+            output: output.map(|(json, schema)| (schema, json.to_string().into())),
             mapped,
             source: Some(SourceTool {
                 name: original_name,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use crate::ordered_json::quote;
 
 /// A change that [`DynamicTool::foreign`](crate::dynamic::DynamicTool::foreign) made to a tool.
 ///
@@ -50,6 +50,13 @@ pub enum Repair {
         /// What was changed.
         change: String,
     },
+    /// Characters that [nobody sees](crate::visible) were removed.
+    Hidden {
+        /// `title` or `description` of the tool, or a JSON pointer into a schema.
+        place: String,
+        /// The number of characters.
+        count: usize,
+    },
     /// An example was left out.
     Example {
         /// The start of its text.
@@ -68,7 +75,6 @@ pub enum Repair {
 
 impl fmt::Display for Repair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quote = |text: &str| Value::from(text).to_string();
         match self {
             Repair::Name { original, valid } => {
                 write!(f, "the name {} became {}", quote(original), quote(valid))
@@ -80,6 +86,11 @@ impl fmt::Display for Repair {
                 write!(f, "the missing description became {}", quote(text))
             }
             Repair::Rewritten { place, change } => write!(f, "at {}: {change}", quote(place)),
+            Repair::Hidden { place, count } => write!(
+                f,
+                "{count} invisible characters were removed at {}",
+                quote(place)
+            ),
             Repair::Example { example, problem } => {
                 write!(f, "its example {example}: {problem}")
             }

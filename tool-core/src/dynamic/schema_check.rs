@@ -11,6 +11,7 @@ use super::cost::{
     MAX_DEPTH, circles, crowded, drop_deep, has_long_chain, has_long_places, is_deep, is_deep_text,
     walk,
 };
+use super::hidden::remove_from_schema;
 use super::plain;
 use super::references::{References, each_object, has_key, is_reference, rows};
 use super::repair::Repairs;
@@ -19,6 +20,7 @@ use crate::ordered_json::keywords::{Drafts, Holds};
 use crate::ordered_json::{Json, pointer_below, pointer_key};
 use crate::schema::Schema;
 use crate::schema::validate::{Options, ValidateError, normalise};
+use crate::visible;
 
 /// A schema as passed to a builder.
 #[derive(Clone, Debug)]
@@ -253,6 +255,10 @@ pub(super) fn repaired(
         schema = Json::Object(Vec::new());
     }
     check_root(&schema, subject, &mut report)?;
+    // Most have none, also not as an escape.
+    if text.contains("\\u") || visible::remove(&text).len() < text.len() {
+        remove_from_schema(&mut schema, "", repairs);
+    }
     let original = schema.clone();
     deduplicate(&mut schema);
     if has_long_chain(&schema) {

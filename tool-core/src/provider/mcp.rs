@@ -120,9 +120,9 @@ impl Dialect for Mcp {
         out.array(|out| {
             for tool in tools {
                 out.object(|out| {
-                    // A tool of another server is listed as there.
+                    // A tool of another server is described as there.
                     if let Some(source) = tool.source() {
-                        out.word("name").string(&source.name);
+                        out.word("name").string(&tool.name);
                         if !source.description.is_empty() {
                             out.word("description").string(&source.description);
                         }

@@ -20,7 +20,7 @@ use rmcp::service::ServiceError;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tool_core::dynamic::{DynamicTool, DynamicToolError};
-use tool_core::{AnyOutput, CallContext, ToolEntry};
+use tool_core::{AnyOutput, CallContext, ToolEntry, visible};
 
 use super::call::{AbortOnDrop, Answers, Unfinished, describe, of_task, until_result};
 use super::connection::Live;
@@ -328,6 +328,19 @@ impl Shared {
             }
         };
         let count = items.len();
+        let mut hidden = 0;
+        let visible = items
+            .into_iter()
+            .filter_map(|item| visible_item(item, &mut hidden));
+        let items: Vec<_> = visible.collect();
+        if hidden > 0 || items.len() < count {
+            let left_out = count - items.len();
+            self.note(&format!(
+                "{hidden} invisible characters were removed from the {key}, and {left_out} with some in a name or a URI were \
+                 left out"
+            ));
+        }
+        let count = items.len();
         let read = items.into_iter().map(serde_json::from_value);
         let read: Vec<T> = read.filter_map(Result::ok).collect();
         if read.len() < count {
@@ -349,6 +362,32 @@ impl Shared {
             }
         }
     }
+}
+
+/// Removes hidden characters from the titles and descriptions of a resource or a prompt, and adds their number to `count`.
+/// `None` if there are some in what clients repeat.
+fn visible_item(mut item: Value, count: &mut usize) -> Option<Value> {
+    for (key, value) in item.as_object_mut().into_iter().flatten() {
+        match (&**key, value) {
+            ("title" | "description", Value::String(text)) => {
+                let visible = visible::remove(text);
+                *count += text.chars().count() - visible.chars().count();
+                *text = visible.into_owned();
+            }
+            ("name" | "uri" | "uriTemplate", Value::String(text)) => {
+                if visible::remove(text).len() < text.len() {
+                    return None;
+                }
+            }
+            ("arguments", Value::Array(arguments)) => {
+                for argument in arguments {
+                    *argument = visible_item(argument.take(), count)?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(item)
 }
 
 /// What the functions that read resources and get prompts return.

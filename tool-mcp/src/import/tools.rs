@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::Value;
 use tool_core::dynamic::DynamicTool;
 use tool_core::spec::Annotations;
-use tool_core::{Registry, ToolEntry};
+use tool_core::{Registry, ToolEntry, visible};
 
 use super::call::{Target, call};
 use super::connection::Live;
@@ -142,17 +142,16 @@ impl Toolbox {
             }
         }
         for tool in &report.taken {
-            let skeleton = skeleton(&tool.name);
-            match names.get(&skeleton) {
-                Some(other) if *other != tool.name => {
-                    let name = &tool.name;
-                    report
-                        .notes
-                        .push(format!("the name {name} looks like {other}"));
-                }
-                _ => {
-                    names.insert(skeleton, tool.name.clone());
-                }
+            let name = &tool.name;
+            // The name at the server is what people see who know the server.
+            let source = format!("{}{}", self.shared.settings.prefix, tool.source);
+            let skeletons = [skeleton(name), skeleton(&visible::remove(&source))];
+            let other = skeletons.iter().find_map(|skeleton| names.get(skeleton));
+            match other.filter(|other| *other != name) {
+                Some(other) => report
+                    .notes
+                    .push(format!("the name {name} looks like {other}")),
+                None => names.extend(skeletons.map(|skeleton| (skeleton, name.clone()))),
             }
         }
     }
@@ -282,7 +281,7 @@ impl Shared {
 }
 
 /// Returns what names that look alike have in common: without case and separators, and with one of the letters and
-/// digits that look the same. Repaired names are ASCII.
+/// digits that look the same.
 fn skeleton(name: &str) -> String {
     let mut skeleton = String::with_capacity(name.len());
     for c in name.chars() {
@@ -362,12 +361,27 @@ fn rejected(listed: &Listed, reason: &str) -> RejectedTool {
     }
 }
 
+/// Returns JSON with escapes for what nobody sees in its strings and keys.
+fn escaped(value: &Value) -> Value {
+    match value {
+        Value::String(text) => visible::escape(text).into(),
+        Value::Array(items) => items.iter().map(escaped).collect(),
+        Value::Object(members) => {
+            let members = members.iter();
+            let escaped =
+                members.map(|(key, value)| (visible::escape(key).into_owned(), escaped(value)));
+            Value::Object(escaped.collect())
+        }
+        other => other.clone(),
+    }
+}
+
 fn held(listed: &Listed, pins: &Pins) -> HeldTool {
     let old = pins.tools.get(&listed.name);
     HeldTool {
         source: listed.name.clone(),
         changes: old.map_or_else(Vec::new, |old| old.changes(&listed.pin)),
-        listed: Value::Object(listed.tool.clone()),
+        listed: escaped(&Value::Object(listed.tool.clone())),
         pin: listed.pin.clone(),
     }
 }
