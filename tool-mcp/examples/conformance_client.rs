@@ -35,10 +35,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Ok(_) => Protocol::V2026_07_28,
         Err(_) => Protocol::Newest,
     };
-    let mut oauth = oauth(&scenario, &context);
+    // The suite seldom tells the issuer beforehand.
+    let issuer = match context["issuer"].as_str() {
+        Some(issuer) => issuer.to_owned(),
+        None if context["client_secret"].is_string() || context["valid_jwt"].is_string() => {
+            issuer(&url).await?
+        }
+        None => String::new(),
+    };
+    let mut oauth = oauth(&scenario, &context, &issuer);
     if let Some(jwt) = context["valid_jwt"].as_str() {
-        // The suite does not tell the issuer beforehand.
-        let (issuer, jwt) = (issuer(&url).await?, jwt.to_owned());
+        let jwt = jwt.to_owned();
         oauth = oauth.workload(issuer, move || std::future::ready(Ok(jwt.clone())));
     }
     let registry = Registry::new();
@@ -64,7 +71,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The way to sign in of a scenario, which depends on what this client has.
-fn oauth(scenario: &str, context: &Value) -> OAuth {
+fn oauth(scenario: &str, context: &Value, issuer: &str) -> OAuth {
     let text = |key: &str| context[key].as_str().map(str::to_owned);
     let oauth = OAuth::new(MemoryStore::default())
         .client_name("tool-mcp conformance")
@@ -94,16 +101,12 @@ fn oauth(scenario: &str, context: &Value) -> OAuth {
                 async move { Ok(id_token) }
             },
         );
-        return oauth.client_secret(secret).enterprise(provider);
+        return oauth.client_secret(issuer, secret).enterprise(provider);
     }
     if scenario.contains("client-credentials") {
-        return oauth.client_credentials(id, secret);
+        return oauth.client_credentials(issuer, id, secret);
     }
-    let oauth = oauth.client_secret(secret).open(browse);
-    match text("issuer") {
-        Some(issuer) => oauth.issuer(issuer),
-        None => oauth,
-    }
+    oauth.client_secret(issuer, secret).open(browse)
 }
 
 /// Returns the authorization server that a server names.

@@ -109,7 +109,7 @@ async fn a_program_that_is_known_does_not_register() {
         .await;
         let oauth = agreeing(&site, MemoryStore::default());
         let oauth = match id {
-            "known" => oauth.client_id(id).client_secret("of known"),
+            "known" => oauth.client_id(id).client_secret(&site.issuer, "of known"),
             _ => oauth.client_metadata(metadata),
         };
         let oauth = oauth.scopes(["notes"]).issuer(&site.issuer);
@@ -413,7 +413,8 @@ async fn a_server_that_is_never_content_does_not_ask_for_ever() {
 async fn a_service_signs_in_as_itself() {
     let site = Site::start(Behaviour::default()).await;
     let registry = Registry::new();
-    let oauth = OAuth::new(MemoryStore::default()).client_credentials("service", "of service");
+    let oauth = OAuth::new(MemoryStore::default());
+    let oauth = oauth.client_credentials(&site.issuer, "service", "of service");
     let _import = connect(&site, oauth.scopes(["notes"]), &registry)
         .await
         .unwrap();
@@ -614,19 +615,26 @@ async fn metadata_of_another_issuer_is_rejected() {
         refused(&site).await;
         assert!(site.seen("register").is_empty() && site.seen("authorize").is_empty());
     }
-    // One that the program does not expect.
-    let site = Site::start(Behaviour::default()).await;
-    let oauth = agreeing(&site, MemoryStore::default());
-    let oauth = oauth
-        .client_id("known")
-        .client_secret("of known")
-        .issuer(evil);
-    let error = connect(&site, oauth, &Registry::new()).await.unwrap_err();
-    assert!(
-        error.to_string().contains("`OAuth::issuer` allows"),
-        "{error}"
-    );
-    assert!(site.seen("authorize").is_empty() && site.seen("token").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_goes_to_its_issuer_alone() {
+    let issuer = "https://login.example.com";
+    for has_user in [true, false] {
+        // The server names another.
+        let site = Site::start(Behaviour::default()).await;
+        let oauth = agreeing(&site, MemoryStore::default());
+        let oauth = if has_user {
+            oauth.client_id("known").client_secret(issuer, "of known")
+        } else {
+            oauth.client_credentials(issuer, "service", "of service")
+        };
+        let error = connect(&site, oauth, &Registry::new()).await.unwrap_err();
+        let why = format!("`OAuth::issuer` allows {issuer} alone");
+        assert!(error.to_string().contains(&why), "{error}");
+        assert!(site.seen("authorize").is_empty() && site.seen("token").is_empty());
+        assert!(!site.got_any_of(&["of known".into(), "of service".into()]));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

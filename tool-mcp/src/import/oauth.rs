@@ -288,16 +288,25 @@ impl OAuth {
         self
     }
 
-    /// Signs in as the program itself, with its id and secret, without a user.
+    /// Signs in as the program itself, with the id and the secret that the [`issuer`](OAuth::issuer) gave to it, without a
+    /// user. No other authorization server gets the secret, whatever the server names.
     ///
-    /// The server decides which authorization server gets the secret, unless you set the [`issuer`](OAuth::issuer).
+    /// ```
+    /// use tool_mcp::import::oauth::{MemoryStore, OAuth};
+    ///
+    /// # let secret = String::new();
+    /// let oauth = OAuth::new(MemoryStore::default())
+    ///     .client_credentials("https://login.example.com", "notes", secret);
+    /// # let _ = oauth;
+    /// ```
     pub fn client_credentials(
         mut self,
+        issuer: impl Into<String>,
         client_id: impl Into<String>,
         secret: impl Into<String>,
     ) -> Self {
         self.grant = Grant::ClientCredentials;
-        self.client_id(client_id).client_secret(secret)
+        self.client_id(client_id).client_secret(issuer, secret)
     }
 
     /// Signs in as the program itself, with a signature (`private_key_jwt`) in place of a secret. The key is in PEM.
@@ -364,11 +373,11 @@ impl OAuth {
         self
     }
 
-    /// Sets the secret that belongs to the [`client_id`](OAuth::client_id). Set the [`issuer`](OAuth::issuer), too: no
-    /// other authorization server gets the secret then.
-    pub fn client_secret(mut self, secret: impl Into<String>) -> Self {
+    /// Sets the secret that the [`issuer`](OAuth::issuer) gave to the [`client_id`](OAuth::client_id). No other
+    /// authorization server gets it, whatever the server names.
+    pub fn client_secret(mut self, issuer: impl Into<String>, secret: impl Into<String>) -> Self {
         self.client_secret = Some(secret.into());
-        self
+        self.issuer(issuer)
     }
 
     /// Sets the `https://` URL of a document about this program (a client id metadata document), which stands for an id
