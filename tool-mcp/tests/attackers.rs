@@ -105,6 +105,9 @@ async fn evil_hosts_and_origins_are_rejected() {
         ("Host: 127.0.0.2", 403),
         ("Host: localhost:evil", 400),
         ("Host: [::1]:evil", 400),
+        ("Host: [::1]evil", 400),
+        ("Host: [::1]evil:80", 400),
+        ("Host: [::1].evil.example.com", 400),
         ("Host: localhost:80:80", 400),
         ("Host: localhost:99999", 400),
         ("Host: localhost:+80", 400),
@@ -162,6 +165,34 @@ async fn evil_hosts_and_origins_are_rejected() {
     // The body of a request from elsewhere is not read.
     let head = format!("POST /mcp HTTP/1.1\r\nHost: evil\r\n{JSON}Content-Length: 9\r\n\r\n");
     assert_eq!(send(address, head).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_long_name_is_not_sent_back() {
+    let long = "x".repeat(1_000_000);
+    for sessions in [false, true] {
+        let settings = config(|config| config.sessions = sessions);
+        let address = start(server(), settings).await;
+        let headers = if sessions {
+            session(address, "").await
+        } else {
+            String::new()
+        };
+        for body in [
+            PING.replace("ping", &long),
+            PING.replace(
+                "\"ping\"",
+                &format!("\"resources/read\",\"params\":{{\"uri\":\"{long}\"}}"),
+            ),
+            PING.replace(
+                "\"ping\"",
+                &format!("\"tools/call\",\"params\":{{\"name\":\"{long}\"}}"),
+            ),
+        ] {
+            let reply = post(address, &headers, &body).await;
+            assert!(reply.body.len() < 3_000, "{} bytes", reply.body.len());
+        }
+    }
 }
 
 #[tokio::test]

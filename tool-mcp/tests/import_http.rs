@@ -2,12 +2,12 @@
 #![cfg(feature = "client-http")]
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use serde_json::{Value, json};
@@ -324,6 +324,11 @@ async fn a_call_that_the_server_may_have_run_is_not_retryable() {
         ("an event without a result", event(r#"{"jsonrpc":"2.0","id":ID}"#)),
         ("a large event", event(&content(&large))),
         ("a stream without events", EVENTS.to_owned()),
+        ("the answer to another request", body(r#"{"jsonrpc":"2.0","id":999,"result":{"content":[]}}"#)),
+        ("an answer with a string for the id", body(r#"{"jsonrpc":"2.0","id":"ID","result":{"content":[]}}"#)),
+        ("an error of no request", body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"x"}}"#)),
+        ("a notification in place of an answer", body(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)),
+        ("an event that answers another request", event(r#"{"jsonrpc":"2.0","id":999,"result":{"content":[]}}"#)),
     ];
     let cases = cases.map(|(what, reply)| {
         tokio::spawn(async move {
@@ -385,21 +390,31 @@ async fn an_event_with_half_a_character_is_repaired() {
     );
 }
 
-/// A server with a session, whose stream opens late. A call tells whether there is one.
-async fn serve_late(delay: Duration) -> SocketAddr {
+/// A server with sessions, whose streams open late. A call tells whether there is one. Returns the number of the session:
+/// another one than it is has expired.
+async fn serve_late(delay: Duration) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let open = Arc::new(AtomicBool::new(false));
-    let opens = open.clone();
-    let stream = get(async move || {
+    let current = Arc::new(AtomicUsize::new(1));
+    let open = Arc::new(Mutex::new(Vec::new()));
+    let (opens, session) = (open.clone(), current.clone());
+    let of = |headers: &HeaderMap| {
+        let id = headers.get("mcp-session-id")?.to_str().ok()?;
+        id.strip_prefix("session-")?.parse::<usize>().ok()
+    };
+    let stream = get(async move |headers: HeaderMap| {
         tokio::time::sleep(delay).await;
-        opens.store(true, Ordering::SeqCst);
+        opens.lock().unwrap().extend(of(&headers));
         let events = futures_util::stream::pending::<Result<String, std::io::Error>>();
         let body = axum::body::Body::from_stream(events);
         ([("content-type", "text/event-stream")], body)
     });
-    let answer = async move |body: String| {
+    let answer = async move |headers: HeaderMap, body: String| {
         let request: Value = serde_json::from_str(&body).unwrap();
+        let number = session.load(Ordering::SeqCst);
+        if of(&headers).is_some_and(|sent| sent != number) {
+            return StatusCode::NOT_FOUND.into_response();
+        }
         let result = match request["method"].as_str() {
             Some("initialize") => json!({
                 "protocolVersion": "2025-11-25",
@@ -410,7 +425,7 @@ async fn serve_late(delay: Duration) -> SocketAddr {
                 "tools": [{"name": "pay", "inputSchema": {"type": "object"}}]
             }),
             Some("tools/call") => {
-                let text = if open.load(Ordering::SeqCst) {
+                let text = if open.lock().unwrap().contains(&number) {
                     "asked"
                 } else {
                     "lost"
@@ -420,23 +435,26 @@ async fn serve_late(delay: Duration) -> SocketAddr {
             _ => return StatusCode::ACCEPTED.into_response(),
         };
         let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": result});
-        ([("mcp-session-id", "session-1")], axum::Json(answer)).into_response()
+        let id = format!("session-{number}");
+        ([("mcp-session-id", id)], axum::Json(answer)).into_response()
     };
     let router = Router::new().route("/mcp", stream.post(answer));
     tokio::spawn(async move { axum::serve(listener, router).await });
-    address
+    (address, current)
 }
 
 /// A server asks on the stream of the session, unless a question belongs to the call. Without a stream, it is lost.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_waits_until_the_server_can_ask() {
     for (delay, told) in [(300, "asked"), (60_000, "lost")] {
-        let address = serve_late(Duration::from_millis(delay)).await;
+        let (address, session) = serve_late(Duration::from_millis(delay)).await;
         let registry = Registry::new();
         let _import = import_script(address, &registry).await;
-        for _ in 0..2 {
+        // `rmcp` renews the session that expires.
+        for number in [1, 1, 2, 2] {
+            session.store(number, Ordering::SeqCst);
             let result = run(&registry, "pay", json!({})).await;
-            assert_eq!(result.content(), told);
+            assert_eq!(result.content(), told, "session {number}");
         }
     }
 }

@@ -5,14 +5,17 @@ mod authority;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream};
 use reqwest::header::{HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, RequestId};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{
@@ -27,6 +30,7 @@ use self::authority::Authority;
 use super::secrets::Secrets;
 use super::transport::InFlight;
 use crate::lines::Outline;
+use crate::lock;
 
 #[cfg(feature = "oauth")]
 pub(super) use self::authority::Challenge;
@@ -130,7 +134,7 @@ impl Endpoint {
         config.retry_config = Arc::new(retries);
         let client = Client {
             inner: client,
-            listens: Arc::new(watch::Sender::new(false)),
+            listens: Arc::default(),
             secrets: secrets.clone(),
             in_flight: in_flight.clone(),
             authority: Authority::new(&self.tokens, self.host(), secrets),
@@ -214,12 +218,21 @@ fn same_origin() -> Policy {
 #[derive(Clone)]
 pub(super) struct Client {
     inner: reqwest::Client,
-    /// Set once the server has answered the request for the stream of a session.
-    listens: Arc<watch::Sender<bool>>,
+    /// The session for whose stream the server has answered the request. `rmcp` renews one that has expired.
+    listens: Arc<watch::Sender<Option<Arc<str>>>>,
     secrets: Secrets,
     in_flight: Arc<InFlight>,
     /// `None` if the token is always the same.
     authority: Option<Arc<Authority>>,
+}
+
+/// Returns `true` if a message answers this request, and `None` if it answers none.
+fn is_answer(message: &ServerJsonRpcMessage, id: &RequestId) -> Option<bool> {
+    match message {
+        JsonRpcMessage::Response(response) => Some(response.id == *id),
+        JsonRpcMessage::Error(error) => Some(error.id.as_ref() == Some(id)),
+        _ => None,
+    }
 }
 
 type Error = StreamableHttpError<reqwest::Error>;
@@ -231,6 +244,10 @@ impl Client {
     /// the stream is the response to.
     fn checked(&self, events: Events, request: Option<RequestId>) -> Events {
         let in_flight = self.in_flight.clone();
+        let (client, of) = (self.clone(), request.clone());
+        // Whether the request has an answer, as far as the stream has any.
+        let answered = Arc::new(Mutex::new(None));
+        let last = answered.clone();
         let checked = events.map(move |event| {
             let mut event = event?;
             // Events without data start a stream, and `rmcp` reads no other kinds.
@@ -244,6 +261,13 @@ impl Client {
             };
             match in_flight.read(data.as_bytes()) {
                 Ok(received) => {
+                    let is_answer = request
+                        .as_ref()
+                        .and_then(|id| is_answer(&received.message, id));
+                    if let Some(is_answer) = is_answer {
+                        let mut answered = lock(&answered);
+                        *answered = Some(is_answer || *answered == Some(true));
+                    }
                     if received.repaired.is_some() {
                         event.data = received.repaired;
                     }
@@ -258,16 +282,30 @@ impl Client {
             }
             Ok(event)
         });
-        checked.boxed()
+        let end = stream::poll_fn(move |_| {
+            if let Some(id) = of.as_ref().filter(|_| *lock(&last) == Some(false)) {
+                client.fail(id);
+            }
+            Poll::Ready(None)
+        });
+        checked.chain(end).boxed()
+    }
+
+    /// Ends a request whose response is complete without an answer to it.
+    fn fail(&self, id: &RequestId) {
+        if let Some(request) = self.in_flight.get(id) {
+            request.fail("answers another request, or none");
+        }
     }
 
     /// Waits until the stream of a session is open, or the server has none. `rmcp` opens it beside the first requests, and a
-    /// question that a call leads to before that would be lost. Waits once: there are servers that answer nothing until the
-    /// first event.
-    async fn listen(&self) {
+    /// question that a call leads to before that would be lost. Waits once in a session: there are servers that answer nothing
+    /// until the first event.
+    async fn listen(&self, session: Arc<str>) {
         let mut listens = self.listens.subscribe();
-        let _ = timeout(LISTENING, listens.wait_for(|listens| *listens)).await;
-        self.listens.send_replace(true);
+        let is_open = |open: &Option<Arc<str>>| open.as_ref() == Some(&session);
+        let _ = timeout(LISTENING, listens.wait_for(is_open)).await;
+        self.listens.send_replace(Some(session));
     }
 
     /// Sends a request, and again if the server rejects its token and there is another one. With `waits`, it may wait
@@ -391,8 +429,8 @@ impl StreamableHttpClient for Client {
                         | ClientRequest::ReadResourceRequest(_)
                 )
         );
-        if may_ask && session_id.is_some() {
-            self.listen().await;
+        if let Some(session) = session_id.clone().filter(|_| may_ask) {
+            self.listen(session).await;
         }
         let sent = self.authorized(waits, auth_header, |token| {
             self.inner.post_message_with_response_limits(
@@ -408,6 +446,14 @@ impl StreamableHttpClient for Client {
             StreamableHttpPostResponse::Sse(events, session) => {
                 let events = self.checked(events, request);
                 Ok(StreamableHttpPostResponse::Sse(events, session))
+            }
+            StreamableHttpPostResponse::Json(answer, session) => {
+                if let Some(id) = request
+                    && is_answer(&answer, &id) != Some(true)
+                {
+                    self.fail(&id);
+                }
+                Ok(StreamableHttpPostResponse::Json(answer, session))
             }
             response => Ok(response),
         }
@@ -467,7 +513,7 @@ impl StreamableHttpClient for Client {
             )
         });
         let answered = sent.await;
-        self.listens.send_replace(true);
+        self.listens.send_replace(session_id);
         Ok(self.checked(answered?, None))
     }
 }

@@ -12,13 +12,13 @@ use std::sync::{Arc, OnceLock};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams,
     CancelledNotificationParam, CompleteRequestParams, CompleteResult, CustomNotification,
-    CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
-    GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams,
-    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
-    ProtocolVersion, ReadResourceDirectoryRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+    CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ReadResourceDirectoryRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -344,11 +344,17 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
             "tasks/update",
             "tasks/cancel",
         ];
+        const MAX_METHOD: usize = 200;
         let method = &*request.method;
         let has_offers = self.core.offered(&context).is_some();
         if KNOWN.contains(&method) || has_offers && OFFERED.contains(&method) {
             let message = format!("the parameters of {} are invalid", request.method);
             return Err(ErrorData::invalid_params(message, None));
+        }
+        // The error of `rmcp` repeats it.
+        if method.len() > MAX_METHOD {
+            let problem = "the name of the method is too long";
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, problem, None));
         }
         self.inner.on_custom_request(request, context).await
     }

@@ -182,7 +182,9 @@ impl Core {
 
 /// Returns the error for a URI that nobody has. `rmcp` writes the code of each version.
 pub(super) fn unknown(uri: &str) -> ErrorData {
-    ErrorData::resource_not_found("unknown resource", Some(json!({ "uri": uri })))
+    // A longer one would cost as much to send back.
+    let shown = (uri.len() <= 2000).then(|| json!({ "uri": uri }));
+    ErrorData::resource_not_found("unknown resource", shown)
 }
 
 /// Returns a list of a result of another server.

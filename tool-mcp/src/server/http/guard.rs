@@ -187,27 +187,17 @@ impl<H: ServerHandler> Guard<H> {
         let running = serve_directly_with_ct(handler, transport, Some(client), ends.clone());
         let _ended = ends.drop_guard();
         tokio::spawn(running.waiting());
-        // Few, if any: reports of progress have a token, and such a call is read by `rmcp`.
-        let mut events = String::new();
+        // Nothing else is for the client: a call with a token for progress is read by `rmcp`, and questions are in the result.
         while let Some(message) = messages.recv().await {
             let status = match &message {
-                JsonRpcMessage::Response(_) => Some(StatusCode::OK),
-                JsonRpcMessage::Error(error) => Some(status_of(error.error.code)),
-                _ => None,
+                JsonRpcMessage::Response(_) => StatusCode::OK,
+                JsonRpcMessage::Error(error) => status_of(error.error.code),
+                _ => continue,
             };
-            let Ok(message) = serde_json::to_string(&message) else {
-                break;
+            return match serde_json::to_string(&message) {
+                Ok(json) => (status, [(CONTENT_TYPE, "application/json")], json).into_response(),
+                Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
             };
-            match status {
-                Some(status) if events.is_empty() => {
-                    let json = [(CONTENT_TYPE, "application/json")];
-                    return (status, json, message).into_response();
-                }
-                _ => events.push_str(&format!("data: {message}\n\n")),
-            }
-            if status.is_some() {
-                return ([(CONTENT_TYPE, "text/event-stream")], events).into_response();
-            }
         }
         StatusCode::INTERNAL_SERVER_ERROR.into_response()
     }
@@ -361,11 +351,14 @@ fn is_malformed(headers: &HeaderMap, name: &HeaderName) -> bool {
     let colon = host.iter().position(|byte| *byte == b':');
     let scheme = colon.filter(|at| host[*at..].starts_with(b"://"));
     let host = &host[scheme.map_or(0, |at| at + 3)..];
-    let address = host.iter().rposition(|byte| *byte == b']').unwrap_or(0);
-    let port = host[address..].iter().position(|byte| *byte == b':');
-    let port = port.map_or(&[][..], |colon| &host[address + colon + 1..]);
+    let bracket = host.iter().rposition(|byte| *byte == b']');
+    let rest = &host[bracket.map_or(0, |at| at + 1)..];
+    let colon = rest.iter().position(|byte| *byte == b':');
+    // Nothing stands between an address in brackets and its port.
+    let has_more = bracket.is_some() && colon.unwrap_or(rest.len()) > 0;
+    let port = colon.map_or(&[][..], |colon| &rest[colon + 1..]);
     let port = std::str::from_utf8(port).unwrap_or("-");
-    host.contains(&b'@') || !(port.is_empty() || is_port(port))
+    host.contains(&b'@') || has_more || !(port.is_empty() || is_port(port))
 }
 
 fn is_port(port: &str) -> bool {
