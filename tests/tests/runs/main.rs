@@ -4,9 +4,13 @@ mod approvals;
 mod asking;
 mod authority;
 mod background;
+#[cfg(not(target_family = "wasm"))]
+mod callbacks;
 mod conversations;
 mod interruptions;
 mod journals;
+#[cfg(not(target_family = "wasm"))]
+mod limits;
 #[cfg(not(target_family = "wasm"))]
 mod mistakes;
 mod observers;

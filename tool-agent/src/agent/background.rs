@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -71,14 +71,17 @@ impl BackgroundCalls {
     /// no call. Only one task at a time may wait.
     pub async fn ended(&self) -> Option<String> {
         poll_fn(|cx| {
-            let mut runs = self.lock();
-            for (id, calls) in runs.iter_mut() {
-                calls.poll(cx);
-                if !calls.ended.is_empty() {
-                    return Poll::Ready(Some(id.clone()));
+            let ids: Vec<_> = self.lock().keys().cloned().collect();
+            for id in ids {
+                let waker = cx.waker().clone();
+                // While the map is locked: the calls of a run that an agent drives are polled by that agent alone.
+                let polling = self.lock().get(&id).map(|calls| calls.take(waker));
+                polling.map(|polling| polling.run(cx));
+                if self.lock().get(&id).is_some_and(Calls::has_ended) {
+                    return Poll::Ready(Some(id));
                 }
             }
-            if runs.is_empty() {
+            if self.is_empty() {
                 return Poll::Ready(None);
             }
             Poll::Pending
@@ -93,20 +96,25 @@ impl BackgroundCalls {
 
     /// Cancels the calls. They end with errors, which their runs still have to take.
     pub fn cancel(&self) {
-        for calls in self.lock().values() {
-            calls.stop.cancel();
+        let stops: Vec<_> = self
+            .lock()
+            .values()
+            .map(|calls| calls.stop.clone())
+            .collect();
+        for stop in stops {
+            stop.cancel();
         }
     }
 
     /// Returns `true` if there is a result that its run has yet to take.
     #[cfg(feature = "conversations")]
     pub(crate) fn has_ended(&self) -> bool {
-        let runs = self.lock();
-        runs.values().any(|calls| !calls.ended.is_empty())
+        self.lock().values().any(Calls::has_ended)
     }
 
+    /// Returns the calls of the runs that rest. No code of the application may run or be dropped while they are locked.
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Calls>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -122,20 +130,100 @@ impl fmt::Debug for BackgroundCalls {
 /// The calls of a run that this process runs in the background.
 #[derive(Default)]
 struct Calls {
-    running: FuturesUnordered<BoxFuture<ToolResult>>,
-    /// The results that the run does not have yet.
-    ended: VecDeque<ToolResult>,
+    state: Arc<Mutex<State>>,
     positions: HashSet<CallPosition>,
     stop: CancellationToken,
 }
 
+#[derive(Default)]
+struct State {
+    /// Elsewhere while they are polled: they are code of the application, which may come back here.
+    running: FuturesUnordered<BoxFuture<ToolResult>>,
+    is_polled: bool,
+    /// Who wanted to poll them in the meantime.
+    waiting: Option<Waker>,
+    /// The results that the run does not have yet.
+    ended: VecDeque<ToolResult>,
+}
+
 impl Calls {
-    /// Takes the results that there are.
-    fn poll(&mut self, cx: &mut Context<'_>) {
-        while let Poll::Ready(Some(result)) = self.running.poll_next_unpin(cx) {
-            self.ended.push_back(result);
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    fn has_ended(&self) -> bool {
+        !self.state().ended.is_empty()
+    }
+
+    /// Takes the calls to poll them. If somebody else polls them, that one wakes the waker.
+    fn take(&self, waker: Waker) -> Polling {
+        let mut state = self.state();
+        let mut polling = Polling {
+            state: Arc::clone(&self.state),
+            running: None,
+            unused: Some(waker),
+        };
+        if state.is_polled {
+            std::mem::swap(&mut state.waiting, &mut polling.unused);
+        } else {
+            state.is_polled = true;
+            polling.running = Some(std::mem::take(&mut state.running));
+        }
+        polling
+    }
+
+    /// Keeps the results that there are. Returns `true` if no call runs.
+    fn poll(&self, cx: &mut Context<'_>) -> bool {
+        let state = self.state();
+        if state.running.is_empty() && !state.is_polled {
+            return true;
+        }
+        drop(state);
+        self.take(cx.waker().clone()).run(cx)
+    }
+}
+
+/// The calls of a run while they are polled, without a lock. Dropping it puts them back.
+struct Polling {
+    state: Arc<Mutex<State>>,
+    /// `None` if somebody else polls them.
+    running: Option<FuturesUnordered<BoxFuture<ToolResult>>>,
+    /// Dropped without a lock, like the calls.
+    unused: Option<Waker>,
+}
+
+impl Polling {
+    /// Keeps the results that there are. Returns `true` if no call runs.
+    fn run(mut self, cx: &mut Context<'_>) -> bool {
+        let Some(running) = &mut self.running else {
+            return false;
+        };
+        while let Poll::Ready(Some(result)) = running.poll_next_unpin(cx) {
+            lock(&self.state).ended.push_back(result);
+        }
+        running.is_empty()
+    }
+}
+
+impl Drop for Polling {
+    fn drop(&mut self) {
+        let Some(mut running) = self.running.take() else {
+            return;
+        };
+        let mut state = lock(&self.state);
+        running.extend(std::mem::take(&mut state.running));
+        state.running = running;
+        state.is_polled = false;
+        let waiting = state.waiting.take();
+        drop(state);
+        if let Some(waiting) = waiting {
+            waiting.wake();
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The calls of a run in the background, while an agent drives it. Then they end, unless the agent leaves them.
@@ -180,7 +268,7 @@ impl Background {
 
     pub(super) fn push(&mut self, position: CallPosition, calling: BoxFuture<ToolResult>) {
         self.calls.positions.insert(position);
-        self.calls.running.push(calling);
+        self.calls.state().running.push(calling);
     }
 
     /// Resumes a run, apart from these calls.
@@ -192,7 +280,7 @@ impl Background {
     /// Takes the next result that the run still waits for. Skips a call that has ended in another way, such as in another process.
     pub(super) fn take(&mut self, run: &Run) -> Option<ToolResult> {
         loop {
-            let result = self.calls.ended.pop_front()?;
+            let result = self.calls.state().ended.pop_front()?;
             let position = result.position();
             position.map(|position| self.calls.positions.remove(position));
             if run.awaits_in_background(result.position()) {
@@ -220,10 +308,10 @@ impl Background {
             if let Poll::Ready(Some(result)) = others.poll_next_unpin(cx) {
                 return Poll::Ready(Ended::Other(result));
             }
-            self.calls.poll(cx);
-            if !self.calls.ended.is_empty() {
+            let is_idle = self.calls.poll(cx);
+            if self.calls.has_ended() {
                 Poll::Ready(Ended::Here)
-            } else if others.is_empty() && self.calls.running.is_empty() {
+            } else if others.is_empty() && is_idle {
                 Poll::Ready(Ended::Nothing)
             } else {
                 Poll::Pending
@@ -249,7 +337,9 @@ impl Drop for Background {
         if let Some(left) = &self.left
             && !calls.positions.is_empty()
         {
-            left.lock().insert(self.run.clone(), calls);
+            let replaced = left.lock().insert(self.run.clone(), calls);
+            // Without the lock.
+            drop(replaced);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use futures_util::Stream;
@@ -318,8 +318,11 @@ struct Queued {
 impl EventQueue {
     /// Adds an event, from any thread.
     pub(super) fn push(&self, event: Event) {
-        let mut queued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queued = self.lock();
         if queued.is_closed {
+            drop(queued);
+            // Outside the lock: it may have values of the application.
+            drop(event);
             return;
         }
         queued.events.push_back(event);
@@ -332,17 +335,23 @@ impl EventQueue {
 
     /// Removes the first event, or keeps the waker until there is one.
     fn poll(&self, waker: &Waker) -> Option<Event> {
-        let mut queued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queued = self.lock();
         let event = queued.events.pop_front();
         if event.is_none() {
-            queued.waker = Some(waker.clone());
+            let replaced = queued.waker.replace(waker.clone());
+            drop(queued);
+            // Outside the lock: it may drop a task.
+            drop(replaced);
         }
         event
     }
 
     fn is_empty(&self) -> bool {
-        let queued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        queued.events.is_empty()
+        self.lock().events.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queued> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -360,9 +369,11 @@ impl<'a> Events<'a> {
 
 impl Drop for Events<'_> {
     fn drop(&mut self) {
-        let mut queued = self.queue.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queued = self.queue.lock();
         queued.is_closed = true;
-        queued.events.clear();
+        let events = std::mem::take(&mut queued.events);
+        drop(queued);
+        drop(events);
     }
 }
 

@@ -280,7 +280,8 @@ impl MemoryJournal {
         MemoryJournal::default()
     }
 
-    /// Answers with what a function does to the runs.
+    /// Answers with what a function does to the runs, which are locked: it must not drop increments, whose results may have
+    /// values of the application.
     fn with<T: Send + 'static>(
         &self,
         run: impl FnOnce(&mut HashMap<String, Saved>) -> Result<T, JournalError>,
@@ -300,23 +301,26 @@ impl Journal for MemoryJournal {
         head: RunHead,
         increments: Vec<Increment>,
     ) -> BoxFuture<Result<(), JournalError>> {
-        self.with(|runs| {
-            let saved = runs.get(&head.id).map(|saved| &saved.increments);
-            let last = saved
-                .and_then(|saved| saved.last())
-                .map_or(0, Increment::number);
-            check_next(&head.id, last, &increments)?;
-            if increments.is_empty() {
+        let mut unsaved = Some((head, increments));
+        let appended = self.with(|runs| {
+            let Some((head, increments)) = &unsaved else {
                 return Ok(());
+            };
+            let saved = runs.get(&head.id).map(|saved| &saved.increments);
+            let last = saved.and_then(|saved| saved.last());
+            check_next(&head.id, last.map_or(0, Increment::number), increments)?;
+            if let Some((head, increments)) = unsaved.take_if(|(_, new)| !new.is_empty()) {
+                let saved = runs.entry(head.id.clone()).or_insert_with(|| Saved {
+                    head: head.clone(),
+                    increments: Vec::new(),
+                });
+                saved.head = head;
+                saved.increments.extend(increments);
             }
-            let saved = runs.entry(head.id.clone()).or_insert_with(|| Saved {
-                head: head.clone(),
-                increments: Vec::new(),
-            });
-            saved.head = head;
-            saved.increments.extend(increments);
             Ok(())
-        })
+        });
+        drop(unsaved);
+        appended
     }
 
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
@@ -339,17 +343,23 @@ impl Journal for MemoryJournal {
     }
 
     fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
-        self.with(|runs| {
-            runs.remove(run);
+        let mut removed = None;
+        let done = self.with(|runs| {
+            removed = runs.remove(run);
             Ok(())
-        })
+        });
+        drop(removed);
+        done
     }
 
     fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>> {
-        self.with(|runs| {
-            let before = runs.len();
-            runs.retain(|_, saved| saved.head.saved_ms >= saved_ms);
-            Ok(before - runs.len())
-        })
+        let mut removed = Vec::new();
+        let done = self.with(|runs| {
+            let old = runs.extract_if(|_, saved| saved.head.saved_ms < saved_ms);
+            removed.extend(old);
+            Ok(removed.len())
+        });
+        drop(removed);
+        done
     }
 }

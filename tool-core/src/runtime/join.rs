@@ -54,14 +54,14 @@ impl<F: Future> Future for JoinAll<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let indices = {
-            let mut queue = this.woken.lock();
-            match &mut queue.waker {
-                Some(waker) => waker.clone_from(context.waker()),
-                none => *none = Some(context.waker().clone()),
-            }
-            mem::take(&mut queue.indices)
-        };
+        let mut queue = this.woken.lock();
+        let waker = queue.waker.as_ref();
+        let is_same = waker.is_some_and(|waker| waker.will_wake(context.waker()));
+        let replaced = (!is_same).then(|| queue.waker.replace(context.waker().clone()));
+        let indices = mem::take(&mut queue.indices);
+        drop(queue);
+        // Outside the lock: it may drop a task.
+        drop(replaced);
         for index in indices {
             let slot = &mut this.slots[index];
             if let Slot::Running(future, child, waker) = slot {
