@@ -28,7 +28,7 @@ use self::events::{EventQueue, EventSink, Listener};
 use self::telemetry::Invocation;
 #[cfg(feature = "tracing")]
 use self::telemetry::TraceLinks;
-use crate::guarded::{answered, caught};
+use crate::guarded::{answered, caught, started};
 use crate::model::Model;
 use crate::run::{
     DecideError, Increment, Journal, JournalError, Run, RunInfo, RunOutcome, random_id,
@@ -119,6 +119,9 @@ enum Goal {
     /// The results of the calls of the last response.
     Results,
 }
+
+/// What panicked, in errors.
+const JOURNAL: &str = "the journal";
 
 /// A function that is applied to every call before it runs.
 type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
@@ -629,7 +632,8 @@ impl Agent {
         let Some(journal) = &self.journal else {
             return Ok(None);
         };
-        let loaded = journal.load(id).await;
+        let loaded = started(JOURNAL, || journal.load(id)).await;
+        let loaded = loaded.unwrap_or_else(|panic| Err(JournalError::failed(panic)));
         let increments = loaded.map_err(|error| error.of_run("load", id))?;
         if increments.is_empty() {
             return Ok(None);
@@ -658,7 +662,9 @@ impl Agent {
             return Ok(());
         };
         if let Some(journal) = &self.journal {
-            let saved = journal.append(run.head(), run.unsaved().to_vec()).await;
+            let appending = || journal.append(run.head(), run.unsaved().to_vec());
+            let saved = started(JOURNAL, appending).await;
+            let saved = saved.unwrap_or_else(|panic| Err(JournalError::failed(panic)));
             saved.map_err(|error| error.of_run("save", run.id()))?;
         }
         run.mark_saved(last);

@@ -15,6 +15,7 @@ use tool_core::call::CancellationToken;
 use tool_core::dialect::Unanswered;
 use tool_core::hooks::Decision;
 
+use crate::guarded::finished;
 use crate::run::{JournalError, Run, RunInfo, RunOutcome, Step};
 use crate::transcript::{Entry, Transcript};
 use crate::{Agent, AgentError, BackgroundCalls, Event};
@@ -363,7 +364,8 @@ impl Conversation {
         let deciding = async move {
             let mut run = Arc::clone(&own.inner.run).lock_owned().await;
             let agent = &own.shared.agent;
-            let decided = agent.decide(&mut run, &fingerprint, decision, user).await;
+            let deciding = agent.decide(&mut run, &fingerprint, decision, user);
+            let decided = caught(deciding).await;
             own.shared.mend(&mut run, decided).await?;
             drop(own.drive(run, None));
             Ok(())
@@ -417,7 +419,7 @@ impl Conversation {
         let own = self.clone();
         let answering = async move {
             let agent = &own.shared.agent;
-            let saved = agent.save(&mut run).await;
+            let saved = caught(agent.save(&mut run)).await;
             if let Err(error) = own.shared.mend(&mut run, saved).await {
                 own.show(&run, Status::of(&run, Some(error.to_string())));
                 return Err(error.into());
@@ -495,24 +497,22 @@ impl Conversation {
             let mut saved = text.is_some().then_some(saved);
             let agent = own.shared.agent.clone().cancel_with(&stop);
             let agent = agent.leave_background(&own.inner.background);
-            let mut ended = Ok(());
-            let mut events = match &text {
-                Some(text) => agent.reply_events(&mut run, text),
-                None => agent.events(&mut run),
-            };
-            while let Some(event) = events.next().await {
-                match event {
-                    Ok(event) => {
-                        if matches!(event, Event::Message(_)) {
-                            // Fails if nobody waits for it.
-                            saved.take().map(|saved| saved.send(Ok(())));
-                        }
-                        own.apply(&event);
+            let ended = caught(async {
+                let mut events = match &text {
+                    Some(text) => agent.reply_events(&mut run, text),
+                    None => agent.events(&mut run),
+                };
+                while let Some(event) = events.next().await {
+                    let event = event?;
+                    if matches!(event, Event::Message(_)) {
+                        // Fails if nobody waits for it.
+                        saved.take().map(|saved| saved.send(Ok(())));
                     }
-                    Err(error) => ended = Err(error),
+                    own.apply(&event);
                 }
-            }
-            drop(events);
+                Ok(())
+            })
+            .await;
             let ended = own.shared.mend(&mut run, ended).await;
             let problem = ended.as_ref().err().map(ToString::to_string);
             let has_ended = ended.is_ok();
@@ -652,6 +652,14 @@ fn all((transcript, status): &(Transcript, Status)) -> Arc<Update> {
         entries: transcript.entries().to_vec(),
         status: status.clone(),
     })
+}
+
+/// Waits for what an agent does. A panic becomes an error, so that the task that waits also shows how it ended.
+async fn caught(
+    doing: impl Future<Output = Result<(), AgentError>> + Send,
+) -> Result<(), AgentError> {
+    let done = finished("the agent", Box::pin(doing)).await;
+    done.unwrap_or_else(|panic| Err(AgentError::of_panic(panic)))
 }
 
 /// Keeps the span of the request that caused it.

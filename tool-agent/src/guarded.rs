@@ -3,13 +3,14 @@
 use std::error::Error;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::task::Poll;
 
 use tool_core::ToolError;
 use tool_core::runtime::BoxFuture;
 
-/// Runs code of the application. If it panics, returns the error of a call of `tool`, which is empty where no call
-/// is concerned.
+/// Runs code of the application. If it panics, returns the error of `tool`: the tool that is called, or what else fails,
+/// such as "the model".
 pub(crate) fn caught<T>(tool: &str, run: impl FnOnce() -> T) -> Result<T, ToolError> {
     let caught = catch_unwind(AssertUnwindSafe(run));
     // The payload may panic too when it is dropped.
@@ -17,7 +18,10 @@ pub(crate) fn caught<T>(tool: &str, run: impl FnOnce() -> T) -> Result<T, ToolEr
 }
 
 /// Waits for a future of the application, or returns the error of a panic like [`caught`].
-pub(crate) async fn finished<T>(tool: &str, running: BoxFuture<T>) -> Result<T, ToolError> {
+pub(crate) async fn finished<T>(
+    tool: &str,
+    running: Pin<Box<dyn Future<Output = T> + Send + '_>>,
+) -> Result<T, ToolError> {
     let mut running = Some(running);
     poll_fn(|context| {
         let mut result = None;
@@ -47,11 +51,17 @@ pub(crate) async fn answered<T>(
     tool: &str,
     start: impl FnOnce() -> BoxFuture<Result<T, Box<dyn Error + Send + Sync>>>,
 ) -> Result<T, Box<dyn Error + Send + Sync>> {
-    let answered = match caught(tool, start) {
-        Ok(running) => finished(tool, running).await,
-        Err(panic) => Err(panic),
-    };
+    let answered = started(tool, start).await;
     answered.unwrap_or_else(|panic| Err(panic.into()))
+}
+
+/// Starts a future of the application and waits for it, or returns the error of a panic like [`caught`].
+pub(crate) async fn started<T>(
+    tool: &str,
+    start: impl FnOnce() -> BoxFuture<T>,
+) -> Result<T, ToolError> {
+    let running = caught(tool, start)?;
+    finished(tool, running).await
 }
 
 /// A value of the application. A panic in its `Drop` is caught.

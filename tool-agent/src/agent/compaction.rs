@@ -138,7 +138,7 @@ impl Agent {
         let messages = run.messages().get(old.clone()).unwrap_or_default();
         let (text, usage) = match &compaction.summary {
             Summary::Application(summarise) => {
-                let text = answered("", || summarise(messages.to_vec())).await;
+                let text = answered("the summary", || summarise(messages.to_vec())).await;
                 (text.map_err(AgentError::Summary)?, None)
             }
             Summary::Model(instructions) => {

@@ -284,7 +284,13 @@ impl Agent {
         let chat = Chat::new(self, invocation, run, &request, summary);
         let reading = self.read_response(request, run.rounds().len(), events, &chat);
         // Boxed, because it is large, and a part of every future that drives a run.
-        chat.run(Box::pin(reading)).await
+        let reading = finished("the model", Box::pin(reading));
+        let read = async {
+            reading
+                .await
+                .unwrap_or_else(|panic| Err(AgentError::of_panic(panic)))
+        };
+        chat.run(read).await
     }
 
     async fn read_response(

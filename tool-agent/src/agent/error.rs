@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use tool_core::ToolError;
 use tool_core::dialect::{AnswerError, RequestError, ResponseError};
 use tool_core::runtime::NoRuntime;
 
@@ -72,6 +73,8 @@ pub enum AgentError {
     },
     /// The run of [`Agent::ask`] or [`Agent::ask_for`] has no answer yet.
     Unfinished(Box<Unfinished>),
+    /// Code of the application panicked, such as a model. [`ToolError::detail`] has the message of the panic.
+    Panicked(Box<ToolError>),
 }
 
 /// The answer of a run as a value; see [`Agent::answer`].
@@ -217,6 +220,7 @@ impl AgentError {
             AgentError::NoContexts(_) => "no_contexts",
             AgentError::Context { .. } => "context",
             AgentError::Unfinished(_) => "unfinished",
+            AgentError::Panicked(_) => "panicked",
         }
     }
 }
@@ -241,6 +245,7 @@ impl fmt::Display for AgentError {
             ),
             AgentError::NoRuntime(error) => error.fmt(f),
             AgentError::Decide(error) => error.fmt(f),
+            AgentError::Panicked(error) => error.fmt(f),
             AgentError::AnswerType { run, error } => write!(f, "the run {run:?} can't go on: {error}"),
             AgentError::Summary(error) => write!(f, "old messages can't be summarised: {error}"),
             AgentError::NoPrices(run) => write!(
@@ -294,8 +299,16 @@ impl Error for AgentError {
             | AgentError::NoRuntime(_)
             | AgentError::AnswerType { .. }
             | AgentError::NoPrices(_)
-            | AgentError::NoContexts(_) => None,
+            | AgentError::NoContexts(_)
+            | AgentError::Panicked(_) => None,
         }
+    }
+}
+
+impl AgentError {
+    /// Wraps the error of a panic.
+    pub(crate) fn of_panic(panic: ToolError) -> AgentError {
+        AgentError::Panicked(Box::new(panic))
     }
 }
 
