@@ -1,8 +1,10 @@
 //! Drives the runs of an [`Agent`].
 
-use std::future::{Future, pending, ready};
+use std::future::{Future, pending, poll_fn, ready};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
@@ -74,13 +76,18 @@ impl Agent {
         let run = &mut *run;
         let mut time = TimeLimit {
             timer: pin!(self.out_of_time().fuse()),
+            end: self.max_duration.and_then(time_after),
             is_over: false,
         };
+        let mut pace = Pace::default();
         let mut running = FuturesUnordered::new();
         let interrupted = background.resume(run, self)?;
         interrupted.into_iter().map(Event::Result).for_each(emit);
         invocation.save_in(run);
         loop {
+            pace.step().await;
+            // Also if nothing waits, so that nothing polls the timer.
+            time.look();
             // So that new calls start before the next request, and what is held at once is known.
             background.meanwhile(ready(())).await;
             while let Some(result) = background.take(run) {
@@ -115,7 +122,9 @@ impl Agent {
                 Step::Call(calls) if !time.is_over => {
                     let preparing = until_cancelled(token, async {
                         let mut prepared = Vec::with_capacity(calls.len());
+                        let mut pace = Pace::default();
                         for call in &calls {
+                            pace.step().await;
                             prepared.push(self.prepared(run.info(), call).await?);
                         }
                         // Last, right before the calls start.
@@ -312,7 +321,9 @@ impl Agent {
         let mut is_first = true;
         let mut reader = self.dialect.stream();
         let mut calls = Vec::new();
+        let mut pace = Pace::default();
         while let Some(event) = stream.next().await {
+            pace.step().await;
             let event = event.map_err(AgentError::Model)?;
             if std::mem::take(&mut is_first) {
                 chat.first_chunk();
@@ -500,14 +511,57 @@ fn with_progress(call: ToolCall, events: EventSink, position: CallPosition) -> T
     })
 }
 
+/// Lets other tasks of the thread run every few steps, however fast the steps are: timers, and whatever drops this one.
+#[derive(Default)]
+struct Pace(u32);
+
+impl Pace {
+    /// The number of steps in a row. A call takes about two.
+    const STEPS: u32 = 8;
+
+    async fn step(&mut self) {
+        self.0 += 1;
+        if self.0 < Pace::STEPS {
+            return;
+        }
+        self.0 = 0;
+        let mut is_woken = false;
+        poll_fn(|context| {
+            if std::mem::replace(&mut is_woken, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// Returns the time after a duration, where there is a clock. It is not that of the runtime, whose timers may be late.
+fn time_after(duration: Duration) -> Option<Instant> {
+    let has_clock = cfg!(not(all(target_family = "wasm", target_os = "unknown")));
+    if has_clock {
+        Instant::now().checked_add(duration)
+    } else {
+        None
+    }
+}
+
 /// The time that a run may be driven.
 struct TimeLimit<F> {
     /// Completes when the time is over.
     timer: F,
+    /// When the time is over.
+    end: Option<Instant>,
     is_over: bool,
 }
 
 impl<F: Future<Output = Result<(), AgentError>> + Unpin> TimeLimit<F> {
+    /// Looks at the clock.
+    fn look(&mut self) {
+        self.is_over |= self.end.is_some_and(|end| Instant::now() >= end);
+    }
+
     /// Waits for a future, or returns `None` when the time is over.
     async fn within<T>(
         &mut self,

@@ -75,8 +75,34 @@ impl Run {
             }
             None => self.end(at, result),
         }
+        self.refuse_after_failures();
         self.close(dialect);
         Ok(())
+    }
+
+    /// Ends the calls of the last response that have not started, once calls of a tool have failed too often.
+    fn refuse_after_failures(&mut self) {
+        let Some(tool) = self.failing_tool() else {
+            return;
+        };
+        let reason = format!("calls of {tool} failed too often");
+        let last = self.last_round();
+        let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
+        let left = calls.enumerate().filter(|(_, call)| {
+            matches!(call.state, CallState::Ready) && call.acknowledged.is_none()
+        });
+        let left: Vec<_> = left.map(|(index, _)| (last, index)).collect();
+        for at in left {
+            self.fail(at, |tool| ToolError::denied(tool, &reason));
+        }
+    }
+
+    /// Returns the tool whose calls have failed too often in a row.
+    pub(super) fn failing_tool(&self) -> Option<&str> {
+        let limit = self.state.settings.max_failures;
+        let mut failures = self.state.failures.iter();
+        let failing = failures.find(|(_, count)| **count >= limit);
+        failing.map(|(tool, _)| &**tool)
     }
 
     /// Decides on the calls that had started when the run was interrupted: calls of tools that are

@@ -41,7 +41,8 @@ use tool_core::dialect::RequestOptions;
 pub struct RunSettings {
     /// The maximum number of requests to the model. 16 by default.
     pub max_rounds: u32,
-    /// The maximum number of calls. Further calls of a response get an error, and then the run ends.
+    /// The maximum number of calls, also of those in one response. Further calls get an error, and then the run ends. 256 by
+    /// default.
     pub max_calls: u32,
     /// The run ends before the next request once it used this many tokens, as the provider counts
     /// them.
@@ -50,7 +51,7 @@ pub struct RunSettings {
     /// [`Agent::prices`](crate::Agent::prices). Without prices, an agent refuses a run with this limit; a response of
     /// unknown usage reaches it.
     pub max_micros: u64,
-    /// The run ends when calls of one tool failed this often in a row.
+    /// The run ends when calls of one tool failed this often in a row. What has not started by then is not run.
     pub max_failures: u32,
     /// `Some(true)` runs all calls of a response concurrently, `Some(false)` one after the other.
     pub parallel: Option<bool>,
@@ -63,7 +64,7 @@ impl Default for RunSettings {
     fn default() -> RunSettings {
         RunSettings {
             max_rounds: 16,
-            max_calls: u32::MAX,
+            max_calls: 256,
             max_tokens: u64::MAX,
             max_micros: u64::MAX,
             max_failures: u32::MAX,

@@ -155,6 +155,12 @@ impl State {
             }
             // Says nothing about the tool.
             Some(ToolErrorKind::Cancelled) => {}
+            // It was refused because of another one.
+            Some(_)
+                if self
+                    .failures
+                    .values()
+                    .any(|count| *count >= self.settings.max_failures) => {}
             Some(_) => {
                 let failures = self.failures.entry(result.name().to_owned()).or_default();
                 *failures = failures.saturating_add(1);

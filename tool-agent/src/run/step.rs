@@ -190,9 +190,8 @@ impl Run {
             return Step::Done(RunOutcome::Answered(round.text.clone()));
         }
         let (spent, limits) = (self.state.spent, self.state.settings);
-        let mut failures = self.state.failures.iter();
-        if let Some((tool, _)) = failures.find(|(_, count)| **count >= limits.max_failures) {
-            return Step::Done(RunOutcome::OutOfFailures(tool.clone()));
+        if let Some(tool) = self.failing_tool() {
+            return Step::Done(RunOutcome::OutOfFailures(tool.to_owned()));
         }
         if spent.rounds >= limits.max_rounds {
             Step::Done(RunOutcome::OutOfRounds)
