@@ -14,12 +14,12 @@ mod tool;
 
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use tool_core::call::CancellationToken;
 use tool_core::dialect::{Dialect, RequestOptions, TypedAnswer};
-use tool_core::hooks::{Decision, DecisionPolicy, DecisionRequest, Hold};
+use tool_core::hooks::{Decision, DecisionDenied, DecisionPolicy, DecisionRequest, Hold};
 use tool_core::runtime::{BoxFuture, block_on};
 use tool_core::{DecodeOwned, Registry, ToolCall, ToolError, ToolResult, ToolType};
 
@@ -313,10 +313,13 @@ impl Agent {
     /// let model = ScriptedModel::new([
     ///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
     /// ]);
-    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model)
+    ///     .contexts(async |_, call| Ok(call));
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-    /// let id = "conversation-1";
-    /// let mut run = agent.load(id).await?.unwrap_or_else(|| Run::new(id));
+    /// let (id, user) = ("conversation-1", "user-7");
+    /// let new = || Run::builder(id).owner(user).build();
+    /// let mut run = agent.load(id).await?.unwrap_or_else(new);
+    /// assert_eq!(run.info().owner(), Some(user), "it is somebody else's");
     /// let outcome = agent.reply(&mut run, "Hello?").await?;
     /// assert_eq!(outcome, RunOutcome::Answered("Hello!".into()));
     /// # Ok::<(), tool_agent::AgentError>(())
@@ -570,7 +573,11 @@ impl Agent {
                     continue;
                 }
                 let request = self.decision_request(run, hold, by);
-                if self.policy.check(request).await.is_err() {
+                let Err(denied) = self.policy.check(request).await else {
+                    continue;
+                };
+                // The program may have decided by `Run::decide`, which asks nobody.
+                if denied != DecisionDenied::NoPolicy || run.info().owner().is_some() {
                     forbidden.push((call, index));
                     break;
                 }
@@ -610,7 +617,24 @@ impl Agent {
         if run.info().owner().is_some() && self.contexts.is_none() {
             return Err(AgentError::NoContexts(run.id().into()));
         }
+        // A program that saves conversations and attaches a user to each call.
+        self.warn_without_owners(self.journal.is_some() && self.prepare.is_some());
         Ok(())
+    }
+
+    /// Warns once of a program whose runs have no owner, although users may differ: `is_shared` says why.
+    pub(crate) fn warn_without_owners(&self, is_shared: bool) {
+        static WARNED: Once = Once::new();
+        if is_shared && self.contexts.is_none() {
+            WARNED.call_once(|| {
+                #[cfg(feature = "tracing")]
+                tracing::warn!(
+                    target: "tool_agent",
+                    "runs have no owner, so that calls have the rights of whoever continues a run; with several users, create \
+                     runs with `Run::builder(id).owner(user)`, and attach the rights of the owner with `Agent::contexts`"
+                );
+            });
+        }
     }
 
     /// Loads a run from the [journal](Agent::journal). Returns `None` if it has no such run.

@@ -209,6 +209,8 @@ pub enum ConversationError {
 impl Conversations {
     /// Creates the conversations of an agent, which needs a [journal](Agent::journal).
     pub fn new(agent: Agent) -> Conversations {
+        // It serves several users.
+        agent.warn_without_owners(true);
         Conversations(Arc::new(Shared {
             agent,
             open: Mutex::default(),
@@ -241,20 +243,56 @@ impl Conversations {
         Ok(self.open_run(&mut slot, run))
     }
 
-    /// Opens a conversation. If it was interrupted, such as by a crash, it goes on. Returns `None` if the journal has no
-    /// such run.
+    /// Opens a conversation, whoever owns it. If it was interrupted, such as by a crash, it goes on. Returns `None` if the
+    /// journal has no such run. The journal must not wait for the conversation that it loads.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Agent::load`].
     pub async fn open(&self, id: &str) -> Result<Option<Conversation>, ConversationError> {
+        self.open_if(id, |_| true).await
+    }
+
+    /// Opens a conversation like [`open`](Conversations::open) if this user [owns](RunInfo::owner) it. Otherwise it returns
+    /// `None`, and nothing goes on.
+    ///
+    /// ```
+    /// use tool_agent::conversations::{ConversationError, Conversations, Status};
+    ///
+    /// /// The route of a page: `user` is who has signed in, and `id` is in the address.
+    /// async fn page(all: &Conversations, user: &str, id: &str) -> Result<Option<String>, ConversationError> {
+    ///     let conversation = all.open_as(user, id).await?;
+    ///     Ok(conversation.map(|conversation| format!("{:?}", conversation.transcript())))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Agent::load`].
+    pub async fn open_as(
+        &self,
+        user: &str,
+        id: &str,
+    ) -> Result<Option<Conversation>, ConversationError> {
+        let user = user.trim();
+        let is_owner = |run: &RunInfo| !user.is_empty() && run.owner().map(str::trim) == Some(user);
+        self.open_if(id, is_owner).await
+    }
+
+    async fn open_if(
+        &self,
+        id: &str,
+        is_allowed: impl Fn(&RunInfo) -> bool,
+    ) -> Result<Option<Conversation>, ConversationError> {
         let slot = self.slot(id);
         let mut slot = slot.lock().await;
         if let Some(inner) = slot.upgrade() {
             let shared = Arc::clone(&self.0);
-            return Ok(Some(Conversation { inner, shared }));
+            let opened = Conversation { inner, shared };
+            return Ok(Some(opened).filter(|opened| is_allowed(opened.info())));
         }
-        let Some(run) = self.0.agent.load(id).await? else {
+        let run = self.0.agent.load(id).await?;
+        let Some(run) = run.filter(|run| is_allowed(run.info())) else {
             return Ok(None);
         };
         let conversation = self.open_run(&mut slot, run);

@@ -196,7 +196,8 @@ pub struct Run {
 /// Creates and reads runs.
 impl Run {
     /// Creates a run without an owner, for a program with one user. The id identifies it in a [`Journal`], and is
-    /// part of the [idempotency keys](tool_core::CallContext::idempotency_key) of its calls, so it must be unique.
+    /// part of the [idempotency keys](tool_core::CallContext::idempotency_key) of its calls, so it must be unique:
+    /// [`random_id`] returns one. With several users, a run has an [owner](RunBuilder::owner).
     pub fn new(id: impl Into<String>) -> Run {
         Run::builder(id).build()
     }
@@ -331,8 +332,15 @@ impl Run {
     }
 }
 
-/// Returns an id for a run that is not saved.
-pub(crate) fn random_id() -> String {
+/// Returns an id for a new run: 32 hexadecimal digits, which no other run has. It is no secret: check whose run it is.
+///
+/// ```
+/// use tool_agent::run::{Run, random_id};
+///
+/// let run = Run::builder(random_id()).owner("user-7").build();
+/// assert_ne!(run.id(), random_id());
+/// ```
+pub fn random_id() -> String {
     let number = || RandomState::new().hash_one(0);
     format!("{:016x}{:016x}", number(), number())
 }

@@ -14,7 +14,9 @@ fn add(a: i64, b: i64) -> Result<i64, String> {
 }
 
 fn agent(dialect: OpenAiResponses, model: impl Model + 'static) -> Result<Agent, RegistryError> {
-    Ok(Agent::new(Registry::linked()?, dialect, model))
+    let agent = Agent::new(Registry::linked()?, dialect, model);
+    // With several users, attach here what the owner of a conversation may do.
+    Ok(agent.contexts(async |_run, call| Ok(call)))
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -26,7 +28,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = agent(dialect, model)?.journal(FileJournal::new("conversations"));
 
     let saved = agent.load("conversation-1").await?;
-    let mut run = saved.unwrap_or_else(|| Run::new("conversation-1"));
+    let new = || Run::builder("conversation-1").owner("you").build();
+    let mut run = saved.unwrap_or_else(new);
     match agent.reply(&mut run, &question).await? {
         RunOutcome::Answered(answer) => println!("{answer}"),
         other => eprintln!("no answer: {other:?}"),

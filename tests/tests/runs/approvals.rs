@@ -9,6 +9,7 @@ use tool_agent::transcript::{ShownHold, Transcript};
 use tool_agent::{Agent, AgentError, Event};
 use tool_core::dialect::{Dialect, HostedTool, JsonWriter, OpenAiResponses, ResponseError, Turn};
 use tool_core::hooks::{ApprovalRequest, Decision, DecisionDenied, Gate};
+use tool_core::runtime::block_on;
 use tool_core::{
     CallContext, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult, tool, tools,
 };
@@ -64,11 +65,12 @@ fn agent(responses: impl IntoIterator<Item = Vec<Value>>) -> (Agent, MemoryJourn
     let journal = MemoryJournal::new();
     let model = ScriptedModel::new(responses);
     let agent = Agent::new(registry(), OpenAiResponses::default(), model);
+    let agent = agent.may_decide(async |_| true);
     (agent.journal(journal.clone()), journal)
 }
 
 fn wait<T>(running: impl Future<Output = T>) -> T {
-    running.now_or_never().unwrap()
+    block_on(running).unwrap()
 }
 
 fn load(agent: &Agent) -> Run {
@@ -335,8 +337,12 @@ fn a_decision_on_another_approval_is_refused() {
 /// The policy is asked about no tool of the registry, and the owner can't approve.
 #[test]
 fn whoever_may_decide_is_asked_about_the_server() {
-    let (agent, _) = agent([vec![approval("mcpr_1", "{}")], vec![message("Done.")]]);
-    let agent = agent.contexts(async |_, call| Ok::<ToolCall, _>(call));
+    let items = [vec![approval("mcpr_1", "{}")], vec![message("Done.")]];
+    let model = ScriptedModel::new(items.map(|items| response(&items)));
+    let agent = Agent::new(registry(), OpenAiResponses::default(), model);
+    let agent = agent
+        .journal(MemoryJournal::new())
+        .contexts(async |_, call| Ok::<ToolCall, _>(call));
     let harmless = agent.clone().may_decide(async |request| {
         // All tools of this registry that are read-only, as `close` is.
         let tool = request.tool.as_ref();
@@ -578,7 +584,7 @@ fn safety_checks_of_a_call_are_decided_before_its_tool_starts() {
         let journal = MemoryJournal::new();
         let model = ScriptedModel::new(responses);
         let agent = Agent::new(registry, Checking(OpenAiResponses::default()), model);
-        let agent = agent.journal(journal);
+        let agent = agent.journal(journal).may_decide(async |_| true);
         let mut run = Run::new("run-1");
         wait(agent.reply(&mut run, "Go.")).unwrap();
         let reasons = [
@@ -635,6 +641,7 @@ fn arguments_of_a_checked_call_are_valid_before_anybody_is_asked() {
     ];
     let model = ScriptedModel::new([response(&items), response(&[message("Done.")])]);
     let agent = Agent::new(registry(), Checking(OpenAiResponses::default()), model);
+    let agent = agent.may_decide(async |_| true);
     let mut run = Run::new("run-1");
     let outcome = wait(agent.reply(&mut run, "Go.")).unwrap();
     let [pending] = &waiting(&outcome)[..] else {

@@ -689,11 +689,41 @@ fn without_a_policy_owners_confirm_and_nobody_decides_a_hold() {
         decide(risky.fingerprint(), "ann"),
         Err(DecisionDenied::Owner)
     );
+    // Blanks make nobody somebody else.
+    assert_eq!(
+        decide(risky.fingerprint(), " ann\t"),
+        Err(DecisionDenied::Owner)
+    );
     assert_eq!(
         decide(letter.fingerprint(), " "),
         Err(DecisionDenied::Unnamed)
     );
     assert_eq!(decide(letter.fingerprint(), "ann"), Ok(()));
+    assert_eq!(
+        Run::builder("run-1").owner(" ann ").build().info().owner(),
+        Some("ann")
+    );
+}
+
+#[test]
+fn a_hold_in_a_run_without_an_owner_needs_a_policy() {
+    let free = agent(&["letter", "risky"]).each_call(|call| call.with(Rights("ann".into())));
+    let mut run = Run::new("run-1");
+    now(free.reply(&mut run, "Go.")).unwrap();
+    let [letter, risky] = &run.pending()[..] else {
+        panic!("{run:?}");
+    };
+    let (letter, risky) = (letter.fingerprint(), risky.fingerprint());
+    let made = now(free.decide(&mut run, risky, Decision::Allow, "eve"));
+    let error = made.unwrap_err().to_string();
+    assert!(
+        error.starts_with("no policy says who may decide"),
+        "{error}"
+    );
+    now(free.decide(&mut run, letter, Decision::Allow, "eve")).unwrap();
+    let agent = free.may_decide(async |request| request.user == "lea");
+    now(agent.decide(&mut run, risky, Decision::Allow, "eve")).unwrap_err();
+    now(agent.decide(&mut run, risky, Decision::Allow, "lea")).unwrap();
 }
 
 #[test]

@@ -130,7 +130,8 @@ const LOOK_UP: (&str, &str) = ("look_up", r#"{"key":"a"}"#);
 const WAIT: (&str, &str) = (WAIT_FOR_RESULTS, "{}");
 
 fn agent(gates: &Gates, responses: impl IntoIterator<Item = Value>) -> Agent {
-    Agent::new(registry(gates), dialect(), ScriptedModel::new(responses))
+    let agent = Agent::new(registry(gates), dialect(), ScriptedModel::new(responses));
+    agent.may_decide(async |_| true)
 }
 
 /// The texts of all messages that the model did not write.

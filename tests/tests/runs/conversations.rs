@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::{FutureExt, StreamExt};
 use serde_json::{Value, json};
-use tool_agent::run::{MemoryJournal, Run, RunInfo, RunOutcome, RunSettings, Step};
+use tool_agent::run::{Journal, MemoryJournal, Run, RunInfo, RunOutcome, RunSettings, Step};
 use tool_agent::testing::{RecordedModel, Recording, ScriptedModel};
 use tool_agent::{
     Agent, AgentError, Compaction, Event, OpenCalls, Prices, Typed, UnfinishedReason,
@@ -109,7 +109,7 @@ fn a_typed_answer_waits_for_approvals_and_is_corrected_once() {
     let (agent, _) = agent(holding(), responses);
     let seen = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&seen);
-    let agent = agent.on_event(move |event| {
+    let agent = agent.may_decide(async |_| true).on_event(move |event| {
         if let Event::Call { call, shown } = event {
             assert_eq!((&*call.name, &**shown), ("delete_note", r#"{"id":7}"#));
             count.fetch_add(1, Ordering::Relaxed);
@@ -454,6 +454,46 @@ fn an_agent_is_a_tool_whose_holds_are_passed_up() {
     assert!(
         inner.iter().any(|event| event.contains("refund")),
         "{inner:?}"
+    );
+}
+
+#[test]
+fn an_agent_that_is_a_tool_continues_only_the_runs_of_its_calls() {
+    let journal = MemoryJournal::new();
+    let contexts = |agent: Agent| agent.contexts(async |_, call: ToolCall| Ok(call));
+    let taken = "run-1/1/0/ask_billing";
+    for owner in ["bob", "ann"] {
+        let (billing, model) = agent(registry(), [saying("It was paid.")]);
+        let billing = contexts(billing).journal(journal.clone());
+        // A client has chosen the id that the call of Ann's run will have.
+        let mut chosen = Run::builder(taken).owner(owner).build();
+        chosen.push(question()).unwrap();
+        now(billing.save(&mut chosen)).unwrap();
+        let tool = billing.into_tool("ask_billing", "Asks billing.").unwrap();
+        let front = Registry::builder().tool(tool).build().unwrap();
+        let ask = ("ask_billing", r#"{"question":"Is 17 paid?"}"#);
+        let (front, _) = agent(front, [calling(&[ask]), saying("I don't know.")]);
+        let mut run = Run::builder("run-1").owner("ann").build();
+        now(contexts(front).reply(&mut run, "Is 17 paid?")).unwrap();
+        let (_, result) = run.rounds()[0].calls().next().unwrap();
+        assert!(result.unwrap().is_error(), "{owner}: {result:?}");
+        assert!(model.requests().is_empty());
+        now(journal.remove(taken)).unwrap();
+    }
+    // Without it, the run says which run it belongs to.
+    let (billing, _) = agent(registry(), [saying("It was paid.")]);
+    let tool = contexts(billing)
+        .journal(journal.clone())
+        .into_tool("ask_billing", "Asks billing.");
+    let front = Registry::builder().tool(tool.unwrap()).build().unwrap();
+    let ask = ("ask_billing", r#"{"question":"Is 17 paid?"}"#);
+    let (front, _) = agent(front, [calling(&[ask]), saying("Yes.")]);
+    let mut run = Run::builder("run-1").owner("ann").build();
+    now(contexts(front).reply(&mut run, "Is 17 paid?")).unwrap();
+    let inner = Run::replay(now(journal.load(taken)).unwrap()).unwrap();
+    assert_eq!(
+        (inner.info().owner(), inner.info().parent()),
+        (Some("ann"), Some("run-1"))
     );
 }
 

@@ -140,7 +140,7 @@ async fn an_observer_sees_requests_calls_and_runs() {
 async fn each_time_that_a_run_is_driven_is_a_record() {
     let lines = Lines::default();
     let model = ScriptedModel::new([calling(&[("delete_note", r#"{"id":7}"#)]), saying("Done.")]);
-    let agent = Agent::new(registry(&lines), dialect(), model);
+    let agent = Agent::new(registry(&lines), dialect(), model).may_decide(async |_| true);
     let mut run = new_run();
     agent.run(&mut run).await.unwrap();
     let waiting = lines.take();

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::pin::pin;
 use std::sync::Arc;
 use tool_agent::conversations::{Conversation, ConversationError, Conversations, Status, Update};
+use tool_agent::model::{ModelError, Request};
 use tool_agent::run::{
     DecideError, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunError, RunHead,
     RunInfo,
@@ -310,6 +311,57 @@ async fn a_conversation_goes_on_without_its_user_and_with_the_rights_of_its_owne
     assert_eq!(results(&entries), ["700 by ada"]);
     assert_eq!(json!(entries.last())["text"], "Paid.");
     assert!(service.open("run-2").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn nothing_of_somebody_else_goes_on() {
+    let journal = MemoryJournal::default();
+    let service = service(&journal, [saying("Hello!")]);
+    for (id, owner) in [("run-1", Some("ada")), ("run-2", None)] {
+        let builder = Run::builder(id);
+        let mut run = owner
+            .map_or(builder.clone(), |owner| builder.owner(owner))
+            .build();
+        run.push(json!({"role": "user", "content": "Hello?"}))
+            .unwrap();
+        let head = run.head();
+        journal.append(head, run.unsaved().to_vec()).await.unwrap();
+    }
+    for (user, id) in [
+        ("eve", "run-1"),
+        ("", "run-1"),
+        ("", "run-2"),
+        ("ada", "run-2"),
+    ] {
+        assert!(
+            service.open_as(user, id).await.unwrap().is_none(),
+            "{user:?} {id}"
+        );
+        // The run is as it was saved.
+        let saved = Run::replay(journal.load(id).await.unwrap()).unwrap();
+        assert!(saved.rounds().is_empty());
+    }
+    let conversation = service.open_as("ada ", "run-1").await.unwrap().unwrap();
+    let (entries, _) = rest(&conversation).await;
+    assert_eq!(json!(entries.last())["text"], "Hello!");
+    assert!(service.open_as("eve", "run-1").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_panic_of_the_application_ends_the_turn() {
+    let journal = MemoryJournal::default();
+    let model = |_: Request| -> std::future::Ready<Result<Value, ModelError>> {
+        panic!("no model");
+    };
+    let agent = Agent::new(Registry::new(), dialect(), model).journal(journal.clone());
+    let service = Conversations::new(agent);
+    let conversation = service.create(Run::new("run-1")).await.unwrap();
+    conversation.reply("Hello?").await.unwrap();
+    let (_, status) = rest(&conversation).await;
+    assert!(status.can_retry, "{status:?}");
+    let problem = status.problem.unwrap();
+    assert!(problem.starts_with("the model failed [ref "), "{problem}");
+    assert!(!problem.contains("no model"), "{problem}");
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tool_core::dynamic::{DynamicTool, DynamicToolError};
+use tool_core::hooks::DecisionDenied;
 use tool_core::{CallContext, ToolError};
 
 use super::events::{Caller, Listener};
@@ -18,7 +19,8 @@ impl Agent {
     /// Makes the agent a tool with one parameter, `question`, whose result is its answer.
     ///
     /// Each call has a run of its own, with the owner and the data of the run that calls, and an id that starts with
-    /// the id of that run. It is saved in the [journal](Agent::journal) of this agent, or in memory until it ends. Its
+    /// the id of that run, its [parent](RunInfo::parent). If there is a run with this id that has another owner or parent, such
+    /// as one whose id a client chose, the call fails. The run is saved in the [journal](Agent::journal) of this agent, or in memory until it ends. Its
     /// events are [passed on](Event::Inner). A cancelled call cancels its run.
     ///
     /// If a call in it waits for a decision, the call of the agent waits for the same
@@ -95,7 +97,15 @@ impl Agent {
         });
         let decisions: Vec<_> = decisions.collect();
         for (fingerprint, decision, by) in decisions {
-            match agent.decide(run, &fingerprint, decision, by).await {
+            let decided = agent.decide(run, &fingerprint, decision.clone(), &*by);
+            match decided.await {
+                // Without policies, the program has decided by `Run::decide`, and here it does, too.
+                Err(AgentError::Decide(DecideError::Denied(DecisionDenied::NoPolicy)))
+                    if run.info().owner().is_none() =>
+                {
+                    run.decide(&self.registry, &fingerprint, decision, by)
+                        .map_err(AgentError::Decide)?;
+                }
                 // It was made when the call ran before, or this agent's policy forbids it: the call waits.
                 Ok(())
                 | Err(AgentError::Decide(DecideError::NotPending | DecideError::Denied(_))) => {}
@@ -117,8 +127,10 @@ impl Agent {
     }
 
     /// Loads the run of a call, or starts it.
-    async fn run_of_call(&self, arguments: &Value, call: &CallContext) -> Result<Run, AgentError> {
+    async fn run_of_call(&self, arguments: &Value, call: &CallContext) -> Result<Run, Failure> {
         let outer = call.get::<RunInfo>();
+        let owner = outer.and_then(RunInfo::owner);
+        let parent = outer.map(RunInfo::id).or(call.idempotency_key());
         let id = match (call.idempotency_key(), outer) {
             (Some(key), _) => format!("{key}/{}", call.tool_name()),
             // A call that a tool makes. Nothing tells it from the next one.
@@ -126,14 +138,20 @@ impl Agent {
             (None, None) => random_id(),
         };
         if let Some(run) = self.load(&id).await? {
+            if run.info().owner() != owner || run.info().parent() != parent {
+                return Err(format!("the run {id:?} is not one of this call").into());
+            }
             return Ok(run);
         }
         let mut builder = Run::builder(id);
         if let Some(outer) = outer {
             builder = builder.meta(outer.meta().clone());
-            if let Some(owner) = outer.owner() {
-                builder = builder.owner(owner);
-            }
+        }
+        if let Some(owner) = owner {
+            builder = builder.owner(owner);
+        }
+        if let Some(parent) = parent {
+            builder = builder.parent(parent);
         }
         let mut run = builder.build();
         let question = arguments["question"].as_str().unwrap_or_default();

@@ -18,6 +18,8 @@ impl Run {
     /// `fingerprint` belongs to the [`Pending`] that the person has seen, so that a decision can't apply
     /// to another call or to other arguments. The registry validates the call as its tools are now.
     ///
+    /// It asks no policy, for a program whose only user decides. [`Agent::decide`](crate::Agent::decide) asks one.
+    ///
     /// # Errors
     ///
     /// Returns an error if the run has an owner, if `by` is empty, if no pending call has this fingerprint, because it

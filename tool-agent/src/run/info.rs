@@ -37,6 +37,8 @@ struct Info {
     meta: Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dialect: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
 }
 
 impl RunInfo {
@@ -59,6 +61,11 @@ impl RunInfo {
     /// the first use of a dialect.
     pub fn dialect(&self) -> Option<&str> {
         self.0.dialect.as_deref()
+    }
+
+    /// Returns the id of the run whose call made this one, if an agent that is a [tool](crate::Agent::into_tool) made it.
+    pub fn parent(&self) -> Option<&str> {
+        self.0.parent.as_deref()
     }
 
     pub(super) fn set_dialect(&mut self, dialect: &str) {
@@ -119,9 +126,16 @@ impl RunBuilder {
     }
 
     /// Sets the id of the user whose run it is. It never changes. The calls of the run have the rights of this user,
-    /// whoever continues it.
+    /// whoever continues it. Blanks at its ends are removed.
     pub fn owner(mut self, user: impl Into<String>) -> Self {
-        self.info.owner = Some(user.into());
+        self.info.owner = Some(user.into().trim().to_owned());
+        self
+    }
+
+    /// Sets the id of the run whose call makes this one.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn parent(mut self, run: &str) -> Self {
+        self.info.parent = Some(run.to_owned());
         self
     }
 

@@ -48,17 +48,17 @@ impl DecisionRequest {
         }
     }
 
-    /// Returns `true` if the user decides on an own call.
+    /// Returns `true` if the user decides on an own call. Blanks at the ends of the ids don't count.
     pub fn is_owner(&self) -> bool {
-        self.owner.as_ref() == Some(&self.user)
+        self.owner.as_deref().map(str::trim) == Some(self.user.trim())
     }
 }
 
 /// Who may decide on held calls. Two rules always hold: whoever decides has a name, and nobody decides on a
 /// [hold](crate::hooks::Gate::hold) of an own call. On top of them the closure has to return `true`.
 ///
-/// Without a closure, the owner may [confirm](crate::hooks::Gate::confirm) a call, and nobody else decides on calls
-/// that have an owner.
+/// Without a closure, nobody decides on a [hold](crate::hooks::Gate::hold), which needs somebody else: nothing tells who
+/// that is. The owner may [confirm](crate::hooks::Gate::confirm) a call, and anybody may confirm one without an owner.
 ///
 /// ```
 /// use tool_core::hooks::{DecisionDenied, DecisionPolicy, DecisionRequest, Gate};
@@ -129,10 +129,11 @@ impl DecisionPolicy {
             return Err(DecisionDenied::Owner);
         }
         let Some(allows) = &self.allows else {
-            if request.owner.is_some() && !request.is_owner() {
-                return Err(DecisionDenied::NoPolicy);
+            let is_own = request.owner.is_none() || request.is_owner();
+            if is_own && request.hold.is_confirmation() {
+                return Ok(());
             }
-            return Ok(());
+            return Err(DecisionDenied::NoPolicy);
         };
         let allowed = match catch(|| allows(request)) {
             Ok(allowed) => Caught::new(allowed).await,
@@ -169,7 +170,7 @@ pub enum DecisionDenied {
     Unnamed,
     /// The call is the user's own, and [`Gate::hold`](crate::hooks::Gate::hold) asks for somebody else.
     Owner,
-    /// The call is somebody else's, and there is no closure that allows that.
+    /// Somebody else has to decide, and there is no closure that says who may.
     NoPolicy,
     /// The closure does not let this user decide on this call.
     Policy,
@@ -181,7 +182,7 @@ impl fmt::Display for DecisionDenied {
             DecisionDenied::Unnamed => "a decision needs the name of the user who makes it",
             DecisionDenied::Owner => "the call is the user's own; somebody else must decide on it",
             DecisionDenied::NoPolicy => {
-                "the call belongs to another user, and no policy says who may decide on it"
+                "no policy says who may decide on the call; set one, such as with `Agent::may_decide`"
             }
             DecisionDenied::Policy => "the policy does not let this user decide on the call",
         })

@@ -45,19 +45,24 @@ fn agent(rounds: usize) -> Result<Agent, Box<dyn Error>> {
         })
         .build()?;
     let folder = env::var_os("RUNS").unwrap_or_else(|| "runs".into());
-    Ok(Agent::new(tools, OpenAiChat::default(), model).journal(FileJournal::new(folder)))
+    let agent = Agent::new(tools, OpenAiChat::default(), model)
+        .journal(FileJournal::new(folder))
+        // The rights of the owner, whoever goes on with the run.
+        .contexts(async |_run, call| Ok(call))
+        .may_decide(async |request| request.user == "Ada");
+    Ok(agent)
 }
 
 async fn process(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     let mut agent = agent(0)?;
-    let mut run = Run::new("order-7");
+    let mut run = Run::builder("order-7").owner("Grace").build();
     match arguments {
         ["ask"] => run.push(json!({"role": "user", "content": "Order two lamps."}))?,
         ["allow", fingerprint] => {
             run = agent.load("order-7").await?.ok_or("there is no such run")?;
             agent = self::agent(run.rounds().len())?;
             // Rejected, unless a call with exactly this fingerprint waits: the one that the person has seen.
-            run.decide(agent.registry(), fingerprint, Decision::Allow, "Ada")?;
+            agent.decide(&mut run, fingerprint, Decision::Allow, "Ada").await?;
         }
         _ => return Err("usage: approvals ask | allow FINGERPRINT".into()),
     }

@@ -363,7 +363,8 @@ fn an_approval_is_decided_in_another_process_and_sent() {
                 .base_url(&server.url)
                 .key(KEY)
                 .streaming(is_streamed);
-            Agent::new(registry(), dialect, model).journal(journal.clone())
+            let agent = Agent::new(registry(), dialect, model).journal(journal.clone());
+            agent.may_decide(async |_| true)
         };
         let first = process();
         let mut run = Run::new("run-1");
