@@ -35,7 +35,7 @@ use tool_agent::testing::{RecordedModel, Recording};
 use tool_cli::Cli;
 use tool_core::dialect::OpenAiChat;
 
-use crate::service::Desk;
+use crate::service::{Desk, Lists};
 use crate::users::{User, Users};
 
 /// The tables of a new shop, with some orders.
@@ -53,6 +53,8 @@ fn open(folder: &str) -> Result<(Connection, SqliteJournal), Box<dyn Error>> {
     builder.recursive(true).create(folder)?;
     let shop = Connection::open(folder.join("shop.sqlite"))?;
     shop.execute_batch(TABLES)?;
+    // No call waits for the bank yet. A real shop asks the bank by the key whether it has paid.
+    shop.execute("DELETE FROM reservation", [])?;
     Ok((shop, SqliteJournal::open(folder.join("runs.sqlite"))?))
 }
 
@@ -109,6 +111,7 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
         journal,
         users,
         port: address.port(),
+        lists: Lists::default(),
     };
     axum::serve(listener, service::router(desk, registry)).await?;
     Ok(())

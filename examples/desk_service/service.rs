@@ -4,8 +4,9 @@
 //! the same browser must not act here, nor read. Every request must name this service as its `Host`, which a rebound DNS
 //! name does not, and a request that changes something must come from the page's own `Origin`.
 
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::collections::HashMap;
+use std::future::ready;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::{HeaderName, Method, StatusCode, header};
@@ -14,12 +15,14 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tool_agent::AgentError;
 use tool_agent::conversations::{Conversation, ConversationError, Conversations};
-use tool_agent::run::{DecideError, Journal, JournalError, Page, Run, SqliteJournal};
+use tool_agent::run::{DecideError, Journal, JournalError, Page, Run, SqliteJournal, random_id};
 use tool_agent::transcript::ShownHold;
 use tool_core::Registry;
 use tool_core::content::Content;
@@ -51,7 +54,12 @@ pub(crate) struct Desk {
     pub(crate) journal: SqliteJournal,
     pub(crate) users: Users,
     pub(crate) port: u16,
+    /// By the name of the user.
+    pub(crate) lists: Lists,
 }
+
+/// What each user sees besides a conversation, of those whose pages are open.
+pub(crate) type Lists = Mutex<HashMap<String, watch::Sender<Arc<Value>>>>;
 
 type Shared = State<Arc<Desk>>;
 
@@ -61,13 +69,67 @@ type Refusal = (StatusCode, String);
 impl Desk {
     /// Opens a conversation of a user. Others are unknown, except to those who decide on their calls.
     async fn open(&self, user: &User, run: &str, decides: bool) -> Result<Conversation, Refusal> {
-        let found = self.conversations.open(run).await.map_err(refusal)?;
-        let found = found.filter(|found| decides || found.info().owner() == Some(&user.name));
+        // The owner is compared before anything goes on.
+        let found = if decides {
+            self.conversations.open(run).await
+        } else {
+            self.conversations.open_as(&user.name, run).await
+        };
+        let found = found.map_err(refusal)?;
         found.ok_or_else(|| (StatusCode::NOT_FOUND, "no such conversation".into()))
     }
 
-    /// Returns what a user sees besides a conversation: the user's other ones, and the inbox.
-    async fn lists(&self, user: &User) -> Result<Value, JournalError> {
+    /// Returns what a user sees besides a conversation, and then each change. However many pages a user has, the journal is
+    /// read once for a change.
+    fn follow_lists(self: &Arc<Self>, user: &User) -> impl Stream<Item = Arc<Value>> + use<> {
+        let mut open = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let lists = open.entry(user.name.clone()).or_insert_with(|| {
+            let (lists, _) = watch::channel(Arc::default());
+            tokio::spawn(Arc::clone(self).keep_lists(user.clone(), lists.clone()));
+            lists
+        });
+        let lists = lists.subscribe();
+        drop(open);
+        let first = stream::once(Arc::clone(self).read_lists(user.clone()));
+        let later = stream::unfold(lists, async |mut lists| {
+            lists.changed().await.ok()?;
+            let changed = Arc::clone(&lists.borrow_and_update());
+            Some((changed, lists))
+        });
+        first.filter_map(ready).chain(later)
+    }
+
+    /// Reads the lists of a user after each change, as long as a page of the user is open.
+    async fn keep_lists(self: Arc<Self>, user: User, lists: watch::Sender<Arc<Value>>) {
+        let mut changes = self.conversations.changes();
+        loop {
+            let is_changed = tokio::select! {
+                changed = changes.next() => changed.is_some(),
+                () = lists.closed() => false,
+            };
+            if is_changed {
+                let read = Arc::clone(&self).read_lists(user.clone()).await;
+                read.map(|read| lists.send_replace(read));
+                continue;
+            }
+            let mut open = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+            // Another page may have been opened.
+            if lists.receiver_count() == 0 {
+                open.remove(&user.name);
+                return;
+            }
+        }
+    }
+
+    /// Reads the lists of a user on another thread, because SQLite blocks its thread.
+    async fn read_lists(self: Arc<Self>, user: User) -> Option<Arc<Value>> {
+        let runtime = Handle::current();
+        let reading = move || runtime.block_on(self.lists_of(&user));
+        let read = tokio::task::spawn_blocking(reading).await;
+        Some(Arc::new(read.ok()?.ok()?))
+    }
+
+    async fn lists_of(&self, user: &User) -> Result<Value, JournalError> {
         let runs = self.journal.runs(Some(&user.name), Page::new(50)).await?;
         let runs = runs.iter().map(|head| {
             json!({"id": head.id, "saved_ms": head.saved_ms, "waits": !head.waiting.is_empty()})
@@ -198,11 +260,9 @@ async fn events(
         None => stream::pending().right_stream(),
     };
     let updates = updates.map(|update| Event::default().json_data(&*update));
-    let lists = desk.conversations.changes().then(move |()| {
-        let (desk, user) = (Arc::clone(&desk), user.clone());
-        async move { Event::default().json_data(desk.lists(&user).await.ok()) }
-    });
-    let events = Sse::new(stream::select(updates, lists));
+    let lists = desk.follow_lists(&user);
+    let lists = lists.map(|lists| Event::default().json_data(&*lists));
+    let events = Sse::new(stream::select(updates, lists.boxed()));
     Ok(events.keep_alive(KeepAlive::default()).into_response())
 }
 
@@ -224,8 +284,8 @@ async fn part(
 
 /// Creates a conversation, and returns its id.
 async fn create(State(desk): Shared, Extension(user): Extension<User>) -> Result<String, Refusal> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let id = format!("{}-{}", user.name, now.unwrap_or_default().as_millis());
+    // No two are equal, however fast a user clicks.
+    let id = random_id();
     let run = Run::builder(&id).owner(user.name).build();
     desk.conversations.create(run).await.map_err(refusal)?;
     Ok(id)

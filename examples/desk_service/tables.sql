@@ -38,3 +38,10 @@ CREATE TABLE IF NOT EXISTS refund (
     reason TEXT NOT NULL,
     owner TEXT NOT NULL
 ) STRICT;
+
+-- Money of calls that wait for the bank, so that two calls at the same time can't pay the same money.
+CREATE TABLE IF NOT EXISTS reservation (
+    key TEXT PRIMARY KEY,
+    customer_order INTEGER NOT NULL REFERENCES customer_order,
+    cents INTEGER NOT NULL
+) STRICT;

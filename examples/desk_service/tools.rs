@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 use tool_core::call::Progress;
 use tool_core::content::{Content, Image};
@@ -72,6 +72,62 @@ impl Shop {
         let found = self.query(|shop| shop.query_row(sql, [number], order).optional())?;
         found.ok_or_else(|| format!("there is no order {number}"))
     }
+
+    /// Reserves money of an order for a call. The check and the reservation are one transaction: while the bank takes its
+    /// time, another call sees that the money is gone.
+    fn reserve(&self, key: &str, order: u32, cents: u32) -> Result<Reservation<'_>, String> {
+        let left = self.query(|shop| {
+            let shop = Transaction::new_unchecked(shop, TransactionBehavior::Immediate)?;
+            let sql = "SELECT cents - (SELECT coalesce(sum(cents), 0) FROM
+                       (SELECT key, customer_order, cents FROM refund
+                        UNION SELECT key, customer_order, cents FROM reservation)
+                       WHERE customer_order = number AND key <> ?2)
+                       FROM customer_order WHERE number = ?1";
+            let left = shop.query_row(sql, params![order, key], |row| row.get::<_, i64>(0));
+            let left = left.optional()?;
+            if left.is_some_and(|left| i64::from(cents) <= left) {
+                let sql = "INSERT OR IGNORE INTO reservation VALUES (?1, ?2, ?3)";
+                shop.execute(sql, params![key, order, cents])?;
+            }
+            shop.commit()?;
+            Ok(left)
+        })?;
+        match left {
+            None => Err(format!("there is no order {order}")),
+            Some(left) if left < i64::from(cents) => Err(format!(
+                "order {order} has {} cents left to refund",
+                left.max(0)
+            )),
+            Some(_) => Ok(Reservation {
+                shop: self,
+                key: key.to_owned(),
+            }),
+        }
+    }
+}
+
+/// Money that is reserved. Dropping it gives the money back, such as when the call is cancelled.
+struct Reservation<'s> {
+    shop: &'s Shop,
+    key: String,
+}
+
+impl Reservation<'_> {
+    /// Books the refund in place of the reservation. A call that is repeated books once.
+    fn book(&self, order: u32, cents: u32, reason: &str, owner: &str) -> Result<(), String> {
+        let sql = "INSERT OR IGNORE INTO refund VALUES (?1, ?2, ?3, ?4, ?5)";
+        let row = params![self.key, order, cents, reason, owner];
+        self.shop.query(|shop| shop.execute(sql, row))?;
+        Ok(())
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        let sql = "DELETE FROM reservation WHERE key = ?1";
+        // If it fails, the money stays reserved until the next start.
+        let _ = self.shop.query(|shop| shop.execute(sql, [&self.key]));
+    }
 }
 
 #[toolset]
@@ -126,16 +182,16 @@ impl Shop {
         #[param(context)] user: &User,
         call: &CallContext,
     ) -> Result<String, String> {
-        let found = self.order(order)?;
-        let left = found.cents.saturating_sub(found.refunded_cents);
-        if cents > left {
-            return Err(format!("order {order} has {left} cents left to refund"));
-        }
+        let key = match call.idempotency_key() {
+            Some(key) => key.to_owned(),
+            // A call that nobody repeats, such as one over MCP.
+            None => self
+                .query(|shop| shop.query_row("SELECT hex(randomblob(16))", [], |row| row.get(0)))?,
+        };
+        let reserved = self.reserve(&key, order, cents)?;
         call.report(&Progress::of(1.0, 2.0).message("waiting for the bank"));
         tokio::time::sleep(self.delay).await;
-        let sql = "INSERT OR IGNORE INTO refund VALUES (?1, ?2, ?3, ?4, ?5)";
-        let key = call.idempotency_key().unwrap_or_default();
-        self.query(|shop| shop.execute(sql, params![key, order, cents, reason, user.name]))?;
+        reserved.book(order, cents, reason, &user.name)?;
         let euros = f64::from(cents) / 100.0;
         Ok(format!("refunded {euros:.2} EUR of order {order}"))
     }

@@ -466,6 +466,54 @@ fn a_hold_is_decided_by_somebody_else_once() {
 }
 
 #[test]
+fn two_clerks_and_a_lead_pay_an_order_once() {
+    // The second call starts while the bank takes its time over the first one.
+    let service = Service::with(&["--delay", "1500"]);
+    let chats = ["clerk-1", "clerk-2"].map(|clerk| service.chat(clerk));
+    for chat in &chats {
+        chat.ask(QUESTION);
+    }
+    let held = chats.each_ref().map(|chat| chat.wait(held));
+    for (chat, fingerprint) in chats.iter().zip(held) {
+        assert_eq!(chat.decide("allow", json!(fingerprint)), 200);
+    }
+    let results = chats.each_ref().map(|chat| {
+        chat.wait(|page| {
+            let ended = ["done", "failed"].iter();
+            let mut ended = ended.filter_map(|status| call(page, "refund_order", status));
+            ended.next()?["result"].as_str().map(str::to_owned)
+        })
+    });
+    assert_eq!(service.refunds(), [4800]);
+    let refused = |text: &String| text.contains("0 cents left");
+    assert_eq!(
+        results.iter().filter(|text| refused(text)).count(),
+        1,
+        "{results:?}"
+    );
+    assert!(
+        service
+            .query::<String>("SELECT key FROM reservation")
+            .is_empty()
+    );
+}
+
+#[test]
+fn conversations_that_start_at_once_have_their_own_ids() {
+    let service = Service::start();
+    let ids: Vec<_> = thread::scope(|scope| {
+        let create = || service.chat("clerk-1").run;
+        let threads: Vec<_> = (0..40).map(|_| scope.spawn(create)).collect();
+        let ids = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("an id"));
+        ids.collect()
+    });
+    let different: std::collections::HashSet<_> = ids.iter().collect();
+    assert_eq!(different.len(), 40);
+}
+
+#[test]
 fn a_lead_decides_on_no_own_hold() {
     let service = Service::start();
     let chat = service.chat("lead-1");
