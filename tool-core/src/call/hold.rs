@@ -48,13 +48,13 @@ pub struct Hold {
     arguments: String,
     /// The arguments without their secrets, if they have some.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    shown: Option<String>,
+    shown: Option<Box<str>>,
     /// The shown form, where it is another text.
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
-    visible: Option<String>,
+    visible: Option<Box<str>>,
     reason: String,
     /// The number of holds of this call so far, starting at 1.
     number: u32,
@@ -99,10 +99,11 @@ impl Hold {
         reason: String,
         (number, is_confirmation): (u32, bool),
     ) -> Hold {
-        let shown = any_secret(parameters).then(|| redact_arguments(parameters, arguments).text);
+        let shown = any_secret(parameters)
+            .then(|| Box::<str>::from(redact_arguments(parameters, arguments).text));
         let visible = match visible::json(shown.as_deref().unwrap_or(arguments)) {
             Cow::Borrowed(_) => None,
-            Cow::Owned(visible) => Some(visible),
+            Cow::Owned(visible) => Some(visible.into()),
         };
         Hold {
             tool: tool.to_owned(),
