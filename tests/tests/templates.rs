@@ -1,4 +1,5 @@
-//! The projects in `templates`: filled in as cargo-generate does, and compiled with the crates of this repository.
+//! What people start a project from, compiled with the crates of this repository: the projects in `templates`, filled in as
+//! cargo-generate does, and the recipes of the cookbook, with the `cargo add` lines of their heads.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,6 +49,12 @@ fn fill_in(template: &str) -> PathBuf {
     to
 }
 
+/// Returns a target folder for all projects, because they share most dependencies.
+fn target() -> PathBuf {
+    let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates-target");
+    env::var_os("CARGO_TARGET_DIR").map_or(shared, PathBuf::from)
+}
+
 #[test]
 fn templates_and_pages_name_the_current_version() {
     let version = version();
@@ -74,13 +81,10 @@ fn each_template_compiles_and_passes_its_tests() {
         println!("skipped: TOOL_CORE_TEMPLATES is not set; `.ci/run templates` sets it");
         return;
     }
-    // One folder for all, because they share most dependencies.
-    let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("templates-target");
-    let target = env::var_os("CARGO_TARGET_DIR").map_or(shared, PathBuf::from);
     for template in ["server", "agent", "tools"] {
         let output = Command::new(env!("CARGO"))
             .args(["test", "--offline", "--color=never"])
-            .env("CARGO_TARGET_DIR", &target)
+            .env("CARGO_TARGET_DIR", target())
             .current_dir(fill_in(template))
             .output()
             .unwrap();
@@ -88,5 +92,79 @@ fn each_template_compiles_and_passes_its_tests() {
         assert!(output.status.success(), "{template}: {words}");
         let warned = format!("warning: `my-{template}`");
         assert!(!words.contains(&warned), "{template}: {words}");
+    }
+}
+
+/// Makes a project of a recipe by the `cargo add` lines of its head.
+fn follow(recipe: &Path) -> PathBuf {
+    let cookbook = root().join("examples/cookbook");
+    let name = recipe.file_stem().unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("recipes")
+        .join(name);
+    fs::create_dir_all(folder.join("src")).unwrap();
+    fs::copy(recipe, folder.join("src/main.rs")).unwrap();
+    let manifest = folder.join("Cargo.toml");
+    let package = "[package]\nname = \"recipe\"\nedition = \"2024\"\n\n[workspace]\n";
+    fs::write(&manifest, package).unwrap();
+
+    let code = fs::read_to_string(recipe).unwrap();
+    let lines = code
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! cargo add "));
+    for line in lines {
+        let words = line.split('#').next().unwrap().split_whitespace();
+        let words = words.map(|word| match word.strip_prefix("../") {
+            Some(neighbour) => cookbook
+                .join("crates")
+                .join(neighbour)
+                .display()
+                .to_string(),
+            None if word.starts_with("tool-") => format!("--path={}", root().join(word).display()),
+            None => word.to_owned(),
+        });
+        cargo(&folder, std::iter::once("add".to_owned()).chain(words));
+    }
+
+    // The versions of the cookbook, so that no release of others changes the result.
+    let lock = fs::read_to_string(cookbook.join("Cargo.lock")).unwrap();
+    let added = fs::read_to_string(&manifest).unwrap();
+    let pinned = added.lines().map(|line| {
+        let (name, rest) = line.split_once(" = ").unwrap_or_default();
+        let locked = lock.split_once(&format!("name = \"{name}\"\nversion = \""));
+        match (locked, rest.split('"').nth(1)) {
+            (Some((_, locked)), Some(newest)) => {
+                line.replacen(newest, locked.split('"').next().unwrap(), 1) + "\n"
+            }
+            _ => format!("{line}\n"),
+        }
+    });
+    fs::write(&manifest, pinned.collect::<String>()).unwrap();
+    fs::write(folder.join("Cargo.lock"), lock).unwrap();
+    folder
+}
+
+/// Runs cargo in a folder.
+fn cargo(folder: &Path, arguments: impl IntoIterator<Item = String>) {
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .args(arguments)
+        .env("CARGO_TARGET_DIR", target())
+        .current_dir(folder);
+    let output = command.output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {words}");
+}
+
+/// Compiles the recipes with their dependencies, which need a newer compiler than this package.
+#[test]
+fn each_recipe_compiles_in_a_project_that_its_head_describes() {
+    if env::var_os("TOOL_CORE_RECIPES").is_none() {
+        println!("skipped: TOOL_CORE_RECIPES is not set; `.ci/run recipes` sets it");
+        return;
+    }
+    for entry in fs::read_dir(root().join("examples/cookbook/src/bin")).unwrap() {
+        let folder = follow(&entry.unwrap().path());
+        cargo(&folder, ["check".to_owned()]);
     }
 }

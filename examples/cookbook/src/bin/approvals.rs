@@ -1,7 +1,8 @@
 //! A call that waits for a person, for as long as it takes: the process ends, and another one goes on.
 //!
 //! ```sh
-//! cargo add tool-core --features agent
+//! cargo add tool-core
+//! cargo add tool-agent
 //! cargo add serde_json tokio --features tokio/macros,tokio/rt
 //! cargo run -- ask                    # prints a fingerprint, and ends
 //! cargo run -- allow FINGERPRINT      # runs the call, and answers

@@ -1,7 +1,8 @@
 //! A web service with a user for each request, which tools know and models do not.
 //!
 //! ```sh
-//! cargo add tool-core --features agent
+//! cargo add tool-core
+//! cargo add tool-agent
 //! cargo add axum serde_json tokio --features tokio/macros,tokio/rt,tokio/net
 //! cargo run
 //! curl -H 'authorization: Bearer token-of-ada' -d 'What did I write?' http://127.0.0.1:3000/ask

@@ -3,6 +3,8 @@
 //! Only links within the repository are followed, and links to the pages of its packages on docs.rs, which are looked
 //! up in the pages on this machine. Step `rustdoc` of `.ci/run` names their folder in `TOOL_CORE_PAGES`.
 
+mod cargo_add;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::{env, fs};
