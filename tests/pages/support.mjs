@@ -47,7 +47,7 @@ export const picture = (page, name, options = {}) =>
   page.screenshot({ path: `${root}target/pages/pictures/${name}.png`, ...options });
 
 /// The example `desk`.
-export const desk = `${root}target/debug/examples/desk`;
+export const desk = process.env.TOOL_CLI_DESK ?? `${root}target/debug/examples/desk`;
 
 /// Starts the example `desk` with its page, and returns the address.
 export const serve = async (environment = {}) => {
