@@ -63,7 +63,9 @@ async fn process(arguments: &[&str]) -> Result<(), Box<dyn Error>> {
             run = agent.load("order-7").await?.ok_or("there is no such run")?;
             agent = self::agent(run.rounds().len())?;
             // Rejected, unless a call with exactly this fingerprint waits: the one that the person has seen.
-            agent.decide(&mut run, fingerprint, Decision::Allow, "Ada").await?;
+            agent
+                .decide(&mut run, fingerprint, Decision::Allow, "Ada")
+                .await?;
         }
         _ => return Err("usage: approvals ask | allow FINGERPRINT".into()),
     }
