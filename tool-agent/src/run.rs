@@ -162,7 +162,7 @@ pub use self::settings::RunSettings;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 pub use self::sqlite_journal::SqliteJournal;
 pub(crate) use self::state::At;
-use self::state::{SavedRun, State, VERSION};
+use self::state::{PROGRAM, SavedRun, State, VERSION};
 pub use self::step::{RunOutcome, Step};
 use tool_core::dialect::{Dialect, RequestOptions, Usage};
 
@@ -211,6 +211,7 @@ impl Run {
         let mut run = Run::empty();
         run.record(Change::Created {
             version: VERSION,
+            program: PROGRAM.into(),
             info,
             settings,
             options: options.map(Box::new),

@@ -832,9 +832,9 @@ fn a_run_does_not_go_on_with_another_dialect() {
 }
 
 #[test]
-fn a_run_of_an_earlier_version_has_no_owner_and_takes_the_first_dialect() {
+fn a_run_that_was_saved_before_its_first_dialect_takes_one() {
     let saved = json!([
-        {"number": 1, "change": {"Created": {"version": 2, "id": "run-1", "settings": {}}}},
+        {"number": 1, "change": {"Created": {"version": 1, "id": "run-1", "settings": {}}}},
         {"number": 2, "change": {"Message": question()}},
     ]);
     let mut run = Run::replay(serde_json::from_value::<Vec<_>>(saved).unwrap()).unwrap();

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use futures_util::FutureExt;
-use serde_json::json;
+use properties::random::Random;
 use tool_agent::run::{
     FileJournal, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunHead, SqliteJournal,
 };
@@ -265,69 +265,123 @@ fn nobody_else_reads_the_files() {
     assert_eq!(file.permissions().mode() & 0o077, 0);
 }
 
-/// Writes a run as the earlier form did: a folder, with a file for each append.
-fn write_earlier_form(folder: &Path, run: &str, appends: &[&[Increment]]) {
-    let of_run = folder.join(format!("run-{run}"));
-    fs::create_dir_all(&of_run).unwrap();
-    for increments in appends {
-        let name = format!("{:020}.json", increments[0].number());
-        fs::write(of_run.join(name), json!(increments).to_string()).unwrap();
-    }
-    for foreign in ["7-0.unfinished", "notes.json", "3.json", ".DS_Store"] {
-        fs::write(of_run.join(foreign), "[{\"num").unwrap();
-    }
-}
-
-#[test]
-fn folders_of_the_earlier_form_are_read_and_continued() {
-    let folder = TempFolder::new("earlier-form");
-    let journal = FileJournal::new(&folder.0);
+/// Each journal has a run of three appends.
+fn three_appends(journal: &dyn Journal) -> Run {
     let mut run = new_run();
+    let append = |run: &mut Run| {
+        let appended = journal.append(run.head(), run.unsaved().to_vec());
+        appended.now_or_never().unwrap().unwrap();
+        run.mark_saved(u64::MAX);
+    };
+    append(&mut run);
     let response = turn(&calling(&[("delete_note", r#"{"id":7}"#)]));
     run.respond(&dialect(), &holding(), response).unwrap();
+    append(&mut run);
     run_calls(&mut run, &holding());
-    let increments = run.unsaved().to_vec();
-    run.mark_saved(u64::MAX);
-    write_earlier_form(&folder.0, "run-1", &[&increments[..2], &increments[2..]]);
+    append(&mut run);
+    run
+}
 
-    let loaded = Run::replay(load(&journal, "run-1")).unwrap();
-    assert_eq!(saved(&loaded), saved(&run));
-    let waiting = journal
-        .waiting(Page::new(9))
-        .now_or_never()
-        .unwrap()
-        .unwrap();
-    assert_eq!(waiting.len(), 1);
-    assert_eq!(waiting[0].waiting, run.pending());
-    let conflict = journal.append(run.head(), increments[2..].to_vec());
-    assert!(matches!(
-        conflict.now_or_never().unwrap(),
-        Err(JournalError::Conflict(id)) if id == run.id()
-    ));
-
+/// Somebody copies a file onto its end, or removes or copies a line.
+#[test]
+fn a_line_in_another_place_is_an_error() {
+    let folder = TempFolder::new("moved");
+    let journal = FileJournal::new(&folder.0);
+    let path = folder.0.join("run-run-1.jsonl");
+    let mut run = three_appends(&journal);
+    let whole = fs::read(&path).unwrap();
+    let lines: Vec<_> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    let [one, two, three] = lines[..] else {
+        panic!("{} lines", lines.len());
+    };
     run.cancel(&dialect()).unwrap();
-    append(&journal, &mut run).unwrap();
-    let loaded = Run::replay(load(&journal, "run-1")).unwrap();
-    assert_eq!(saved(&loaded), saved(&run));
-    assert_eq!(
-        journal
-            .waiting(Page::new(9))
-            .now_or_never()
-            .unwrap()
-            .unwrap(),
-        []
-    );
-    assert_eq!(heads(&journal).unwrap().len(), 1);
-    journal.remove("run-1").now_or_never().unwrap().unwrap();
-    assert!(load(&journal, "run-1").is_empty());
-
-    // A file that the disk has lost in part is named.
-    write_earlier_form(&folder.0, "run-1", &[&increments]);
-    let file = folder.0.join("run-run-1").join(format!("{:020}.json", 1));
-    let json = fs::read(&file).unwrap();
-    for length in [0, json.len() / 2, json.len() - 1] {
-        fs::write(&file, &json[..length]).unwrap();
+    for (what, damaged) in [
+        ("the file twice", [&*whole, &whole].concat()),
+        ("a line twice", [&*whole, one].concat()),
+        ("the first line missing", [two, three].concat()),
+        ("a line missing", [one, three].concat()),
+        ("lines in another order", [one, three, two].concat()),
+    ] {
+        fs::write(&path, &damaged).unwrap();
+        let appended = journal.append(run.head(), run.unsaved().to_vec());
+        let error = appended.now_or_never().unwrap().unwrap_err();
+        assert!(
+            error.to_string().contains("run-run-1.jsonl"),
+            "{what}: {error}"
+        );
         let error = journal.load("run-1").now_or_never().unwrap().unwrap_err();
-        assert!(error.to_string().contains("00001.json"), "{error}");
+        assert!(
+            error.to_string().contains("run-run-1.jsonl"),
+            "{what}: {error}"
+        );
+        assert_eq!(fs::read(&path).unwrap(), damaged);
+    }
+    // One line twice is a copy, too.
+    fs::write(&path, [one, one].concat()).unwrap();
+    journal.load("run-1").now_or_never().unwrap().unwrap_err();
+    fs::write(&path, &whole).unwrap();
+    append(&journal, &mut run).unwrap();
+    assert_eq!(
+        saved(&Run::replay(load(&journal, "run-1")).unwrap()),
+        saved(&run)
+    );
+}
+
+/// A disk changes bits, loses an end or a block, or writes one twice: an error, or an earlier state of the run.
+#[test]
+fn what_a_disk_damages_is_never_taken_for_what_was_saved() {
+    let rounds = if std::env::var_os("TOOL_CORE_LONG").is_some() {
+        5_000
+    } else {
+        100
+    };
+    let folder = TempFolder::new("disk");
+    let file = FileJournal::new(&folder.0);
+    let run = three_appends(&file);
+    let database = folder.0.join("runs.sqlite");
+    three_appends(&SqliteJournal::open(&database).unwrap());
+    let increments = load(&file, "run-1");
+    let states = (1..=increments.len()).map(|end| {
+        let run = Run::replay(increments[..end].iter().cloned()).unwrap();
+        saved(&run)
+    });
+    let states: Vec<_> = states.collect();
+    assert_eq!(states.last(), Some(&saved(&run)));
+    let mut random = Random::named("disk", 1);
+    for path in [folder.0.join("run-run-1.jsonl"), database] {
+        let whole = fs::read(&path).unwrap();
+        let mut errors = 0;
+        for round in 0..rounds {
+            let mut bytes = whole.clone();
+            let at = random.below(bytes.len());
+            match round % 4 {
+                0 | 1 => bytes[at] ^= 1 << random.below(8),
+                2 => bytes.truncate(at),
+                _ => {
+                    let (from, to) = (at / 512 * 512, random.below(whole.len()) / 512 * 512);
+                    let end = (from + 512).min(whole.len()).min(from + whole.len() - to);
+                    bytes[to..to + end - from].copy_from_slice(&whole[from..end]);
+                }
+            }
+            fs::write(&path, &bytes).unwrap();
+            for rest in ["-wal", "-shm"] {
+                let _ = fs::remove_file(format!("{}{rest}", path.display()));
+            }
+            let loaded = if path.extension().unwrap() == "sqlite" {
+                let journal = SqliteJournal::open(&path);
+                journal.and_then(|journal| journal.load("run-1").now_or_never().unwrap())
+            } else {
+                file.load("run-1").now_or_never().unwrap()
+            };
+            match loaded {
+                Ok(increments) if increments.is_empty() => {}
+                Ok(increments) => match Run::replay(increments) {
+                    Ok(run) => assert!(states.contains(&saved(&run)), "round {round}"),
+                    Err(_) => errors += 1,
+                },
+                Err(_) => errors += 1,
+            }
+        }
+        assert!(errors > rounds / 10, "{errors} of {}", path.display());
     }
 }

@@ -21,6 +21,8 @@ mod steps;
 #[cfg(not(target_family = "wasm"))]
 mod trained;
 mod transcripts;
+#[cfg(not(target_family = "wasm"))]
+mod versions;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -13,7 +13,7 @@ use tool_agent::testing::{RecordedModel, ScriptedModel};
 use tool_core::Registry;
 use tool_core::dialect::{Anthropic, OpenAiChat};
 
-use super::saving::TempFolder;
+use super::saving::{TempFolder, first_line};
 use super::{new_run, question};
 
 fn agent(journal: impl Journal + 'static) -> Agent {
@@ -70,18 +70,6 @@ fn a_file_that_is_not_of_the_journal_is_named_and_kept() {
             .now_or_never();
         assert!(loaded.unwrap().unwrap().is_none(), "{torn:?}");
     }
-    // The earlier form.
-    fs::remove_file(&file).unwrap();
-    let earlier = folder.0.join("run-run-1");
-    fs::create_dir(&earlier).unwrap();
-    fs::write(earlier.join("00000000000000000001.json"), "{}").unwrap();
-    assert_eq!(
-        said_of(),
-        format!(
-            "{START}FOLDER/run-run-1/00000000000000000001.json: it has no list of increments of a run: invalid type: \
-             map, expected a sequence at line 1 column 0"
-        )
-    );
 }
 
 #[test]
@@ -200,9 +188,9 @@ fn an_increment_that_is_missing_is_named() {
     run.push(question()).unwrap();
     increments.push(run.unsaved().last().unwrap().clone());
     increments.remove(1);
-    fs::create_dir_all(folder.0.join("run-run-1")).unwrap();
-    let file = folder.0.join("run-run-1/00000000000000000001.json");
-    fs::write(file, serde_json::to_vec(&increments).unwrap()).unwrap();
+    fs::create_dir_all(&folder.0).unwrap();
+    let line = first_line(3, &serde_json::to_value(&increments).unwrap());
+    fs::write(folder.0.join("run-run-1.jsonl"), line).unwrap();
     assert_eq!(
         said(FileJournal::new(&folder.0), &folder),
         "the run can't be loaded: run \"run-1\": increment 2 is missing: the next one has the number 3"

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::FutureExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tool_agent::model::{ModelError, Request};
 use tool_agent::run::{
     FileJournal, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunHead, RunOutcome,
@@ -34,13 +35,13 @@ pub(super) fn through_json<T: serde::Serialize + serde::de::DeserializeOwned>(va
 
 /// Builds a target.
 #[tool(background, idempotent, unlinked)]
-fn build(id: u32) -> u32 {
+pub(super) fn build(id: u32) -> u32 {
     id
 }
 
 /// Publishes a target.
 #[tool(background, destructive, unlinked)]
-fn publish(id: u32) -> u32 {
+pub(super) fn publish(id: u32) -> u32 {
     id
 }
 
@@ -214,12 +215,14 @@ proptest! {
 #[test]
 fn a_run_of_another_version_or_a_damaged_one_is_an_error() {
     let mut value = saved(&new_run());
-    value["version"] = json!(4);
+    value["version"] = json!(2);
+    value["program"] = json!("tool-agent 0.3.0");
     let error = serde_json::from_value::<Run>(value)
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("version 4") && error.contains("reads versions 2 to 3"),
+        error.contains("by tool-agent 0.3.0 in version 2 of its form")
+            && error.contains("reads versions 1 to 1"),
         "{error}"
     );
     let mut value = saved(&new_run());
@@ -256,6 +259,19 @@ fn a_run_of_another_version_or_a_damaged_one_is_an_error() {
     let damaged: Increment = serde_json::from_value(damaged).unwrap();
     let error = Run::replay(increments.into_iter().chain([damaged])).unwrap_err();
     assert_eq!(error.to_string(), "increment 4: there is no call 3");
+}
+
+/// Returns the first line of a file of `FileJournal`, which has increments that no run made.
+pub(super) fn first_line(last: u64, increments: &Value) -> String {
+    let head = r#"{"id":"run-1","saved_ms":1}"#;
+    let record = format!(r#"{{"last":{last},"head":{head},"increments":{increments}}}"#);
+    let hash = Sha256::digest([&[0; 8], record.as_bytes()].concat());
+    let hash: String = hash
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("{hash} {record}\n")
 }
 
 /// A folder for the runs of one test, empty at first.

@@ -197,12 +197,7 @@ impl Run {
             waited(&call, &ended)
         };
         let late = results(dialect, &late);
-        let result = Arc::new(result);
-        self.record(if late.is_empty() {
-            Change::Waited(index, result)
-        } else {
-            Change::WaitedForLate(index, result, late)
-        });
+        self.record(Change::Waited(index, Arc::new(result), late));
         true
     }
 
@@ -213,18 +208,12 @@ impl Run {
             return;
         }
         let (late, ended): (Vec<_>, Vec<_>) = ended.iter().partition(|ended| ended.is_late);
-        let mut late = results(dialect, &late);
-        let message = (!ended.is_empty()).then(|| {
+        let mut messages = results(dialect, &late);
+        if !ended.is_empty() {
             let text = format!("{PREAMBLE}\n{}", texts(&ended));
-            Arc::new(dialect.user_message(&text))
-        });
-        self.record(match message {
-            Some(message) if late.is_empty() => Change::Told(message),
-            message => {
-                late.extend(message);
-                Change::ToldLate(late)
-            }
-        });
+            messages.push(Arc::new(dialect.user_message(&text)));
+        }
+        self.record(Change::Told(messages));
     }
 
     /// Returns `true` if the model gets the result of a call in the provider's form: the provider takes it later, and the

@@ -1,5 +1,6 @@
 //! What changes in a run, and what that does to its state.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,6 +19,9 @@ use tool_core::{ToolCall, ToolResult};
 pub(super) enum Change {
     Created {
         version: u32,
+        /// What has written the run.
+        #[serde(default)]
+        program: Cow<'static, str>,
         #[serde(flatten)]
         info: RunInfo,
         settings: RunSettings,
@@ -42,14 +46,11 @@ pub(super) enum Change {
     Ended(usize, Arc<ToolResult>),
     /// A call runs in the background: the model gets this in place of the result.
     Acknowledged(usize, Arc<ToolResult>),
-    /// A call that waited has what ended in the background.
-    Waited(usize, Arc<ToolResult>),
-    /// The same, with results that the provider takes by the ids of their calls.
-    WaitedForLate(usize, Arc<ToolResult>, Vec<Arc<Value>>),
-    /// What ended in the background, as a message.
-    Told(Arc<Value>),
-    /// The same, with results that the provider takes by the ids of their calls.
-    ToldLate(Vec<Arc<Value>>),
+    /// A call that waited has what ended in the background. The messages have the results that the provider takes by the ids
+    /// of their calls.
+    Waited(usize, Arc<ToolResult>, Vec<Arc<Value>>),
+    /// What ended in the background: the results that the provider takes by the ids of their calls, and a message.
+    Told(Vec<Arc<Value>>),
     Closed(Vec<Arc<Value>>),
     /// Answers to what the last response asks for besides calls.
     Answered(Vec<Arc<Value>>),
@@ -107,11 +108,12 @@ impl Run {
         match change {
             Change::Created {
                 version,
+                program,
                 info,
                 settings,
                 options,
             } => {
-                check_version(version)?;
+                check_version(version, &program)?;
                 self.state.info = info;
                 self.state.settings = settings;
                 self.state.options = options;
@@ -184,10 +186,8 @@ impl Run {
             | Change::Revoked(..)
             | Change::Ended(..)
             | Change::Acknowledged(..)
-            | Change::Waited(..)
-            | Change::WaitedForLate(..)) => self.change_calls(self.last_round(), change)?,
-            Change::Told(message) => self.tell_messages(vec![message])?,
-            Change::ToldLate(messages) => self.tell_messages(messages)?,
+            | Change::Waited(..)) => self.change_calls(self.last_round(), change)?,
+            Change::Told(messages) => self.tell_messages(messages)?,
             Change::Closed(messages) => {
                 let round = self
                     .state
@@ -286,12 +286,7 @@ impl Run {
                 self.state.background.push((round, index));
                 Ok(())
             }
-            Change::Waited(index, result) => {
-                self.call_mut(round, index)?.state = CallState::Ended(result);
-                self.forget_ended();
-                Ok(())
-            }
-            Change::WaitedForLate(index, result, late) => {
+            Change::Waited(index, result, late) => {
                 self.call_mut(round, index)?.state = CallState::Ended(result);
                 let turn = self.state.rounds[round].turn.as_mut();
                 turn.ok_or("the response is over")?.extend(late);

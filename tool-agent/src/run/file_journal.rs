@@ -1,6 +1,5 @@
 //! [`FileJournal`]: runs in a folder.
 
-mod earlier_form;
 mod lock;
 mod record;
 
@@ -21,7 +20,8 @@ use tool_core::runtime::BoxFuture;
 /// A [`Journal`] in a folder, for programs without a database. Each run is a file in it, and each append a line at its
 /// end, which is complete or absent after a crash.
 ///
-/// Files whose names it does not write are ignored. Folders of an earlier form, with a file for each append, are read.
+/// Files whose names it does not write are ignored. A line has a hash of itself, of its place and of the line before it: an
+/// append that finds its last line damaged, copied or moved is an error, and so is a load that finds any such line.
 ///
 /// Several programs may use one folder: appends to a file are made under an advisory lock, and if two programs continue
 /// a run, one of them gets [`JournalError::Conflict`]. A folder on a network may not have such locks. Reads and
@@ -71,13 +71,12 @@ impl FileJournal {
         }
     }
 
-    /// Returns the file of a run, and the folder of its earlier form.
-    fn paths(&self, run: &str) -> Paths {
-        let name = name_of(run);
-        Paths {
-            file: self.folder.join(format!("{name}{EXTENSION}")),
-            earlier: self.folder.join(name),
-        }
+    fn file(&self, run: &str) -> RunFile {
+        self.named(&name_of(run))
+    }
+
+    fn named(&self, name: &str) -> RunFile {
+        RunFile(self.folder.join(format!("{name}{EXTENSION}")))
     }
 
     fn heads(&self) -> Result<Vec<RunHead>, JournalError> {
@@ -92,15 +91,9 @@ impl FileJournal {
             names.extend(run_name(&entry.file_name()).map(str::to_owned));
         }
         names.sort();
-        // A run may have both.
-        names.dedup();
         let mut heads = Vec::new();
         for name in names {
-            let paths = Paths {
-                file: self.folder.join(format!("{name}{EXTENSION}")),
-                earlier: self.folder.join(name),
-            };
-            heads.extend(paths.head()?);
+            heads.extend(self.named(&name).head()?);
         }
         Ok(heads)
     }
@@ -109,7 +102,7 @@ impl FileJournal {
         let mut removed = 0;
         for head in self.heads()? {
             let is_older = |head: &RunHead| head.saved_ms < saved_ms;
-            if is_older(&head) && self.paths(&head.id).remove_if(is_older)? {
+            if is_older(&head) && self.file(&head.id).remove_if(is_older)? {
                 removed += 1;
             }
         }
@@ -123,11 +116,11 @@ impl Journal for FileJournal {
         head: RunHead,
         increments: Vec<Increment>,
     ) -> BoxFuture<Result<(), JournalError>> {
-        Box::pin(ready(self.paths(&head.id).append(head, increments)))
+        Box::pin(ready(self.file(&head.id).append(head, increments)))
     }
 
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>> {
-        Box::pin(ready(self.paths(run).load()))
+        Box::pin(ready(self.file(run).load()))
     }
 
     fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
@@ -143,7 +136,7 @@ impl Journal for FileJournal {
     }
 
     fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
-        let removed = self.paths(run).remove_if(|_| true);
+        let removed = self.file(run).remove_if(|_| true);
         Box::pin(ready(removed.map(|_| ())))
     }
 
@@ -152,37 +145,25 @@ impl Journal for FileJournal {
     }
 }
 
-/// Where a run is.
-struct Paths {
-    file: PathBuf,
-    /// The folder of the earlier form.
-    earlier: PathBuf,
-}
+/// The file of a run.
+struct RunFile(PathBuf);
 
-impl Paths {
+impl RunFile {
     fn append(&self, head: RunHead, increments: Vec<Increment>) -> Result<(), JournalError> {
         let Some(last) = increments.last().map(Increment::number) else {
             return Ok(());
         };
-        let folder = self.file.parent().unwrap_or(Path::new("."));
-        let failed = |error: io::Error| failed(&self.file, error);
+        let folder = self.0.parent().unwrap_or(Path::new("."));
+        let failed = |error: io::Error| failed(&self.0, error);
         // Checked before a file is created, and again under the lock.
-        if increments[0].number() != 1 && !self.file.exists() {
-            check_next(
-                &head.id,
-                earlier_form::last_number(&self.earlier)?,
-                &increments,
-            )?;
+        if increments[0].number() != 1 && !self.0.exists() {
+            check_next(&head.id, 0, &increments)?;
         }
-        fs::create_dir_all(folder).map_err(failed)?;
-        let mut file = lock::open_exclusive(&self.file).map_err(failed)?;
-        let tail = Tail::read(&mut file, &self.file)?;
-        let saved = match tail.last {
-            0 => earlier_form::last_number(&self.earlier)?,
-            last => last,
-        };
-        check_next(&head.id, saved, &increments)?;
-        let line = Record::line(last, head, increments)?;
+        create_folder(folder).map_err(failed)?;
+        let mut file = lock::open_exclusive(&self.0).map_err(failed)?;
+        let tail = Tail::read(&mut file, &self.0)?;
+        check_next(&head.id, tail.last, &increments)?;
+        let line = Record::line(&tail, last, head, increments)?;
         let appended = append_line(&mut file, &tail, &line).and_then(|()| match tail.end {
             // The name of a new file must survive, too.
             0 => sync_folder(folder),
@@ -196,9 +177,9 @@ impl Paths {
     }
 
     fn load(&self) -> Result<Vec<Increment>, JournalError> {
-        let mut increments = earlier_form::load(&self.earlier)?;
+        let mut increments = Vec::new();
         if let Some(mut file) = self.open()? {
-            for record in record::read_all(&mut file, &self.file)? {
+            for record in record::read_all(&mut file, &self.0)? {
                 increments.extend(record.increments);
             }
         }
@@ -207,56 +188,60 @@ impl Paths {
 
     /// Opens the file to read, if there is one.
     fn open(&self) -> Result<Option<File>, JournalError> {
-        match lock::open_shared(&self.file) {
+        match lock::open_shared(&self.0) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&self.file, error)),
+            Err(error) => Err(failed(&self.0, error)),
         }
     }
 
     fn head(&self) -> Result<Option<RunHead>, JournalError> {
-        let head = match self.open()? {
-            Some(mut file) => Tail::read(&mut file, &self.file)?.head,
-            None => None,
-        };
-        match head {
-            Some(head) => Ok(Some(head)),
-            None => earlier_form::head(&self.earlier),
+        match self.open()? {
+            Some(mut file) => Ok(Tail::read(&mut file, &self.0)?.head),
+            None => Ok(None),
         }
     }
 
     /// Removes the run if its head is as expected. A run without a head is removed.
     fn remove_if(&self, is_expected: impl Fn(&RunHead) -> bool) -> Result<bool, JournalError> {
-        let failed_at = |path: &Path, error: io::Error| match error.kind() {
-            ErrorKind::NotFound => Ok(()),
-            _ => Err(failed(path, error)),
-        };
         // Locked, so that no append is lost unseen.
-        let mut locked = match lock::open_existing(&self.file) {
-            Ok(file) => Some(file),
-            Err(error) => {
-                failed_at(&self.file, error)?;
-                None
-            }
+        let mut file = match lock::open_existing(&self.0) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(failed(&self.0, error)),
         };
-        let head = match &mut locked {
-            Some(file) => Tail::read(file, &self.file)?.head,
-            None => None,
-        };
-        let head = match head {
-            Some(head) => Some(head),
-            None => earlier_form::head(&self.earlier)?,
-        };
+        let head = Tail::read(&mut file, &self.0)?.head;
         if head.as_ref().is_some_and(|head| !is_expected(head)) {
             return Ok(false);
         }
-        fs::remove_dir_all(&self.earlier).or_else(|error| failed_at(&self.earlier, error))?;
-        fs::remove_file(&self.file).or_else(|error| failed_at(&self.file, error))?;
-        if let (Some(folder), Some(_)) = (self.file.parent(), &head) {
+        match fs::remove_file(&self.0) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(failed(&self.0, error));
+            }
+            _ => {}
+        }
+        if let (Some(folder), Some(_)) = (self.0.parent(), &head) {
             sync_folder(folder).map_err(|error| failed(folder, error))?;
         }
         Ok(head.is_some())
     }
+}
+
+/// Creates a folder that is missing, and those in which it is. Their names survive a crash of the system.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let missing = folder.ancestors().take_while(|folder| !folder.exists());
+    let missing: Vec<_> = missing.map(Path::to_owned).collect();
+    fs::create_dir_all(folder)?;
+    for created in missing {
+        let parent = created
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        sync_folder(parent.unwrap_or(Path::new(".")))?;
+    }
+    Ok(())
 }
 
 /// Writes a line after the last complete one.
@@ -299,10 +284,10 @@ fn name_of(run: &str) -> String {
     name
 }
 
-/// Returns the name of the run whose file or folder this is.
+/// Returns the name of the run whose file this is.
 fn run_name(name: &OsStr) -> Option<&str> {
     let name = name.to_str()?;
-    let name = name.strip_suffix(EXTENSION).unwrap_or(name);
+    let name = name.strip_suffix(EXTENSION)?;
     let is_ours =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     (name.starts_with("run-") && name.bytes().all(is_ours)).then_some(name)

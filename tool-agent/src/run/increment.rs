@@ -5,9 +5,11 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Run;
 use super::change::Change;
+use super::state::check_version;
 
 /// One change of a [`Run`], to be saved in a [`Journal`](super::Journal).
 ///
@@ -41,6 +43,20 @@ impl Increment {
         self.number
     }
 
+    /// Reads saved increments. The first one says the version of their form, which says more than where another one can't be
+    /// read.
+    #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
+    pub(super) fn parse_all(saved: &[String]) -> Result<Vec<Increment>, String> {
+        let increments = saved.iter().map(|json| serde_json::from_str(json));
+        let increments: Result<_, _> = increments.collect();
+        increments.map_err(|error| {
+            let first = saved
+                .first()
+                .and_then(|json| serde_json::from_str(json).ok());
+            unreadable(first.as_ref(), &error)
+        })
+    }
+
     pub(super) fn change_mut(&mut self) -> &mut Change {
         &mut self.change
     }
@@ -53,6 +69,17 @@ impl fmt::Debug for Increment {
             .field("number", &self.number)
             .finish_non_exhaustive()
     }
+}
+
+/// Returns why increments can't be read, of which this is the first.
+pub(super) fn unreadable(first: Option<&Value>, error: &serde_json::Error) -> String {
+    let created = first.map_or(&Value::Null, |first| &first["change"]["Created"]);
+    let version = created["version"]
+        .as_u64()
+        .and_then(|version| version.try_into().ok());
+    let program = created["program"].as_str().unwrap_or_default();
+    let checked = version.map_or(Ok(()), |version| check_version(version, program));
+    checked.err().unwrap_or_else(|| error.to_string())
 }
 
 /// Saves runs.

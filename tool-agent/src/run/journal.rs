@@ -40,7 +40,8 @@ pub trait Journal: Send + Sync {
     /// Returns [`JournalError::Conflict`] if the first [number](Increment::number) is not the last saved one plus
     /// one (1 for a new run): another program continued the run. Other errors are
     /// [`JournalError::Failed`]. After an error the journal has all of the increments or none, and the caller
-    /// may append them again: if it has them, that is a conflict.
+    /// may append them again: if it has them, that is a conflict. So it is if the future was dropped before it completed: the
+    /// run that is then loaded has the increments, so that loading heals it.
     fn append(
         &self,
         head: RunHead,

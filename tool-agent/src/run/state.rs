@@ -1,5 +1,6 @@
 //! What is saved of a run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -11,11 +12,15 @@ use super::{Round, Run, RunInfo, RunSettings};
 use tool_core::dialect::{RequestOptions, Usage};
 use tool_core::{ToolError, ToolErrorKind, ToolResult};
 
-/// The version of the saved form.
-pub(super) const VERSION: u32 = 3;
+/// The version of the saved form. It grows when a program of an earlier version would misread a run: `ARCHITECTURE.md` says
+/// how.
+pub(super) const VERSION: u32 = 1;
 
-/// The earliest version that can be read. Its runs have no owner and no dialect.
-const FIRST_VERSION: u32 = 2;
+/// The earliest version that can be read.
+const FIRST_VERSION: u32 = 1;
+
+/// What writes runs, for who can't read one.
+pub(super) const PROGRAM: &str = concat!("tool-agent ", env!("CARGO_PKG_VERSION"));
 
 /// The part of a [`Run`] that is saved.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -70,6 +75,8 @@ pub(crate) type At = (usize, usize);
 #[derive(Serialize, Deserialize)]
 pub(super) struct SavedRun<S> {
     version: u32,
+    #[serde(default)]
+    program: Cow<'static, str>,
     #[serde(flatten)]
     state: S,
 }
@@ -109,7 +116,7 @@ impl TryFrom<SavedRun<Value>> for Run {
     type Error = String;
 
     fn try_from(saved: SavedRun<Value>) -> Result<Run, String> {
-        check_version(saved.version)?;
+        check_version(saved.version, &saved.program)?;
         let state = serde_json::from_value(saved.state).map_err(|error| error.to_string())?;
         let mut run = Run::of(state);
         for (round, index) in run.state.background.clone() {
@@ -123,20 +130,26 @@ impl Serialize for Run {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let saved = SavedRun {
             version: VERSION,
+            program: PROGRAM.into(),
             state: &self.state,
         };
         saved.serialize(serializer)
     }
 }
 
-/// Returns an error for a version that this crate can't read.
-pub(super) fn check_version(version: u32) -> Result<(), String> {
+/// Returns an error for a version that this crate can't read. `program` has written it.
+pub(super) fn check_version(version: u32, program: &str) -> Result<(), String> {
     if (FIRST_VERSION..=VERSION).contains(&version) {
         return Ok(());
     }
+    let program = if program.is_empty() {
+        "another program"
+    } else {
+        program
+    };
     Err(format!(
-        "the run was saved in version {version} of its format, and this program reads versions \
-         {FIRST_VERSION} to {VERSION}"
+        "the run was saved by {program} in version {version} of its form, and {PROGRAM} reads versions {FIRST_VERSION} to \
+         {VERSION}; load it with the program that saved it"
     ))
 }
 

@@ -5,10 +5,11 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::failed;
-use crate::run::{Increment, JournalError, RunHead};
+use crate::run::{Increment, JournalError, RunHead, increment};
 
 /// One append. Its line has a hash before it, because a crash may leave a part of a line, or the whole with a hole in it.
 #[derive(Serialize, Deserialize)]
@@ -33,8 +34,9 @@ const HASH: usize = 16;
 const RECORD: &[u8] = br#"{"last":"#;
 
 impl Record {
-    /// Returns the line of an append.
+    /// Returns the line of an append, after what a file has.
     pub(super) fn line(
+        tail: &Tail,
         last: u64,
         head: RunHead,
         increments: Vec<Increment>,
@@ -45,7 +47,7 @@ impl Record {
             increments,
         };
         let json = serde_json::to_vec(&record).map_err(JournalError::failed)?;
-        let mut line = hash(&json).into_bytes();
+        let mut line = hash(tail.end, &tail.hash, &json).into_bytes();
         line.push(b' ');
         line.extend(json);
         line.push(b'\n');
@@ -53,17 +55,28 @@ impl Record {
     }
 }
 
-fn hash(json: &[u8]) -> String {
-    let hash = Sha256::digest(json);
+/// Returns the hash of a line that starts at a byte of the file, after a line with another hash: a line that is copied,
+/// moved or missing breaks the chain.
+fn hash(start: u64, before: &[u8], json: &[u8]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(start.to_le_bytes());
+    hash.update(before);
+    hash.update(json);
+    let hash = hash.finalize();
     let hash = hash.iter().take(HASH / 2);
     hash.map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Returns the hash at the start of a line, as it is written.
+fn written_hash(line: &[u8]) -> &[u8] {
+    &line[..line.len().min(HASH)]
+}
+
 /// Returns the JSON of a line without its end, or `None` if it is damaged.
-fn json(line: &[u8]) -> Option<&[u8]> {
+fn json<'l>(line: &'l [u8], start: u64, before: &[u8]) -> Option<&'l [u8]> {
     let (found, rest) = line.split_at_checked(HASH)?;
     let json = rest.strip_prefix(b" ")?;
-    (hash(json).as_bytes() == found).then_some(json)
+    (hash(start, before, json).as_bytes() == found).then_some(json)
 }
 
 /// What the end of a file says.
@@ -73,64 +86,89 @@ pub(super) struct Tail {
     pub(super) head: Option<RunHead>,
     /// The length of the file up to its last complete line.
     pub(super) end: u64,
+    /// The hash of that line.
+    hash: Vec<u8>,
     /// Set if there is more, which a crash has left.
     pub(super) is_torn: bool,
 }
 
 impl Tail {
-    /// Reads the last line, or the whole file if a crash has damaged it.
+    /// Reads the last line, or the whole file if that line is damaged or does not follow the one before it.
     pub(super) fn read(file: &mut File, path: &Path) -> Result<Tail, JournalError> {
-        let line = last_line(file).map_err(|error| failed(path, error))?;
-        if let Some(json) = line.as_deref().and_then(json) {
-            let length = file.metadata().map_err(|error| failed(path, error))?.len();
-            return Tail::of(json, length, false).map_err(|error| unreadable(path, error));
+        let last = last_line(file).map_err(|error| failed(path, error))?;
+        if let Some(last) = last
+            && let Some(json) = json(&last.line, last.start, &last.before)
+        {
+            let tail = Tail::of(json, &last.line, last.start, false);
+            return tail.map_err(|error| unreadable(path, error));
         }
         let bytes = read(file, path)?;
         let lines = complete(&bytes, path)?;
         let is_torn = lines.end < bytes.len();
         match lines.json.last() {
             Some(json) => {
-                let tail = Tail::of(json, lines.end as u64, is_torn);
+                let start = lines.end - json.len() - HASH - 2;
+                let tail = Tail::of(json, &bytes[start..], start as u64, is_torn);
                 tail.map_err(|error| unreadable(path, error))
             }
             None => Ok(Tail {
                 last: 0,
                 head: None,
                 end: 0,
+                hash: Vec::new(),
                 is_torn,
             }),
         }
     }
 
-    fn of(json: &[u8], end: u64, is_torn: bool) -> Result<Tail, serde_json::Error> {
+    fn of(json: &[u8], line: &[u8], start: u64, is_torn: bool) -> Result<Tail, serde_json::Error> {
         let record: RecordHead = serde_json::from_slice(json)?;
         Ok(Tail {
             last: record.last,
             head: Some(record.head),
-            end,
+            // The hash, a blank, and the end of the line.
+            end: start + (HASH + 2 + json.len()) as u64,
+            hash: written_hash(line).to_vec(),
             is_torn,
         })
     }
 }
 
-/// Returns the last line without its end, if the file ends with a complete one.
-fn last_line(file: &mut File) -> std::io::Result<Option<Vec<u8>>> {
+/// The last line of a file, without its end.
+struct LastLine {
+    line: Vec<u8>,
+    start: u64,
+    /// The hash of the line before it; empty if there is none.
+    before: Vec<u8>,
+}
+
+/// Returns the last line, if the file ends with a complete one.
+fn last_line(file: &mut File) -> std::io::Result<Option<LastLine>> {
     let length = file.metadata()?.len();
     let mut window = 16 << 10;
     loop {
-        let start = length.saturating_sub(window);
-        file.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::with_capacity((length - start).try_into().unwrap_or_default());
-        file.take(length - start).read_to_end(&mut bytes)?;
+        let first = length.saturating_sub(window);
+        file.seek(SeekFrom::Start(first))?;
+        let mut bytes = Vec::with_capacity((length - first).try_into().unwrap_or_default());
+        file.take(length - first).read_to_end(&mut bytes)?;
         if bytes.pop() != Some(b'\n') {
             return Ok(None);
         }
-        let before = bytes.iter().rposition(|byte| *byte == b'\n');
-        match before {
-            Some(at) => return Ok(Some(bytes.split_off(at + 1))),
-            None if start == 0 => return Ok(Some(bytes)),
-            None => window *= 4,
+        let is_end = |byte: &u8| *byte == b'\n';
+        // The ends of the line before it, and of the one before that.
+        let end = bytes.iter().rposition(is_end);
+        let before = end.and_then(|end| bytes[..end].iter().rposition(is_end));
+        if first > 0 && before.is_none() {
+            window *= 4;
+            continue;
         }
+        let start = end.map_or(0, |end| end + 1);
+        let before = before.map_or(0, |before| before + 1);
+        return Ok(Some(LastLine {
+            before: written_hash(&bytes[before..end.unwrap_or(before)]).to_vec(),
+            line: bytes.split_off(start),
+            start: first + start as u64,
+        }));
     }
 }
 
@@ -155,11 +193,14 @@ fn complete<'b>(bytes: &'b [u8], path: &Path) -> Result<Lines<'b>, JournalError>
         json: Vec::new(),
         end: 0,
     };
-    let mut at = 0;
+    let (mut at, mut before) = (0, &[][..]);
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let start = at;
         at += line.len();
-        let Some(json) = line.strip_suffix(b"\n").and_then(json) else {
+        let found = line.strip_suffix(b"\n");
+        let found = found.and_then(|line| json(line, start as u64, before));
+        before = written_hash(line);
+        let Some(json) = found else {
             continue;
         };
         if lines.end != start {
@@ -180,6 +221,13 @@ fn complete<'b>(bytes: &'b [u8], path: &Path) -> Result<Lines<'b>, JournalError>
     let starts = torn.windows(RECORD.len()).filter(|bytes| *bytes == RECORD);
     if starts.count() > 1 {
         return Err(failed(path, "the end of a line is damaged"));
+    }
+    // A crash leaves a part, or a hole.
+    if torn.ends_with(b"\n") && !torn.contains(&0) {
+        return Err(failed(
+            path,
+            "the last line is damaged, or in another place",
+        ));
     }
     Ok(lines)
 }
@@ -210,7 +258,12 @@ fn unreadable(path: &Path, error: serde_json::Error) -> JournalError {
 pub(super) fn read_all(file: &mut File, path: &Path) -> Result<Vec<Record>, JournalError> {
     let bytes = read(file, path)?;
     let lines = complete(&bytes, path)?;
-    let records = lines.json.into_iter().map(serde_json::from_slice);
+    let records = lines.json.iter().map(|json| serde_json::from_slice(json));
     let records: Result<_, _> = records.collect();
-    records.map_err(|error| unreadable(path, error))
+    records.map_err(|error| {
+        let first = lines.json.first();
+        let first: Option<Value> = first.and_then(|json| serde_json::from_slice(json).ok());
+        let first = first.as_ref().map(|record| &record["increments"][0]);
+        failed(path, increment::unreadable(first, &error))
+    })
 }
