@@ -357,6 +357,16 @@ fn wide_integers_in_a_value_are_rejected_and_not_rounded() {
             json!({"long": big}),
             "None Some(9007199254740992) None None",
         ),
+        // What was sent may be the greatest number of the type.
+        (
+            value(r#"{"long":18446744073709551615.0}"#),
+            &*format!("long: {}", rounded("1.8446744073709552e+19")),
+        ),
+        (
+            value(r#"{"long":36893488147419103232}"#),
+            "long: 3.6893488147419103e+19 is above the maximum 18446744073709551615",
+        ),
+        (value(r#"{"long":1e-400}"#), "None Some(0) None None"),
     ] {
         let result = call(&tools, arguments.clone());
         assert!(
@@ -365,6 +375,11 @@ fn wide_integers_in_a_value_are_rejected_and_not_rounded() {
             result.content()
         );
     }
+    // A float holds neither of these numbers.
+    assert_eq!(
+        call(&tools, r#"{"long":1e-400,"float":1e-400}"#).content(),
+        "None Some(0) Some(0.0) None"
+    );
     // A gate that changes a call can't round its numbers either.
     let gated = |change: Arguments| {
         let registry = Registry::builder()

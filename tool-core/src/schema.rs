@@ -12,7 +12,8 @@
 //! Accepted although the schema does not describe it, because models and strict modes send it and
 //! its meaning is clear:
 //!
-//! - `null` for an optional property means that the property is absent.
+//! - `null` for an optional property means that the property is absent. So an `Option` whose default is not
+//!   `None` gets the default: in a strict form, which requires every property, `null` leaves one out.
 //! - `null`, empty text (also as a JSON string) or missing arguments mean `{}`.
 //! - An enum value, also as the key of a map, may differ in case, as long as only one value matches.
 //! - Names from `#[serde(alias)]` are accepted, and so is any value of an enum with

@@ -188,8 +188,8 @@ const MONTHS: Schema = one_of!["January" "February" "March" "April" "May" "June"
 /// assert!(book::SPEC.parameters_json().contains("lunch"));
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a map key in JSON",
+    message = "`{Self}` is not supported as the key of a map",
     label = "not a map key",
-    note = "JSON map keys are strings; use a `Vec` of pairs instead"
+    note = "keys can be strings, `char`, `bool`, integers and enums without data; use a `Vec` of pairs instead"
 )]
 pub trait MapKey: ToolType {}

@@ -183,6 +183,17 @@ fn maps_by_the_type_of_their_keys() {
     for key in ["07", "+7", "7.0", "", "-0", " 7"] {
         subject.refuses(json!({key: true}), "a key must be an integer");
     }
+    let subject = subject!(BTreeMap<bool, i32>);
+    subject.accepts(json!({"true": 1}), "{true: 1}");
+    for (arguments, expected) in [
+        (
+            r#"{"value":{"\u0074rue":1,"false":2}}"#,
+            "{false: 2, true: 1}",
+        ),
+        (r#"{"value":{"fals\u0065":1}}"#, "{false: 1}"),
+    ] {
+        assert_eq!(subject.call_both(arguments).content(), expected);
+    }
     let subject = subject!(BTreeMap<char, bool>);
     subject.accepts(json!({"é": true, "\n": false}), "{'\\n': false, 'é': true}");
     subject.refuses(
@@ -288,4 +299,185 @@ fn a_key_of_a_flattened_map_may_be_the_name_of_a_variant() {
         "Mixed { paint: Green { shade: 7 }, rest: {\"a\": Some(1), \"red\": None} }",
     );
     subject.refuses(json!({"green": 5}), "value");
+}
+
+/// A type without `Default`, `Clone` and `Debug`.
+#[derive(Deserialize, ToolType)]
+struct Bare(u8);
+
+fn bare() -> Bare {
+    Bare(5)
+}
+
+#[derive(Deserialize, ToolType)]
+#[serde(default = "all_bare")]
+struct AllBare {
+    first: Bare,
+    #[serde(default = "bare")]
+    second: Bare,
+    #[serde(skip)]
+    third: Option<Bare>,
+}
+
+fn all_bare() -> AllBare {
+    AllBare {
+        first: Bare(1),
+        second: Bare(2),
+        third: Some(Bare(3)),
+    }
+}
+
+#[derive(Deserialize, ToolType)]
+#[serde(default = "generic_bare")]
+struct GenericBare<T> {
+    list: Vec<T>,
+}
+
+fn generic_bare<T>() -> GenericBare<T> {
+    GenericBare { list: Vec::new() }
+}
+
+#[derive(Deserialize, ToolType)]
+#[serde(from = "Bare")]
+struct FromBare(Bare);
+
+impl From<Bare> for FromBare {
+    fn from(bare: Bare) -> Self {
+        FromBare(bare)
+    }
+}
+
+#[derive(Deserialize, ToolType)]
+#[serde(try_from = "Bare")]
+struct TryFromBare(Bare);
+
+impl TryFrom<Bare> for TryFromBare {
+    type Error = &'static str;
+
+    fn try_from(bare: Bare) -> Result<Self, Self::Error> {
+        Ok(TryFromBare(bare))
+    }
+}
+
+#[derive(Deserialize, ToolType)]
+#[serde(transparent)]
+struct TransparentBare {
+    bare: Bare,
+}
+
+#[derive(Deserialize, ToolType)]
+enum BareVariants {
+    Newtype(Bare),
+    Tuple(Bare, Bare),
+    Struct {
+        bare: Bare,
+        #[serde(default)]
+        absent: Option<Bare>,
+        #[serde(skip, default = "bare")]
+        skipped: Bare,
+    },
+    #[serde(skip)]
+    Skipped(Bare),
+}
+
+/// Every attribute of serde on types that implement nothing else: what serde accepts compiles.
+#[test]
+fn types_need_no_other_traits_than_with_serde() {
+    /// Adds.
+    #[tool(unlinked)]
+    fn add(
+        all: AllBare,
+        generic: GenericBare<Bare>,
+        from: FromBare,
+        try_from: TryFromBare,
+        transparent: TransparentBare,
+        variant: BareVariants,
+    ) -> String {
+        let third = all.third.map(|bare| bare.0);
+        let variant = match variant {
+            BareVariants::Newtype(one) => vec![one.0],
+            BareVariants::Tuple(one, two) => vec![one.0, two.0],
+            BareVariants::Struct {
+                bare,
+                absent,
+                skipped,
+            } => vec![bare.0, u8::from(absent.is_some()), skipped.0],
+            BareVariants::Skipped(_) => Vec::new(),
+        };
+        format!(
+            "{} {} {third:?} {} {} {} {} {variant:?}",
+            all.first.0,
+            all.second.0,
+            generic.list.len(),
+            from.0.0,
+            try_from.0.0,
+            transparent.bare.0
+        )
+    }
+    let registry = Registry::builder().tools(tools![add]).build().unwrap();
+    for (all, variant, expected) in [
+        (json!({}), json!({"Newtype": 9}), "1 5 Some(3) 0 6 7 8 [9]"),
+        (
+            json!({"first": 10, "second": 11}),
+            json!({"Struct": {"bare": 9}}),
+            "10 11 Some(3) 0 6 7 8 [9, 0, 5]",
+        ),
+    ] {
+        let arguments = json!({"all": all, "generic": {}, "from": 6, "try_from": 7, "transparent": 8, "variant": variant});
+        let result = registry.call_blocking(ToolCall::new("id", "add", arguments));
+        assert_eq!(result.content(), expected);
+    }
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Limits {
+    #[serde(default = "five")]
+    of_field: Option<u8>,
+    #[serde(default)]
+    of_type: Option<u8>,
+    none: Option<u8>,
+    #[serde(default)]
+    of_struct: Inherited,
+    #[serde(default)]
+    any: Value,
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+#[serde(default)]
+struct Inherited {
+    limit: Option<u8>,
+}
+
+impl Default for Inherited {
+    fn default() -> Self {
+        Inherited { limit: five() }
+    }
+}
+
+fn five() -> Option<u8> {
+    Some(5)
+}
+
+#[test]
+fn null_is_absent_so_that_a_strict_form_reaches_every_default() {
+    let subject = subject!(Limits);
+    let five = "Limits { of_field: Some(5), of_type: None, none: None, of_struct: Inherited { limit: Some(5) }, any: Null }";
+    for absent in [
+        json!({}),
+        json!({"of_field": null, "of_type": null, "none": null, "of_struct": {"limit": null}, "any": null}),
+        json!({"of_struct": null}),
+    ] {
+        assert_eq!(subject.call(&absent).content(), five, "{absent}");
+    }
+
+    /// Lists.
+    #[tool(unlinked)]
+    fn list(#[param(default = 5)] limit: Option<u8>) -> String {
+        format!("{limit:?}")
+    }
+    let registry = Registry::builder().tools(tools![list]).build().unwrap();
+    for arguments in ["{}", r#"{"limit":null}"#, r#"{ "limit" : null }"#] {
+        let result = registry.call_blocking(ToolCall::new("id", "list", arguments));
+        assert_eq!(result.content(), "Some(5)", "{arguments}");
+    }
 }

@@ -53,7 +53,8 @@ pub(crate) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
 /// Writes an integer without fraction and exponent.
 fn expanded(text: &str) -> Option<Cow<'_, str>> {
     let number = Decimal::parse(text);
-    if number.digits == 0 {
+    // A float holds no number between zero and 5e-324, so a `Value` with it is zero, too.
+    if number.digits == 0 || text.parse() == Ok(0.0) {
         return Some(Cow::Owned("0".into()));
     }
     let zeros = usize::try_from(number.last).ok()?;
@@ -66,6 +67,12 @@ fn expanded(text: &str) -> Option<Cow<'_, str>> {
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     let digits = digits.trim_matches('0');
     Some(format!("{sign}{digits}{}", "0".repeat(zeros)).into())
+}
+
+/// Returns `true` if a float can't tell these integers apart.
+#[allow(clippy::cast_precision_loss, reason = "the loss is compared")]
+pub(crate) fn rounds_to_same(left: i128, right: i128) -> bool {
+    (left as f64).total_cmp(&(right as f64)).is_eq()
 }
 
 /// Returns `true` if `number` is an exact multiple of `step`. Numbers of more than about 38 digits
@@ -234,7 +241,8 @@ mod tests {
             ("0.0e99999999999999999999", Some("0")),
             ("20.5", None),
             ("2e-1", None),
-            ("1e-99999999999999999999", None),
+            ("1e-323", None),
+            ("1e-99999999999999999999", Some("0")),
             (
                 "12345678901234567890123456789.0",
                 Some("12345678901234567890123456789"),

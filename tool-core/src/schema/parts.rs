@@ -285,7 +285,8 @@ impl NumberRange {
         if let Some(step) = self.multiple_of {
             let is_multiple = match Decimal::parse(json).is_multiple_of(&Decimal::parse(step.json))
             {
-                Some(is_multiple) => is_multiple,
+                // A float may hold no number between this one and zero.
+                Some(is_multiple) => is_multiple || number == 0.0,
                 None => number % step.value == 0.0,
             };
             if !is_multiple {

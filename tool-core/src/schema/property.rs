@@ -362,10 +362,16 @@ impl Property {
         }
     }
 
-    /// Returns `true` if `null` means that the property is absent: it is optional, and its type
-    /// does not accept `null`.
+    /// Returns `true` if `null` means that the property is absent: it is optional, and its type does
+    /// not accept `null`, or its default is another value. A strict form requires every property, so
+    /// `null` is the only way to that default.
     pub(crate) fn ignores_null(&self) -> bool {
-        !self.is_required() && !self.is_nullable() && !self.schema.accepts_null()
+        !self.is_required()
+            && if self.is_nullable() {
+                !self.defaults_to_null()
+            } else {
+                !self.schema.accepts_null()
+            }
     }
 
     /// Returns `true` if an absent property means `null`.

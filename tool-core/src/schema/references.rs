@@ -67,9 +67,11 @@ impl Names {
             let name = self.names[at];
             let Some(definition) = find(schema, name, direction) else {
                 panic!(
-                    "a recursive type is referred to but not defined in this schema; add \
-                     `#[param(recursive)]` to the field that leads back to the tool's own type, or \
-                     if that type is a tuple struct around an `Option`, give its field a name"
+                    "a field with `#[param(recursive)]` leads to a type that this schema does not \
+                     contain: types that contain each other are described from the type to which the \
+                     field leads; take or return that one, or move `#[param(recursive)]` to the field \
+                     that leads back to the tool's own type; if that type is a tuple struct around an \
+                     `Option`, give its field a name"
                 )
             };
             check_same(schema, name, definition, direction);

@@ -29,7 +29,7 @@ use super::cursor::Cursor;
 use super::decode_check::{DecodeCheckFn, rejection};
 use super::messages::{did_you_mean, expected, integer_in_full, itself, push, shorten, unknown};
 use super::not_json;
-use super::numbers::{EXACT_IN_FLOAT, values_round, whole_number};
+use super::numbers::{EXACT_IN_FLOAT, rounds_to_same, values_round, whole_number};
 use super::parts::NumberKeyword;
 use super::property::Members;
 use super::secret::any_secret;
@@ -369,11 +369,17 @@ impl<'t> Validator<'t> {
         };
         let text = start.text_to(&self.cursor);
         let [end, mut step] = range.violated(number);
-        if let ([None, None], Cow::Owned(digits)) = ([end, step], digits) {
-            if self.is_rounded && number.unsigned_abs() >= EXACT_IN_FLOAT && values_round() {
+        if let Cow::Owned(digits) = digits {
+            let may_be_rounded = self.is_rounded
+                && number.unsigned_abs() >= EXACT_IN_FLOAT
+                && end.is_none_or(|(_, limit)| rounds_to_same(number, limit))
+                && values_round();
+            if may_be_rounded {
                 return self.report_rounded(text, path);
             }
-            return self.rewrite_since(start.position(), &digits);
+            if matches!([end, step], [None, None]) {
+                return self.rewrite_since(start.position(), &digits);
+            }
         }
         // Beyond 128 bits `number` is only a placeholder.
         if end.is_some() && matches!(number, i128::MIN | i128::MAX) {
@@ -588,8 +594,12 @@ impl<'t> Validator<'t> {
         }
         let is_escaped = matches!(key, Cow::Owned(_));
         let value = key_value(keys, key)?;
-        // serde reads the digits as they are written.
-        if is_escaped && matches!(keys.kind, Kind::Integer(_)) {
+        // serde reads digits and booleans as they are written.
+        let is_read_raw = match keys.kind {
+            Kind::Enum(strings) => strings.needs_text,
+            _ => matches!(keys.kind, Kind::Integer(_)),
+        };
+        if is_escaped && is_read_raw {
             self.rewrite_since(start, &format!("\"{value}\":"));
         }
         Some(value)
@@ -705,6 +715,10 @@ impl<'t> Validator<'t> {
         let may_be_null = !property.is_required() || property.is_nullable();
         if may_be_null && self.cursor.peek() == b'n' {
             if property.ignores_null() {
+                // serde would read `None`, and not the default.
+                if property.is_nullable() && self.output.is_none() {
+                    return self.reject_value(property.schema, path);
+                }
                 self.skip_value();
                 return self.remove_since(start);
             }

@@ -167,7 +167,7 @@ fn decode_bounds(data: &Data, generics: &mut Generics) {
             _ => add(code!(#ty: __tool_core::HasDefault<'__de>)),
         }
     }
-    if data.decoding.default.is_some() {
+    if let Some(Fallback::OfType) = data.decoding.default {
         add(code!(Self: __tool_core::HasDefault<'__de>));
     }
     let mut spelled = HashSet::new();
@@ -289,7 +289,7 @@ fn build(
     shape: &Shape,
     is_tagged: bool,
     unread: &[Unread],
-    default: Option<&TokenStream>,
+    default: Option<&Fallback>,
 ) -> TokenStream {
     match shape {
         Shape::Transparent(field) => {
@@ -362,7 +362,7 @@ fn construct(
     path: &TokenStream,
     fields: &[&Field],
     unread: &[Unread],
-    default: Option<&TokenStream>,
+    default: Option<&Fallback>,
 ) -> TokenStream {
     let of_struct = Ident::new("__default", site());
     let mut uses_default = false;
@@ -401,13 +401,17 @@ fn construct(
         members.push(code!(#member: #value));
     }
     let value = code!(#path { #(#members),* });
-    match default.filter(|_| uses_default) {
-        Some(default) => code!({
-            let #of_struct: Self = #default;
-            #value
-        }),
-        None => value,
+    if !uses_default {
+        return value;
     }
+    let default = match default {
+        Some(Fallback::Function(path)) => code!(#path()),
+        _ => code!(<Self as __tool_core::HasDefault<'__de>>::make()),
+    };
+    code!({
+        let #of_struct: Self = #default;
+        #value
+    })
 }
 
 fn local(at: usize) -> Ident {

@@ -6,8 +6,6 @@ use serde_derive_internals::ast::{Container, Data as Ast, Field as AstField, Sty
 use serde_derive_internals::attr::{Default, Identifier, TagType};
 use syn::{Lifetime, Member};
 
-use crate::util::site::code;
-
 /// What the type's own decoding needs beside its shape.
 #[derive(Default)]
 pub(crate) struct Decoding {
@@ -17,7 +15,7 @@ pub(crate) struct Decoding {
     /// The lifetimes of what it borrows from the arguments.
     pub(crate) borrows: Vec<Lifetime>,
     /// The default of a struct whose fields may all be absent.
-    pub(crate) default: Option<TokenStream>,
+    pub(crate) default: Option<Fallback>,
     /// The fields of a struct that are not read.
     pub(crate) unread: Vec<Unread>,
 }
@@ -37,7 +35,7 @@ pub(crate) struct Unread {
     pub(crate) default: Fallback,
 }
 
-/// The value of an absent field.
+/// The value of an absent field, or of a struct for its absent fields.
 pub(crate) enum Fallback {
     /// That of the struct's default, or else of the type.
     Any,
@@ -70,8 +68,8 @@ impl Decoding {
             borrows,
             default: match attrs.default() {
                 Default::None => None,
-                Default::Default => Some(code!(<Self as __tool_core::HasDefault<'__de>>::make())),
-                Default::Path(path) => Some(code!(#path())),
+                Default::Default => Some(Fallback::OfType),
+                Default::Path(path) => Some(Fallback::Function(path.to_token_stream())),
             },
             unread: Vec::new(),
         }
