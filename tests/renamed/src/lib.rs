@@ -135,6 +135,23 @@ mod tests {
         assert_eq!(call("sky", ""), "8");
     }
 
+    /// This package has no dependency that turns on a feature of serde_json for it.
+    #[test]
+    fn floats_are_exact_without_the_features_of_other_crates() {
+        /// Echoes.
+        #[toolbox::tool(crate = toolbox, unlinked)]
+        fn echo(number: f64) -> String {
+            format!("{number:?}")
+        }
+        let tools = Registry::builder().tools(tools![echo]).build();
+        let tools = tools.expect("one tool");
+        for number in ["123.72249245393391", "1e-50", "-8.988465674311579e307"] {
+            let arguments = format!("{{\"number\":{number}}}");
+            let result = tools.call_blocking(ToolCall::new("id", "echo", arguments));
+            assert_eq!(result.content(), number);
+        }
+    }
+
     #[test]
     fn methods_need_no_crate_key() {
         let tools = Registry::builder()
