@@ -98,7 +98,7 @@ impl Registry {
     /// Creates a registry of every `#[tool]` linked into this program, except those marked
     /// `unlinked`.
     ///
-    /// Tools in a crate that you never reference are silently absent. Reference the crate
+    /// Tools in a crate that you never reference are silently [absent](crate::guide::traps#tools-are-missing). Reference the crate
     /// (`use weather_tools as _;`), and check the result with [`Registry::expect`] or with
     /// [`assert_linked`](crate::testing::assert_linked) in a test.
     ///
@@ -119,8 +119,9 @@ impl Registry {
     /// # Errors
     ///
     /// Returns an error if two tools have the same name, if a tool needs a context value or a
-    /// runtime (set them on a [builder](RegistryBuilder::linked)), or if the tools together exceed a
-    /// limit of a [target](crate::rules::Target) of this build.
+    /// runtime (set them on a [builder](RegistryBuilder::linked)), if the tools together exceed a
+    /// limit of a [target](crate::rules::Target) of this build, or if crates of the program define tools with
+    /// [another copy](crate::guide::traps#two-copies-of-this-crate) of tool-core.
     pub fn linked() -> Result<Registry, RegistryError> {
         Registry::builder().linked().build()
     }

@@ -85,9 +85,9 @@ const _: () = {
     #[used]
     #[unsafe(link_section = __tool_core::link_section!())]
     #[cfg_attr(
-        not(test),
+        all(debug_assertions, not(test)),
         unsafe(
-            export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…__tool_name__web_search"
+            export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__tool_name__web_search__crate_…"
         )
     )]
     static __TOOL_LINK: __tool_core::LinkedTool = __tool_core::link::<SearchTool>();

@@ -107,9 +107,9 @@ const _: () = {
     #[used]
     #[unsafe(link_section = __tool_core::link_section!())]
     #[cfg_attr(
-        not(test),
+        all(debug_assertions, not(test)),
         unsafe(
-            export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked__crate_…_hyphen_at_3__tool_name__get_forecast"
+            export_name = "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked_hyphen_at_3__tool_name__get_forecast__crate_…"
         )
     )]
     static __TOOL_LINK: __tool_core::LinkedTool = __tool_core::link::<forecast>();

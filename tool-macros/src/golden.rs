@@ -69,9 +69,14 @@ fn expand_file(source: &str) -> String {
     let file = syn::parse_file(source).expect("an input is Rust");
     let expanded: TokenStream = file.items.into_iter().map(item).collect();
     let file = syn::parse2(expanded.clone()).unwrap_or_else(|error| panic!("{error}:\n{expanded}"));
-    // Symbols contain the version.
-    let version = env!("CARGO_PKG_VERSION").replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-    prettyplease::unparse(&file).replace(&format!("__crate__{version}_"), "__crate_…_")
+    let expanded = prettyplease::unparse(&file);
+    // Symbols contain the version and the folder of the package.
+    let mut parts = expanded.split("__crate_");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| {
+        let behind = part.trim_start_matches(|c: char| c != '"');
+        before + "__crate_…" + behind
+    })
 }
 
 /// Expands the macro of an item.

@@ -42,13 +42,18 @@ pub struct RegistryBuilder {
     tools: Vec<ToolEntry>,
     hosted: Vec<HostedTool>,
     policy: Policy,
+    /// The reason why the linked tools can't be listed.
+    unlisted: Option<String>,
 }
 
 /// Tools.
 impl RegistryBuilder {
     /// Adds every tool linked into this program; see [`Registry::linked`].
     pub fn linked(mut self) -> Self {
-        self.tools.extend(linked::tools());
+        match linked::tools() {
+            Ok(tools) => self.tools.extend(tools),
+            Err(problem) => self.unlisted = Some(problem),
+        }
         self
     }
 
@@ -283,6 +288,9 @@ impl RegistryBuilder {
     /// missing, or the tools together exceed a limit of a [target](crate::rules::Target) of this
     /// build.
     pub fn build(self) -> Result<Registry, RegistryError> {
+        if let Some(problem) = self.unlisted {
+            return Err(RegistryError::of_linked_tools(problem));
+        }
         let mut policy = self.policy;
         policy.runtime = policy.runtime.or_else(Policy::default_runtime);
         let snapshot = Snapshot::new(self.tools, self.hosted, &policy)?;

@@ -9,7 +9,8 @@ use crate::tool::ToolEntry;
 
 /// Why a registry could not be built or changed: several tools have the same name, a tool needs
 /// something that the registry does not have, the tools together exceed a limit of a provider
-/// that the build targets, or the registry is a [selection](crate::Registry::select).
+/// that the build targets, the registry is a [selection](crate::Registry::select), or the linked tools
+/// [can't be listed](crate::guide::traps#tools-are-missing).
 ///
 /// Displays every problem with its remedy.
 ///
@@ -32,6 +33,7 @@ pub struct RegistryError {
     problems: Vec<ToolProblem>,
     pub(super) broken: Vec<BrokenRule>,
     is_selection: bool,
+    unlisted: Option<String>,
 }
 
 impl RegistryError {
@@ -64,6 +66,14 @@ impl RegistryError {
     pub(super) fn of_selection() -> RegistryError {
         RegistryError {
             is_selection: true,
+            ..RegistryError::default()
+        }
+    }
+
+    /// Creates the error of linked tools that can't be listed.
+    pub(super) fn of_linked_tools(problem: String) -> RegistryError {
+        RegistryError {
+            unlisted: Some(problem),
             ..RegistryError::default()
         }
     }
@@ -163,6 +173,7 @@ const PROBLEMS: [(ProblemKind, &str, &str); 4] = [
 ];
 const SELECTION: &str = "the tools of a selection follow another registry: add, replace and remove them in the \
     registry that `Registry::select`, `group` or the like was called on";
+const TWICE: &str = "  (a unit test contains its crate twice if a dev-dependency depends on it: move the test to `tests/`)\n";
 const DUPLICATE_REMEDY: &str = "rename one with `#[tool(name = \"…\")]`, \
     keep one out of `Registry::linked()` with `#[tool(unlinked)]`, \
     give each toolset its own prefix, \
@@ -187,6 +198,7 @@ impl fmt::Display for RegistryError {
         if self.is_selection {
             paragraphs.push(SELECTION.into());
         }
+        paragraphs.extend(self.unlisted.clone());
         f.write_str(&paragraphs.join("\n"))
     }
 }
@@ -198,6 +210,11 @@ impl fmt::Display for Duplicate {
         writeln!(f, "{count} tools are named `{name}`:")?;
         for location in &self.locations {
             writeln!(f, "  {location}")?;
+        }
+        if let [first, others @ ..] = &*self.locations
+            && others.contains(first)
+        {
+            f.write_str(TWICE)?;
         }
         Ok(())
     }
@@ -256,8 +273,10 @@ impl fmt::Display for MissingTools {
         let names: Vec<_> = names.collect();
         write!(
             f,
-            "these tools are not in the registry: {}; the linker drops a crate that the program \
-             never references, so reference it, for example with `use weather_tools as _;`",
+            "these tools are not in the registry: {}; if the program does not refer to their crate, \
+             write `use weather_tools as _;`; `Registry::linked()` finds the tools of its own executable or shared \
+             library alone, and those in a `staticlib` if it is linked with `--whole-archive`: list others with \
+             `tools![…]`",
             names.join(", ")
         )
     }

@@ -5,15 +5,23 @@
 //! what is between. The attributes are the ones that the crate `linkme` writes; its macro would add a function
 //! and two closures for each tool, which take a tenth of its `cargo check`.
 //!
+//! A program may contain several copies of this crate: other versions, or the same version from another source. All
+//! write to one section, so an entry starts with its [`Owner`], whose form no version changes. A copy reads no more of
+//! the entries of others.
+//!
 //! The linker of WebAssembly concatenates only functions that run at start-up. There, the section
-//! holds a function for each tool, which adds the tool to a list.
+//! holds a function for each tool, which adds the tool to a list of its own copy.
 
+#[cfg(not(target_family = "wasm"))]
+use std::mem::MaybeUninit;
+#[cfg(not(target_family = "wasm"))]
+use std::sync::atomic::AtomicU8;
 #[cfg(target_family = "wasm")]
 use std::sync::{Mutex, PoisonError};
 
 use crate::tool::{StaticTool, Tool, ToolEntry};
 
-// The names contain the version, since two versions of this crate may be in one program.
+// The number in the names is that of the form of entries.
 
 /// Expands to the section of the static entries. Only linkers of ELF define the symbols of its start
 /// and its end by themselves; the linker of illumos only for names that start with `set_`.
@@ -27,7 +35,7 @@ use crate::tool::{StaticTool, Tool, ToolEntry};
 #[macro_export]
 macro_rules! __tool_core_link_section {
     () => {
-        "set_tool_core_0_1"
+        "set_tool_core_1"
     };
 }
 
@@ -37,7 +45,7 @@ macro_rules! __tool_core_link_section {
 #[macro_export]
 macro_rules! __tool_core_link_section {
     () => {
-        "__DATA,__tool_core_0_1,regular,no_dead_strip"
+        "__DATA,__tool_core_1,regular,no_dead_strip"
     };
 }
 
@@ -48,7 +56,7 @@ macro_rules! __tool_core_link_section {
 #[macro_export]
 macro_rules! __tool_core_link_section {
     () => {
-        ".vectors_tool_core_0_1$b"
+        ".vectors_tool_core_1$b"
     };
 }
 
@@ -82,23 +90,80 @@ compile_error!("tool-core cannot list the tools of a program on this platform");
 #[doc(hidden)]
 pub use __tool_core_link_section as link_section;
 
-/// A linked tool.
-///
+/// A linked tool: in every version of this crate its owner, and what only that reads.
+#[doc(hidden)]
+#[cfg(not(target_family = "wasm"))]
+#[repr(C)]
+pub struct LinkedTool {
+    owner: &'static Owner,
+    tool: MaybeUninit<Entry>,
+}
+
+/// A linked tool, which only the linker reads.
+#[doc(hidden)]
+#[cfg(target_family = "wasm")]
+#[expect(dead_code)]
+pub struct LinkedTool(extern "C" fn());
+
+/// The copy of this crate with which a tool was compiled. No version changes the form.
+#[cfg(not(target_family = "wasm"))]
+#[repr(C)]
+struct Owner {
+    copy: *const AtomicU8,
+    /// The path of the tool's module, in UTF-8.
+    module: *const u8,
+    module_length: usize,
+}
+
+// SAFETY: an owner is constant, and points to a constant text and to a static of which only the address is used.
+#[cfg(not(target_family = "wasm"))]
+#[allow(unsafe_code)]
+unsafe impl Sync for Owner {}
+
+/// Its address is that of this copy alone. It can be written, because linkers may merge constants that are equal.
+#[cfg(not(target_family = "wasm"))]
+static COPY: AtomicU8 = AtomicU8::new(0);
+
+/// Stops the linker if there are two copies of one version, which could not find each other's tools.
+#[cfg(all(target_family = "wasm", not(test)))]
+#[used]
+#[allow(unsafe_code)]
+#[unsafe(export_name = "two_copies_of_tool_core_0_1_are_in_this_module__cargo_tree_d_shows_them")]
+static COPY: u8 = 0;
+
+#[cfg(not(target_family = "wasm"))]
+impl Owner {
+    const fn of<T: Tool>() -> Owner {
+        let module = T::LOCATION.module;
+        Owner {
+            copy: &raw const COPY,
+            module: module.as_ptr(),
+            module_length: module.len(),
+        }
+    }
+
+    fn is_this_copy(&self) -> bool {
+        std::ptr::eq(self.copy, &raw const COPY)
+    }
+
+    /// Returns the name of the crate that defines the tool.
+    #[allow(unsafe_code)]
+    fn krate(&self) -> &'static str {
+        // SAFETY: each copy writes the address and the length of a constant.
+        let module = unsafe { core::slice::from_raw_parts(self.module, self.module_length) };
+        let module = std::str::from_utf8(module).unwrap_or_default();
+        module.split(':').next().unwrap_or_default()
+    }
+}
+
 /// Without optimisation, it is a function that returns the entry. rustc compiles all that is not
 /// generic in a module as one unit, and generic functions as another. If the entry were in the unit
 /// of the module, the edit of one description would compile every tool and every other function of
 /// the module again: 5.5 ms for each tool instead of 2.
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-#[cfg_attr(target_family = "wasm", expect(dead_code))] // Only the linker reads it.
-pub struct LinkedTool(Inner);
-
 #[cfg(all(debug_assertions, not(target_family = "wasm")))]
-type Inner = fn() -> &'static StaticTool;
+type Entry = fn() -> &'static StaticTool;
 #[cfg(all(not(debug_assertions), not(target_family = "wasm")))]
-type Inner = &'static StaticTool;
-#[cfg(target_family = "wasm")]
-type Inner = extern "C" fn();
+type Entry = &'static StaticTool;
 
 #[cfg(target_family = "wasm")]
 impl LinkedTool {
@@ -112,27 +177,37 @@ impl LinkedTool {
 
 #[cfg(not(target_family = "wasm"))]
 impl LinkedTool {
-    #[cfg(debug_assertions)]
     pub(crate) const fn of<T: Tool>() -> LinkedTool {
+        LinkedTool {
+            owner: const { &Owner::of::<T>() },
+            tool: MaybeUninit::new(Self::entry::<T>()),
+        }
+    }
+
+    #[cfg(debug_assertions)]
+    const fn entry<T: Tool>() -> Entry {
         fn entry<T: Tool>() -> &'static StaticTool {
             T::ENTRY
         }
-        LinkedTool(entry::<T>)
+        entry::<T>
     }
 
     #[cfg(not(debug_assertions))]
-    pub(crate) const fn of<T: Tool>() -> LinkedTool {
-        LinkedTool(T::ENTRY)
+    const fn entry<T: Tool>() -> Entry {
+        T::ENTRY
     }
 
-    #[cfg(debug_assertions)]
-    fn entry(self) -> &'static StaticTool {
-        (self.0)()
-    }
-
-    #[cfg(not(debug_assertions))]
-    fn entry(self) -> &'static StaticTool {
-        self.0
+    /// Returns the tool, unless it is of another copy.
+    #[allow(unsafe_code)]
+    fn get(&self) -> Option<&'static StaticTool> {
+        if !self.owner.is_this_copy() {
+            return None;
+        }
+        // SAFETY: this copy wrote the entry, with `of`.
+        let entry = unsafe { self.tool.assume_init() };
+        #[cfg(debug_assertions)]
+        let entry = entry();
+        Some(entry)
     }
 }
 
@@ -168,20 +243,43 @@ fn add(tool: &'static StaticTool) {
     }
 }
 
-/// Returns every `#[tool]` that is linked into the program.
+/// Returns every `#[tool]` that is linked into the program, or why they can't be listed.
 #[cfg(target_family = "wasm")]
-pub(crate) fn tools() -> impl Iterator<Item = ToolEntry> {
+pub(crate) fn tools() -> Result<Vec<ToolEntry>, String> {
     let started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
-    let tools = started.tools.clone();
-    tools.into_iter().map(ToolEntry::from_static)
+    let tools = started.tools.iter().copied();
+    Ok(tools.map(ToolEntry::from_static).collect())
 }
 
-/// Returns every `#[tool]` that is linked into the program.
+/// Returns every `#[tool]` that is linked into the program, or why they can't be listed.
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn tools() -> impl Iterator<Item = ToolEntry> {
-    section()
-        .iter()
-        .map(|tool| ToolEntry::from_static(tool.entry()))
+pub(crate) fn tools() -> Result<Vec<ToolEntry>, String> {
+    if cfg!(miri) {
+        return Err(
+            "Miri does not link the program, so it has no list of the tools; \
+             list them with `Registry::builder().tools(tools![…])`"
+                .into(),
+        );
+    }
+    let mut tools = Vec::new();
+    let mut crates = Vec::new();
+    for linked in section() {
+        let krate = linked.owner.krate();
+        match linked.get() {
+            Some(tool) => tools.push(ToolEntry::from_static(tool)),
+            None if crates.contains(&krate) => {}
+            None => crates.push(krate),
+        }
+    }
+    if crates.is_empty() {
+        return Ok(tools);
+    }
+    Err(format!(
+        "these crates define tools with another copy of tool-core, which can't be listed with those of this one: {}; \
+         `cargo tree -d` shows the copies and which crates need them: depend everywhere on one version from one source, \
+         or choose the tools of this copy with `Registry::builder().tools(tools![…])`",
+        crates.join(", ")
+    ))
 }
 
 /// Returns the content of the section.
@@ -191,15 +289,15 @@ fn section() -> &'static [LinkedTool] {
     unsafe extern "Rust" {
         #[cfg_attr(
             target_vendor = "apple",
-            link_name = "\x01section$start$__DATA$__tool_core_0_1"
+            link_name = "\x01section$start$__DATA$__tool_core_1"
         )]
-        #[cfg_attr(not(target_vendor = "apple"), link_name = "__start_set_tool_core_0_1")]
+        #[cfg_attr(not(target_vendor = "apple"), link_name = "__start_set_tool_core_1")]
         static START: [LinkedTool; 0];
         #[cfg_attr(
             target_vendor = "apple",
-            link_name = "\x01section$end$__DATA$__tool_core_0_1"
+            link_name = "\x01section$end$__DATA$__tool_core_1"
         )]
-        #[cfg_attr(not(target_vendor = "apple"), link_name = "__stop_set_tool_core_0_1")]
+        #[cfg_attr(not(target_vendor = "apple"), link_name = "__stop_set_tool_core_1")]
         static STOP: [LinkedTool; 0];
     }
 
@@ -211,8 +309,8 @@ fn section() -> &'static [LinkedTool] {
 
     let (start, stop) = (&raw const START, &raw const STOP);
     let length = (stop as usize - start as usize) / size_of::<LinkedTool>();
-    // SAFETY: the section contains only what the macro emits, values of one type of this version,
-    // which need no padding between them.
+    // SAFETY: the section contains only what the macro emits, without padding between: values of one form, whichever
+    // copy of this crate emits them. The tool of another copy is not looked at.
     unsafe { core::slice::from_raw_parts(start.cast(), length) }
 }
 
@@ -221,23 +319,34 @@ fn section() -> &'static [LinkedTool] {
 #[allow(unsafe_code)]
 fn section() -> &'static [LinkedTool] {
     // Some code generators write empty statics with a size, so these have one.
-    #[unsafe(link_section = ".vectors_tool_core_0_1$a")]
+    #[unsafe(link_section = ".vectors_tool_core_1$a")]
     static START: Option<LinkedTool> = None;
-    #[unsafe(link_section = ".vectors_tool_core_0_1$c")]
+    #[unsafe(link_section = ".vectors_tool_core_1$c")]
     static STOP: Option<LinkedTool> = None;
 
     let start = (&raw const START).wrapping_add(1);
     let length = (&raw const STOP as usize - start as usize) / size_of::<LinkedTool>();
     // The compiler must not see that the slice is outside of `START`.
     let start = core::hint::black_box(start);
-    // SAFETY: the section contains only what the macro emits, values of one type of this version,
-    // which need no padding between them.
+    // SAFETY: the section contains only what the macro emits, without padding between: values of one form, whichever
+    // copy of this crate emits them. The tool of another copy is not looked at.
     unsafe { core::slice::from_raw_parts(start.cast(), length) }
 }
 
+/// Copies of every version read these, so another form needs another name of the section.
 #[cfg(not(target_family = "wasm"))]
 #[test]
-fn the_section_is_that_of_this_version() {
-    let version = env!("CARGO_PKG_VERSION").rsplit_once('.').unwrap().0;
-    assert!(link_section!().contains(&format!("_{}", version.replace('.', "_"))));
+fn entries_keep_their_form() {
+    use std::mem::offset_of;
+
+    const WORD: usize = size_of::<usize>();
+    assert_eq!(
+        (size_of::<LinkedTool>(), size_of::<Owner>()),
+        (2 * WORD, 3 * WORD)
+    );
+    assert_eq!(offset_of!(LinkedTool, owner), 0);
+    assert_eq!(offset_of!(Owner, copy), 0);
+    assert_eq!(offset_of!(Owner, module), WORD);
+    assert_eq!(offset_of!(Owner, module_length), 2 * WORD);
+    assert!(link_section!().contains("tool_core_1"));
 }

@@ -668,39 +668,60 @@ fn link(tool: &Tool) -> Trees {
     }
     // With this span, a provider limit that the whole tool exceeds underlines its name.
     let link = trees_at!(tool.ident.span()=> __tool_core::link::<#handler>());
-    let symbol = Literal::string(&symbol(tool.name.as_str()));
+    let symbol = symbol(tool.name.as_str()).map(|symbol| {
+        let symbol = Literal::string(&symbol);
+        // A second tool of this name defines the symbol again, and rustc shows the symbol. A test may link a crate
+        // twice: as itself and as a dependency. What is shipped needs no symbol, which a shared library or a
+        // WebAssembly module would export.
+        trees_at! {Span::call_site()=>
+            #[cfg_attr(all(debug_assertions, not(test)), unsafe(export_name = #symbol))]
+        }
+    });
     // With the hygiene of the expansion, these are not the user's unsafe code to lints.
     let attributes = trees_at! {Span::call_site()=>
         #[used]
         #[unsafe(link_section = __tool_core::link_section!())]
-        // A second tool of this name defines the symbol again, and rustc shows the symbol. A test
-        // may link a crate twice: as itself and as a dependency.
-        #[cfg_attr(not(test), unsafe(export_name = #symbol))]
     };
     trees! {
         #attributes
+        #symbol
         static __TOOL_LINK: __tool_core::LinkedTool = #link;
     }
 }
 
 /// The symbol of a tool's name, which is also the error message for a duplicate definition.
 ///
-/// It contains the crate, since tools of two crates can share a name until a registry contains
-/// both, and only characters that every linker accepts.
-fn symbol(name: &str) -> String {
-    let krate = std::env::var("CARGO_CRATE_NAME").unwrap_or_default();
-    let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
-    let version: String = version
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .collect();
+/// It contains the target of Cargo that is compiled, since tools of two crates can share a name until a registry
+/// contains both: of two objects that define a symbol, a linker may take the first and never read the second.
+/// It has only characters that every linker accepts. Without Cargo the target is unknown.
+fn symbol(name: &str) -> Option<String> {
+    let variable = |name| std::env::var(name).ok();
+    let of_cargo = |name| {
+        let value = variable(name)?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric();
+        Some(value.replace(|c| !is_plain(c), "_"))
+    };
+    let package = of_cargo("CARGO_PKG_NAME")?;
+    let version = of_cargo("CARGO_PKG_VERSION")?;
+    let krate = of_cargo("CARGO_CRATE_NAME").unwrap_or_default();
+    // Two packages may have one name and version, a library and a program one name.
+    let folder = hash(&variable("CARGO_MANIFEST_DIR")?);
+    let binary =
+        of_cargo("CARGO_BIN_NAME").map_or_else(String::new, |name| "__binary_".to_owned() + &name);
     let hyphens: String = name
         .match_indices('-')
         .map(|(at, _)| format!("_hyphen_at_{at}"))
         .collect();
     let name = name.replace('-', "_");
-    format!(
+    Some(format!(
         "duplicate_tool_name_in_this_crate__rename_one_with_tool_name__or_mark_one_unlinked\
-         __crate_{krate}_{version}{hyphens}__tool_name__{name}"
-    )
+         {hyphens}__tool_name__{name}__crate_{krate}{binary}__package_{package}_{version}_{folder:x}"
+    ))
+}
+
+/// FNV-1a, which is the same in every build.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

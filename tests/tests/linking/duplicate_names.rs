@@ -4,19 +4,15 @@
 //! check`
 //! and trybuild stop before that, so this test writes and builds crates.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-/// A file of the workspace that is built.
-type File = (&'static str, &'static str);
+use super::{File, Workspace, assert_parts, text};
 
 const WORKSPACE: File = (
     "Cargo.toml",
     r#"
 [workspace]
-members = ["one-crate", "first", "second", "both"]
+members = ["one-crate", "first", "second", "both", "x1", "x2", "same"]
 resolver = "3"
 
 [workspace.package]
@@ -143,57 +139,87 @@ fn main() {
     ),
 ];
 
-/// Returns the workspace, written on first use.
-static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("duplicates");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let tool_core = root.join("tool-core");
-    let tool_core = tool_core.to_str().expect("a path in Unicode");
-    for (path, text) in [WORKSPACE].iter().chain(&ONE_CRATE).chain(&TWO_CRATES) {
-        let path = folder.join(path);
-        let text = text.replace("TOOL_CORE", tool_core);
-        // Unchanged files are not written, so that they are not built again.
-        if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
-            fs::create_dir_all(path.parent().expect("a folder")).expect("a writable folder");
-            fs::write(path, text).expect("a writable folder");
-        }
-    }
-    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).expect("the workspace's lock");
-    folder
+/// Two packages whose libraries have one name and version, and a program with the name of its library.
+const SAME_LIBRARY: [File; 7] = [
+    ("x1/Cargo.toml", X1),
+    ("x1/src/lib.rs", ROLL),
+    ("x2/Cargo.toml", X2),
+    ("x2/src/lib.rs", ROLL),
+    (
+        "same/Cargo.toml",
+        r#"
+package = { name = "same", version = "0.0.0", edition.workspace = true }
+
+[dependencies]
+tool-core.workspace = true
+x1.path = "../x1"
+other = { package = "x2", path = "../x2" }
+"#,
+    ),
+    ("same/src/lib.rs", ROLL),
+    (
+        "same/src/main.rs",
+        r#"
+use tool_core::Registry;
+
+/// Rolls a die.
+#[tool_core::tool]
+pub fn roll() -> u8 {
+    4
+}
+
+fn main() {
+    println!("{} {} {} {}", roll(), same::roll(), tools::roll(), other::roll());
+    println!("{}", Registry::linked().unwrap_err());
+}
+"#,
+    ),
+];
+
+const X1: &str = r#"
+package = { name = "x1", version = "0.0.0", edition.workspace = true }
+lib = { name = "tools" }
+dependencies = { tool-core.workspace = true }
+"#;
+
+const X2: &str = r#"
+package = { name = "x2", version = "0.0.0", edition.workspace = true }
+lib = { name = "tools" }
+dependencies = { tool-core.workspace = true }
+"#;
+
+const ROLL: &str = r"
+/// Rolls a die.
+#[tool_core::tool]
+pub fn roll() -> u8 {
+    4
+}
+";
+
+/// The workspace, written on first use.
+static WRITTEN: LazyLock<Workspace> = LazyLock::new(|| {
+    Workspace::new(
+        "duplicates",
+        &[&[WORKSPACE], &ONE_CRATE, &TWO_CRATES, &SAME_LIBRARY],
+    )
 });
-
-fn cargo(arguments: &[&str]) -> Output {
-    // The target folder of these tests, so that dependencies are not built again.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-    Command::new(env!("CARGO"))
-        .args(arguments)
-        .args(["--offline", "--quiet", "--color=never"])
-        .env("CARGO_TARGET_DIR", target)
-        .current_dir(&*FOLDER)
-        .output()
-        .expect("cargo runs")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).replace('\\', "/")
-}
 
 #[test]
 fn two_tools_of_one_name_in_a_crate_do_not_build() {
-    let output = cargo(&["build", "--package", "one-crate"]);
+    let output = WRITTEN.cargo(&["build", "--package", "one-crate"]);
     let words = text(&output.stderr);
     assert!(!output.status.success(), "{words}");
-    for part in [
+    let parts = [
         // rustc's sentence around ours.
         "error: symbol `duplicate_tool_name_in_this_crate__",
         "__rename_one_with_tool_name__or_mark_one_unlinked__",
-        "__crate_one_crate_1_2_3__tool_name__forecast` is already defined",
+        "__tool_name__forecast__crate_one_crate__package_one_crate_1_2_3_",
+        "` is already defined",
         // The second attribute is underlined.
         "--> one-crate/src/other.rs:4:1",
         "4 | #[tool_core::tool(name = \"forecast\")]\n  | ^^^^",
-    ] {
-        assert!(words.contains(part), "{part} is not in:\n{words}");
-    }
+    ];
+    assert_parts(&words, &parts);
     assert_eq!(
         words.matches("error:").count(),
         2,
@@ -203,20 +229,30 @@ fn two_tools_of_one_name_in_a_crate_do_not_build() {
 
 #[test]
 fn two_tools_of_one_name_in_two_crates_build_and_do_not_register() {
-    let output = cargo(&["run", "--package", "both"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let words = text(&output.stdout);
-    for part in [
+    let words = WRITTEN.run("both");
+    let parts = [
         "2 tools are named `forecast`:\n",
         "  first/src/lib.rs:4 (crate first)\n",
         "  second/src/lib.rs:4 (crate second)\n",
         "`#[tool(name = \"…\")]`",
         "`#[tool(unlinked)]`",
         "`Registry::builder().tools(tools![…])`",
-    ] {
-        assert!(words.contains(part), "{part} is not in:\n{words}");
-    }
+    ];
+    assert_parts(&words, &parts);
     // Two unlinked tools of one name in one crate build and are not linked.
     assert!(!words.contains("`twin`"), "{words}");
     assert!(words.ends_with("twin: 1 and 1\n"), "{words}");
+}
+
+#[test]
+fn tools_of_libraries_and_programs_of_one_name_are_all_found() {
+    let words = WRITTEN.run("same");
+    let parts = [
+        "4 4 4 4\n4 tools are named `roll`:\n",
+        "  same/src/lib.rs:3 (crate same)\n",
+        "  same/src/main.rs:5 (crate same)\n",
+        "  x1/src/lib.rs:3 (crate tools)\n",
+        "  x2/src/lib.rs:3 (crate tools)\n",
+    ];
+    assert_parts(&words, &parts);
 }
