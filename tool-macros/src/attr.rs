@@ -7,6 +7,6 @@ mod parameter;
 mod quick;
 
 pub(crate) use block::{Block, Member};
-pub(crate) use function::{Function, with_self_replaced};
+pub(crate) use function::{Function, is_tool, with_self_replaced};
 pub(crate) use keys::{Keys, TextOrConstant};
 pub(crate) use parameter::{Parameter, ParameterKind, is_conditional};

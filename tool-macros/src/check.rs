@@ -4,9 +4,11 @@ mod plain;
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Attribute, GenericArgument, GenericParam, PathArguments, Type};
+use syn::{
+    Attribute, GenericArgument, GenericParam, PathArguments, ReturnType, Type, TypeParamBound,
+};
 
-use crate::attr::{Block, Function, Member, Parameter, ParameterKind, is_conditional};
+use crate::attr::{Block, Function, Member, Parameter, ParameterKind, is_conditional, is_tool};
 use crate::model::constraints::Constraints;
 use crate::model::data::{Data, Shape, Tagging};
 use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
@@ -29,10 +31,12 @@ pub(crate) fn tool(function: &Function, tool: &Tool, errors: &mut Errors) {
         );
     }
     misplaced_param(function, errors);
+    repeated_tool(function, errors);
     qualifiers(function, errors);
     generics(function, errors);
     parameter_forms(function, tool.owner.as_ref(), errors);
     types(tool, errors);
+    future(function, errors);
     output(tool, errors);
     tool_name(tool, errors);
     keys(tool, errors);
@@ -143,6 +147,48 @@ fn misplaced_param(function: &Function, errors: &mut Errors) {
                  parentheses: `fn {}(#[param(…)] {}: …)`",
                 function.ident,
                 first.as_deref().unwrap_or("name"),
+            ),
+        );
+    }
+}
+
+/// Reports an attribute that would define the tool again.
+fn repeated_tool(function: &Function, errors: &mut Errors) {
+    for attr in function.attrs.iter().filter(|attr| is_tool(attr)) {
+        errors.at(
+            attr,
+            "`#[tool]` is there twice; remove one, and merge their keys",
+        );
+    }
+}
+
+/// Reports a future as the return type of a sync function: nobody would poll it.
+fn future(function: &Function, errors: &mut Errors) {
+    let ReturnType::Type(_, ty) = &function.output else {
+        return;
+    };
+    let is_future = |path: &syn::Path| {
+        let last = path.segments.last();
+        last.is_some_and(|last| {
+            ["Future", "BoxFuture"]
+                .iter()
+                .any(|name| last.ident == name)
+        })
+    };
+    let returns_future = match &**ty {
+        Type::ImplTrait(bounds) => bounds.bounds.iter().any(|bound| match bound {
+            TypeParamBound::Trait(bound) => is_future(&bound.path),
+            _ => false,
+        }),
+        Type::Path(path) => is_future(&path.path),
+        _ => false,
+    };
+    if returns_future {
+        errors.at(
+            ty,
+            format!(
+                "a future is not a result; write `async fn {}` with the type of its output",
+                function.ident
             ),
         );
     }
@@ -368,11 +414,18 @@ fn duplicates<'n>(
 
 /// Checks an `impl` block and the tools in it.
 pub(crate) fn toolset(block: &Block, set: &Toolset, errors: &mut Errors) {
-    owned_type(block, errors);
     let methods = block.members.iter().filter_map(|member| match member {
         Member::Tool(method) => Some(&method.function),
         _ => None,
     });
+    if methods.clone().any(is_rewritten) {
+        errors.at(
+            &block.ty,
+            "`#[async_trait]` has rewritten these methods; write `#[toolset]` above `#[async_trait]`",
+        );
+        return;
+    }
+    owned_type(block, errors);
     for (function, one) in methods.zip(&set.tools) {
         tool(function, one, errors);
     }
@@ -394,6 +447,14 @@ pub(crate) fn toolset(block: &Block, set: &Toolset, errors: &mut Errors) {
             ),
         );
     }
+}
+
+/// Returns `true` if the macro `async_trait` has replaced an async function by one that returns a future.
+fn is_rewritten(function: &Function) -> bool {
+    let mut parameters = function.generics.params.iter();
+    parameters.any(|parameter| {
+        matches!(parameter, GenericParam::Lifetime(one) if one.lifetime.ident == "async_trait")
+    })
 }
 
 /// Returns `true` if a block belongs to a type that a registry could own.

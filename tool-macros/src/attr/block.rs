@@ -7,7 +7,7 @@ use syn::parse::{Parse, ParseStream, Parser};
 use syn::spanned::Spanned;
 use syn::{Attribute, Generics, Meta, Token, Type, braced, token};
 
-use super::function::Function;
+use super::function::{Function, is_tool};
 use super::parameter::{ty, until};
 use crate::util::errors::Errors;
 use crate::util::names::is_one_of;
@@ -120,12 +120,6 @@ impl Parse for Member {
             function,
         })))
     }
-}
-
-/// Returns `true` for `#[tool]`, with any path.
-fn is_tool(attr: &Attribute) -> bool {
-    let last = attr.path().segments.last();
-    last.is_some_and(|segment| segment.ident == "tool")
 }
 
 /// Returns `true` for a `#[cfg_attr]` with `#[tool]`. rustc does not expand it before the block.

@@ -111,6 +111,12 @@ impl Parse for Function {
     }
 }
 
+/// Returns `true` for `#[tool]`, with any path.
+pub(crate) fn is_tool(attr: &Attribute) -> bool {
+    let last = attr.path().segments.last();
+    last.is_some_and(|segment| segment.ident == "tool")
+}
+
 fn output(input: ParseStream<'_>) -> syn::Result<ReturnType> {
     match input.parse()? {
         Some(arrow) => Ok(ReturnType::Type(arrow, Box::new(ty(input)?))),
@@ -209,7 +215,8 @@ impl Function {
             ),
             None => (TokenStream::new(), body),
         };
-        let attrs = attrs.iter().filter(|attr| !attr.path().is_ident("param"));
+        let is_read = |attr: &&Attribute| attr.path().is_ident("param") || is_tool(attr);
+        let attrs = attrs.iter().filter(|attr| !is_read(attr));
         let parameters = self.parameters.iter().filter(|one| !is_variadic(one));
         let parameters = parameters.map(|Parameter { attrs, tokens, .. }| {
             let kept = attrs.iter().filter(|attr| {

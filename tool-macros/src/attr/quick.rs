@@ -22,8 +22,8 @@ use crate::util::site::Trees;
 pub(super) fn function(item: TokenStream) -> Option<Function> {
     let mut trees = item.into_iter();
     let (attrs, first) = attributes(&mut trees)?;
-    // It is misplaced, and removed where the function is written anew.
-    if attrs.iter().any(|attr| attr.name == "param") {
+    // They are misplaced, and removed where the function is written anew.
+    if attrs.iter().any(|attr| matches!(&*attr.name, "param" | "tool")) {
         return None;
     }
     let mut next = first?;
