@@ -134,6 +134,16 @@ fn attributes(span: &SpanData) -> BTreeMap<&str, String> {
         .collect()
 }
 
+/// Returns the names of attributes that are integers, sorted.
+fn integers(attributes: &[KeyValue]) -> Vec<&str> {
+    let integers = attributes
+        .iter()
+        .filter(|pair| matches!(pair.value, Value::I64(_)));
+    let mut names: Vec<_> = integers.map(|pair| pair.key.as_str()).collect();
+    names.sort_unstable();
+    names
+}
+
 #[test]
 fn a_successful_call_has_the_attributes_of_the_conventions() {
     let registry = builder().build().unwrap();
@@ -169,6 +179,12 @@ fn a_successful_call_has_the_attributes_of_the_conventions() {
             .eq(expected),
         "{found:?}"
     );
+    let [event] = &span.events.events[..] else {
+        panic!("{span:?}")
+    };
+    let mut counts = integers(&event.attributes);
+    counts.retain(|name| !name.starts_with("code."));
+    assert_eq!(counts, ["arguments.bytes", "coercions", "result.bytes"]);
 }
 
 #[test]
@@ -511,6 +527,12 @@ fn a_conversation_is_one_trace() {
         .map(|(name, value)| (*name, &**value))
         .collect();
     assert_eq!(found, expected);
+    let counts = [
+        "gen_ai.usage.cache_read.input_tokens",
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.output_tokens",
+    ];
+    assert_eq!(integers(&spans[0].attributes), counts);
     assert_eq!(spans[0].span_kind, SpanKind::Client);
     // The failed request has its cause.
     assert!(matches!(spans[4].status, Status::Error { .. }));

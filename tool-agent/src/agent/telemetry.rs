@@ -307,10 +307,15 @@ impl<'a> Chat<'a> {
                     .record("gen_ai.response.finish_reasons", stop.as_str());
             }
             if let Some(usage) = turn.usage {
-                self.span.record("gen_ai.usage.input_tokens", usage.input);
-                self.span
-                    .record("gen_ai.usage.cache_read.input_tokens", usage.cached_input);
-                self.span.record("gen_ai.usage.output_tokens", usage.output);
+                for (field, tokens) in [
+                    ("gen_ai.usage.input_tokens", usage.input),
+                    ("gen_ai.usage.cache_read.input_tokens", usage.cached_input),
+                    ("gen_ai.usage.output_tokens", usage.output),
+                ] {
+                    // OpenTelemetry has no other integers. Its layer for `tracing` exports them as text.
+                    let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
+                    self.span.record(field, tokens);
+                }
             }
             if let Some((agent, cap, secrets)) = &self.content {
                 let output = content::output(&agent.registry, secrets, turn, *cap);

@@ -278,6 +278,11 @@ fn one_line(mut text: String, cap: usize) -> String {
     line(&text).into_owned()
 }
 
+/// Returns a number in the only type of integers that OpenTelemetry has. Its layer for `tracing` exports others as text.
+fn integer(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
 /// Emits an event with the fields common to all, at the end of a call.
 macro_rules! event {
     ($name:literal, $level:ident, $data:expr, { $($fields:tt)* } $(, $($message:tt)+)?) => {
@@ -289,7 +294,7 @@ macro_rules! event {
                 gen_ai.tool.name = $data.names.as_ref().map(|names| &*names.tool),
                 gen_ai.tool.call.id = $data.names.as_ref().map(|names| &*names.call_id),
                 gen_ai.execute_tool.duration = $data.start.map(|start| start.elapsed().as_secs_f64()),
-                arguments.bytes = $data.arguments_bytes,
+                arguments.bytes = integer($data.arguments_bytes),
                 $($fields)*
             }
             $(, $($message)+)?
@@ -308,8 +313,8 @@ fn succeeded(data: &EventData, result: &ToolResult) {
         INFO,
         data,
         {
-            result.bytes = result.content().len(),
-            coercions = result.coercions().len(),
+            result.bytes = integer(result.content().len()),
+            coercions = integer(result.coercions().len()),
         },
         "{} succeeded",
         line(result.name())
@@ -334,8 +339,8 @@ fn failed(data: &EventData, secrets: &Secrets, result: &ToolResult, error: &Tool
                     "error.type" = error_type(data, error.kind()),
                     reference = error.id(),
                     retryable = error.is_retryable(),
-                    result.bytes = result.content().len(),
-                    coercions = result.coercions().len(),
+                    result.bytes = integer(result.content().len()),
+                    coercions = integer(result.coercions().len()),
                     causes = causes(error).map(|text| shown(&text)),
                 }
             )
