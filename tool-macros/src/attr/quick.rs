@@ -23,7 +23,10 @@ pub(super) fn function(item: TokenStream) -> Option<Function> {
     let mut trees = item.into_iter();
     let (attrs, first) = attributes(&mut trees)?;
     // They are misplaced, and removed where the function is written anew.
-    if attrs.iter().any(|attr| matches!(&*attr.name, "param" | "tool")) {
+    if attrs
+        .iter()
+        .any(|attr| matches!(&*attr.name, "param" | "tool"))
+    {
         return None;
     }
     let mut next = first?;
