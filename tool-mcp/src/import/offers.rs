@@ -374,10 +374,10 @@ fn visible_item(mut item: Value, count: &mut usize) -> Option<Value> {
                 *count += text.chars().count() - visible.chars().count();
                 *text = visible.into_owned();
             }
-            ("name" | "uri" | "uriTemplate", Value::String(text)) => {
-                if visible::remove(text).len() < text.len() {
-                    return None;
-                }
+            ("name" | "uri" | "uriTemplate", Value::String(text))
+                if visible::remove(text).len() < text.len() =>
+            {
+                return None;
             }
             ("arguments", Value::Array(arguments)) => {
                 for argument in arguments {
