@@ -67,6 +67,7 @@ mod named;
 pub(crate) mod portable;
 mod profile;
 mod rendered;
+mod repair;
 pub(crate) mod request;
 mod reshape;
 mod response;

@@ -466,6 +466,7 @@ fn a_chat_stream_has_the_text_in_pieces() {
         call(json!({"index": 1, "id": "call_B", "type": "function",
                     "function": {"name": "list_alarms", "arguments": "{}"}})),
         chunk(json!({}), "tool_calls".into()),
+        json!("[DONE]"),
     ];
     let dialect = OpenAiChat::default();
     let (events, response) = read(&dialect, &events);

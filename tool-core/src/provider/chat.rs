@@ -1,5 +1,6 @@
 //! The format of chat completions, which several providers share.
 
+mod calls;
 pub(crate) mod stream;
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, wire_id, write_parts};
 use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::response::{
-    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type, string, with_role,
+    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, string, with_role,
 };
 use crate::provider::turn::Turn;
 use crate::provider::unanswered::Unanswered;
@@ -196,6 +197,12 @@ pub(crate) fn parameters(tool: &ToolEntry, out: &mut JsonWriter) {
 
 /// Reads the first choice of a response.
 pub(crate) fn read(format: &ResponseFormat, response: &Value) -> Result<Turn, ResponseError> {
+    let message = &response["choices"][0]["message"];
+    if let Some(calls) = listed(&message["tool_calls"]) {
+        let mut response = response.clone();
+        response["choices"][0]["message"]["tool_calls"] = calls;
+        return read(format, &response);
+    }
     let choice = format.first(response, "choices")?;
     let message = &choice["message"];
     // A chunk of a stream has `delta` instead. Its calls must not be ignored.
@@ -211,6 +218,15 @@ pub(crate) fn read(format: &ResponseFormat, response: &Value) -> Result<Turn, Re
     format.turn(response, calls, &choice["finish_reason"], outline)
 }
 
+/// Returns what some servers send in place of a list of calls as one: a call, or an empty string for none.
+fn listed(calls: &Value) -> Option<Value> {
+    match calls {
+        Value::Object(_) => Some(json!([calls])),
+        Value::String(text) if text.is_empty() => Some(json!([])),
+        _ => None,
+    }
+}
+
 /// Returns the items of a message that may be calls.
 pub(crate) fn items<'m>(
     format: &ResponseFormat,
@@ -219,9 +235,13 @@ pub(crate) fn items<'m>(
     format.optional_array(&message["tool_calls"], "message.tool_calls")
 }
 
-/// Returns `true` for a call that the application runs. Some servers omit the type.
+/// Returns `true` for a call that the application runs. Some servers omit the type, or have one that is none.
 fn is_call(call: &Value) -> bool {
-    is_type(call, "function") || call["type"].is_null() || is_type(call, CUSTOM.kind)
+    match call["type"].as_str() {
+        Some("" | "tool") => call["function"].is_object(),
+        Some(kind) => kind == "function" || kind == CUSTOM.kind,
+        None => call["type"].is_null(),
+    }
 }
 
 /// Returns the calls of a message that are of an unknown type, and the only call of the form before tools (`function_call`,

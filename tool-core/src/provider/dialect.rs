@@ -52,6 +52,7 @@ pub use crate::provider::media::OmittedPart;
 pub use crate::provider::named::NamedDialect;
 pub use crate::provider::openai::trained as openai;
 pub use crate::provider::rendered::Rendered;
+pub use crate::provider::repair::repair_json;
 pub use crate::provider::request::{
     Choice, NamedTool, RequestError, RequestOptions, RequestParts, RequestWriter, ToolChoice,
 };

@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use crate::provider::stream::{DONE, size};
 use crate::provider::value_limit::{ParseError, ValueLimit};
 use crate::schema::cursor::Cursor;
 
@@ -115,6 +116,17 @@ impl Latest {
         }
     }
 
+    /// Returns about how many bytes the members take as values.
+    pub(crate) fn size(&self) -> usize {
+        let members = self.members.iter().map(|(_, kept)| kept);
+        let members = members.chain(self.more.values());
+        let size = |kept: &Kept| match kept {
+            Kept::Value(value) => size([value]),
+            Kept::Text(json) => json.len() * 70,
+        };
+        members.map(size).sum()
+    }
+
     /// Returns the members as values.
     pub(crate) fn into_values(self) -> Map<String, Value> {
         let members = self.members.into_iter().chain(self.more);
@@ -189,7 +201,8 @@ impl<'e> Json<'e> for &'e Value {
     }
 }
 
-/// The JSON of an event of a stream: the `data` of a server-sent event, without the `[DONE]` that ends some streams.
+/// The JSON of an event of a stream: the `data` of a server-sent event. The `[DONE]` that ends some streams is one, too, and
+/// its value is that string.
 ///
 /// Most events are kept as their text, with the places of the values in it. That costs less than a [`Value`], and
 /// [`StreamReader::json`](crate::dialect::StreamReader::json) reads it without one.
@@ -213,13 +226,16 @@ enum Form {
 }
 
 impl EventJson {
-    /// Parses an event, and subtracts its values from those that a response may have.
+    /// Parses an event. `limit` is that of all events of the stream.
     ///
     /// # Errors
     ///
-    /// Returns an error if it has more values than are left, or if it is not JSON.
+    /// Returns an error if the event has more than a million values, or if it is not JSON.
     pub fn parse(json: impl Into<String>, limit: &mut ValueLimit) -> Result<EventJson, ParseError> {
         let json = json.into();
+        if json.trim_ascii() == DONE {
+            return Ok(EventJson(Form::Value(DONE.into())));
+        }
         // A token takes about that many bytes of JSON.
         let mut reader = EventReader {
             tokens: Vec::with_capacity((json.len() / 8).min(TOKENS)),
@@ -227,10 +243,10 @@ impl EventJson {
         };
         Ok(EventJson(match reader.read(&json).map(Event::values) {
             Some(values) => {
-                limit.take(values)?;
+                limit.check(values)?;
                 Form::Text(json, reader)
             }
-            None => Form::Value(limit.parse(json.as_bytes())?),
+            None => Form::Value(limit.parse_event(json.as_bytes())?),
         }))
     }
 
@@ -462,6 +478,11 @@ impl<'e> Event<'e> {
     /// Returns how many values the event has, as [`ValueLimit`](super::value_limit::ValueLimit) counts them.
     pub(crate) fn values(self) -> usize {
         self.reader.values
+    }
+
+    /// Returns about how many bytes the event would take as a value.
+    pub(crate) fn size(self) -> usize {
+        self.json.len() + self.reader.tokens.len() * 64
     }
 
     fn token(self) -> Token {

@@ -284,11 +284,6 @@ impl ResponseFormat {
         Ok(call)
     }
 
-    /// Returns `true` for a call whose arguments are text.
-    pub(crate) fn is_custom(&self, item: &Value) -> bool {
-        self.custom.is_some_and(|custom| is_type(item, custom.kind))
-    }
-
     /// Returns the error of a response without this key, or that is no object.
     pub(crate) fn missing(&self, response: &Value, key: &str) -> ResponseError {
         let found = forms::found(self.response, response);
@@ -303,11 +298,11 @@ impl ResponseFormat {
     /// Returns an error if the response is the provider's own error message.
     ///
     /// OpenAI, Anthropic, Gemini and JSON-RPC all put it under `error`. A successful response may
-    /// have `"error": null`.
+    /// have `"error": null` or an empty object.
     pub(crate) fn check_error(&self, response: &Value) -> Result<(), ResponseError> {
         let error = &response["error"];
         match error {
-            Value::Object(_) => Err(self.provider_error(error)),
+            Value::Object(members) if !members.is_empty() => Err(self.provider_error(error)),
             Value::String(message) => Err(self.provider_message("", message)),
             _ => Ok(()),
         }
@@ -382,6 +377,11 @@ impl CallIds {
         }
         self.known.insert(call.id.clone());
         index
+    }
+
+    /// Returns how many calls there are.
+    pub(crate) fn count(&self) -> usize {
+        self.count
     }
 
     /// Makes an id of nine letters and digits, which is what Mistral asks for (its API reference, 2026-11).

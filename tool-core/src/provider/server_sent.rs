@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use serde::de::IgnoredAny;
+
 /// Splits a body of server-sent events (HTML Living Standard, 9.2) into the `data` of each event. Other fields are
 /// ignored.
 ///
@@ -30,7 +32,8 @@ pub struct ServerSentEvents {
     line: Vec<u8>,
     /// The lines of the event so far.
     data: String,
-    has_data: bool,
+    /// How many they are.
+    lines: usize,
     /// Set if the last byte was a carriage return, which a line feed may follow.
     has_return: bool,
 }
@@ -40,7 +43,8 @@ const LONGEST: usize = 64 << 20;
 
 impl ServerSentEvents {
     /// Reads the next bytes, in pieces of any size, and calls `read` with the data of each event that ends in them. The
-    /// bytes `\n\n` end an event whose empty line the server left out.
+    /// bytes `\n\n` end an event whose empty line the server left out. A line of data that is a JSON object is an event of its
+    /// own, because some servers leave out all empty lines.
     ///
     /// # Errors
     ///
@@ -70,9 +74,21 @@ impl ServerSentEvents {
                 &self.line[..]
             };
             if !line.is_empty() {
-                add_line(line, &mut self.data, &mut self.has_data)?;
+                if let Some(value) = data_of(line) {
+                    if self.lines == 1 && is_object(&self.data) {
+                        self.lines = 0;
+                        read(&self.data)?;
+                    }
+                    match self.lines {
+                        0 => self.data.clear(),
+                        _ => self.data.push('\n'),
+                    }
+                    self.lines += 1;
+                    let value = str::from_utf8(value).map_err(|_| ServerSentError::NotUtf8)?;
+                    self.data.push_str(value);
+                }
                 self.line.clear();
-            } else if std::mem::take(&mut self.has_data) {
+            } else if std::mem::take(&mut self.lines) > 0 {
                 let event = read(&self.data);
                 self.data.clear();
                 event?;
@@ -93,18 +109,16 @@ impl fmt::Debug for ServerSentEvents {
     }
 }
 
-/// Adds a line to the data of an event.
-fn add_line(line: &[u8], data: &mut String, has_data: &mut bool) -> Result<(), ServerSentError> {
+/// Returns the data in a line.
+fn data_of(line: &[u8]) -> Option<&[u8]> {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    let Some(value) = line.strip_prefix(b"data:") else {
-        return Ok(());
-    };
-    if std::mem::replace(has_data, true) {
-        data.push('\n');
-    }
-    let value = value.strip_prefix(b" ").unwrap_or(value);
-    data.push_str(str::from_utf8(value).map_err(|_| ServerSentError::NotUtf8)?);
-    Ok(())
+    let value = line.strip_prefix(b"data:")?;
+    Some(value.strip_prefix(b" ").unwrap_or(value))
+}
+
+/// Returns `true` for data that is whole without the next line.
+fn is_object(data: &str) -> bool {
+    data.starts_with('{') && serde_json::from_str::<IgnoredAny>(data).is_ok()
 }
 
 /// The error of [`ServerSentEvents::push`].
@@ -156,6 +170,24 @@ mod tests {
     fn events_are_the_same_however_the_bytes_are_split() {
         let stream = "\u{feff}data: {\"a\":\ndata: \"\u{e9}\"}\r\n\r\n: ping\n\nevent: x\rdata:[1]\r\rid: 1\ndata: 2\n\n";
         let expected = ["{\"a\":\n\"\u{e9}\"}", "[1]", "2"];
+        for size in 1..stream.len() {
+            let mut reader = ServerSentEvents::default();
+            let mut events = Vec::new();
+            for chunk in stream.as_bytes().chunks(size) {
+                let read = reader.push(chunk, |event| {
+                    events.push(event.to_owned());
+                    Ok::<_, ServerSentError>(())
+                });
+                assert!(read.is_ok());
+            }
+            assert_eq!(events, expected, "chunks of {size} bytes");
+        }
+    }
+
+    #[test]
+    fn objects_on_lines_of_their_own_are_events() {
+        let stream = "data: {\"a\":1}\ndata:{\"b\":\ndata:2}\n\ndata: {}\nevent: x\ndata: {\ndata: }\ndata: [DONE]\n\ndata: 1\ndata: 2\n\n";
+        let expected = ["{\"a\":1}", "{\"b\":\n2}", "{}", "{\n}\n[DONE]", "1\n2"];
         for size in 1..stream.len() {
             let mut reader = ServerSentEvents::default();
             let mut events = Vec::new();

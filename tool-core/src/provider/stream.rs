@@ -18,6 +18,9 @@ use crate::provider::turn::Turn;
 use crate::provider::usage::Usage;
 use crate::provider::value_limit::{ParseError, ValueLimit};
 
+/// The last event of some streams, which is no JSON.
+pub(crate) const DONE: &str = "[DONE]";
+
 /// Reads the events of one streamed response; see [`Dialect::stream`](crate::dialect::Dialect::stream).
 ///
 /// ```
@@ -56,13 +59,15 @@ use crate::provider::value_limit::{ParseError, ValueLimit};
 /// # Ok::<(), tool_core::dialect::ResponseError>(())
 /// ```
 pub trait StreamReader: Send {
-    /// Reads one event: the JSON of a server-sent event's `data`, without the `[DONE]` that ends some
-    /// streams. Returns what it adds to the response.
+    /// Reads one event: the JSON of a server-sent event's `data`. The `[DONE]` that ends some streams is the string
+    /// `"[DONE]"`. Returns what it adds to the response.
     ///
     /// # Errors
     ///
-    /// Returns an error if the provider reports one, or if the event does not belong to a stream of
-    /// this provider. The stream has failed then, and every later method returns the same error.
+    /// Returns an error if the provider reports one, if the event does not belong to a stream of this provider, or if the
+    /// response takes more than 128 MiB of memory or has more than 10,000 calls or other parts. The
+    /// stream has failed then, and every later
+    /// method returns the same error.
     fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError>;
 
     /// Reads one event, like [`event`](StreamReader::event), at less cost if its text was parsed. By default, passes its
@@ -82,7 +87,11 @@ pub trait StreamReader: Send {
     ///
     /// Returns the errors of [`event`](StreamReader::event).
     fn json(&mut self, event: &EventJson) -> Result<Vec<StreamEvent>, ResponseError> {
-        self.event(&event.value())
+        match event.value() {
+            // A reader of an application may not know it.
+            end if *end == DONE => Ok(Vec::new()),
+            value => self.event(&value),
+        }
     }
 
     /// Reads the next bytes of a body of server-sent events, in pieces of any size, and returns what they add to the
@@ -109,9 +118,8 @@ pub trait StreamReader: Send {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`event`](StreamReader::event), and an error if an event is not UTF-8 or JSON, or if
-    /// the events have more than a million [values](crate::dialect::ValueLimit) together. A reader that does not
-    /// implement this returns an error.
+    /// Returns the errors of [`event`](StreamReader::event), and an error if an event is not UTF-8 or JSON, or has more than
+    /// a million [values](crate::dialect::ValueLimit). A reader that does not implement this returns an error.
     fn bytes(&mut self, _chunk: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
         Err(ResponseError::new(
             "this reader takes events; implement `StreamReader::bytes`",
@@ -185,7 +193,8 @@ pub enum StreamEvent {
     Arguments {
         /// The position of the call; see [`StreamEvent::CallStarted`].
         index: usize,
-        /// JSON text that continues the earlier pieces.
+        /// JSON text that continues the earlier pieces. The arguments of the call count where they differ: some servers of
+        /// chat completions send the arguments again.
         piece: String,
     },
     /// A piece of the text of a call whose arguments are [free-form](crate::call::Arguments::Freeform).
@@ -198,8 +207,14 @@ pub enum StreamEvent {
     /// A complete call, which can run before the response ends. Calls without arguments, and calls whose
     /// arguments are not JSON, are complete only once something else follows them. A call that the end
     /// of the response cut off is [marked](ToolCall::truncated), so that no tool runs for it.
+    ///
+    /// Servers of chat completions go on after a reason to stop, after an empty object of arguments, and with pieces of
+    /// earlier calls. Such a call is complete when the next one starts, if its arguments are an object with members, and
+    /// otherwise at `[DONE]`. At the end of a stream without it, the turn of [`finish`](StreamReader::finish) has the
+    /// calls that are left. Each call is emitted once.
     Call(ToolCall),
-    /// The reason why the model stopped, in the provider's word.
+    /// The reason why the model stopped, in the provider's word. Replaces earlier events of this kind: some servers of chat
+    /// completions send a reason with each call.
     Stop(String),
     /// The tokens that were used so far. Replaces earlier events of this kind.
     Usage(Usage),
@@ -244,6 +259,16 @@ pub(crate) trait StreamFormat: Send {
         self.read(&event.value(), out)
     }
 
+    /// Reads the end, once: `[DONE]`, or otherwise the end of the body. Emits what is certain only now, or returns an error
+    /// that says what is missing. No event follows.
+    fn end(&mut self, _is_done: bool, _out: &mut Output) -> Result<(), ResponseError> {
+        Ok(())
+    }
+
+    /// Returns about how many bytes take what is kept of the response; see [`size`]. Without what may be left out, if this is
+    /// much.
+    fn kept(&mut self) -> usize;
+
     /// Returns the response, or an error that says what is missing.
     fn response(self) -> Result<Value, ResponseError>;
 }
@@ -264,6 +289,8 @@ pub(crate) fn reader(
                 ..Output::default()
             },
             start: Start::default(),
+            has_ended: false,
+            read: 0,
         },
         outline,
         server_sent: ServerSentEvents::default(),
@@ -309,19 +336,65 @@ struct Reading<S> {
     format: &'static ResponseFormat,
     out: Output,
     start: Start,
+    has_ended: bool,
+    /// About how many bytes the events took since what is kept was measured.
+    read: usize,
 }
 
+/// The most memory that what is kept of a response may take, in bytes.
+pub(crate) const MOST: usize = 128 << 20;
+/// The bytes of events after which what is kept is measured.
+const MEASURED: usize = 16 << 20;
+/// The most calls, blocks or other items of a response. A look-up may compare all of them.
+const ITEMS: usize = 10_000;
+/// The bytes that a value takes, without the text in it.
+const VALUE: usize = 64;
+
 impl<S: StreamFormat> Reading<S> {
-    fn value(&mut self, event: &Value) -> Result<(), ResponseError> {
+    /// Reads an event that takes about `size` bytes.
+    fn value(&mut self, event: &Value, size: usize) -> Result<(), ResponseError> {
+        if self.has_ended {
+            return Ok(());
+        }
+        if event == DONE {
+            return self.end(true);
+        }
         self.start.see(self.format, event);
         let read = self.stream.read(event, &mut self.out);
-        read.map_err(|error| self.start.explained(self.format, error))
+        read.map_err(|error| self.start.explained(self.format, error))?;
+        self.measure(size)
     }
 
     fn event(&mut self, event: Event<'_>) -> Result<(), ResponseError> {
+        if self.has_ended {
+            return Ok(());
+        }
         self.start.see(self.format, event);
         let read = self.stream.read_event(event, &mut self.out);
-        read.map_err(|error| self.start.explained(self.format, error))
+        read.map_err(|error| self.start.explained(self.format, error))?;
+        self.measure(event.size())
+    }
+
+    /// Returns an error if too much is kept. Events are many, but most of what is in them is not kept.
+    fn measure(&mut self, read: usize) -> Result<(), ResponseError> {
+        check_count(self.out.ids.count())?;
+        self.read += read;
+        if self.read > MEASURED {
+            self.read = 0;
+            if self.stream.kept() > MOST {
+                let problem = format!("the response takes more than {MOST} bytes");
+                return Err(ResponseError::new(problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, is_done: bool) -> Result<(), ResponseError> {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return Ok(());
+        }
+        let ended = self.stream.end(is_done, &mut self.out);
+        ended.map_err(|error| self.start.explained(self.format, error))
     }
 }
 
@@ -367,29 +440,35 @@ fn unparsed(error: ParseError) -> ResponseError {
 
 impl<S: StreamFormat> StreamReader for Reader<S> {
     fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError> {
-        self.read(|reader| reader.reading.value(event))
+        // It was parsed already, so that a guess must do.
+        self.read(|reader| reader.reading.value(event, 1 << 10))
     }
 
     fn json(&mut self, event: &EventJson) -> Result<Vec<StreamEvent>, ResponseError> {
         self.read(|reader| match event.read() {
             Ok(event) => reader.reading.event(event),
-            Err(value) => reader.reading.value(value),
+            Err(value) => reader.reading.value(value, size([value])),
         })
     }
 
     fn bytes(&mut self, chunk: &[u8]) -> Result<Vec<StreamEvent>, ResponseError> {
         self.read(|reader| {
             reader.server_sent.push(chunk, |data| {
-                // The last one ends some streams.
-                if matches!(data.trim(), "" | "[DONE]") {
-                    return Ok(());
+                match data.trim() {
+                    // Some servers keep the connection open so.
+                    "" | "ping" => return Ok(()),
+                    DONE => return reader.reading.end(true),
+                    _ => {}
                 }
                 if let Some(event) = reader.event.read(data) {
-                    reader.limit.take(event.values()).map_err(unparsed)?;
+                    reader.limit.check(event.values()).map_err(unparsed)?;
                     reader.reading.event(event)
                 } else {
-                    let event = reader.limit.parse(data.as_bytes()).map_err(unparsed)?;
-                    reader.reading.value(&event)
+                    let event = reader
+                        .limit
+                        .parse_event(data.as_bytes())
+                        .map_err(unparsed)?;
+                    reader.reading.value(&event, size([&event]))
                 }
             })
         })
@@ -400,14 +479,13 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
         if self.error.is_none() {
             self.bytes(b"\n\n")?;
         }
-        if let Some(error) = self.error {
-            return Err(error);
-        }
+        self.read(|reader| reader.reading.end(false))?;
         let Reading {
             stream,
             format,
             mut out,
             mut start,
+            ..
         } = self.reading;
         let response = stream.response();
         let response = response.map_err(|error| start.explained(format, error))?;
@@ -451,6 +529,15 @@ pub(crate) fn broken_off(state: &str) -> ResponseError {
     ResponseError::incomplete(format!(
         "the stream broke off before the response ended: {state}"
     ))
+}
+
+/// Returns an error if there are too many items.
+pub(crate) fn check_count(items: usize) -> Result<(), ResponseError> {
+    if items > ITEMS {
+        let problem = format!("the response has more than {ITEMS} calls or other parts");
+        return Err(ResponseError::new(problem));
+    }
+    Ok(())
 }
 
 /// What a reader emits, and the calls so far.
@@ -572,6 +659,22 @@ impl Output {
     }
 }
 
+/// Returns about how many bytes values take.
+pub(crate) fn size<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
+    let size = |value: &'v Value| {
+        VALUE
+            + match value {
+                Value::String(text) => text.len(),
+                Value::Array(items) => size(items),
+                Value::Object(members) => {
+                    members.keys().map(String::len).sum::<usize>() + size(members.values())
+                }
+                _ => 0,
+            }
+    };
+    values.into_iter().map(size).sum()
+}
+
 /// Returns `true` if the arguments are the text of a JSON object. Nothing can follow it.
 pub(crate) fn is_complete(arguments: &Arguments) -> bool {
     match arguments {
@@ -611,31 +714,36 @@ pub(crate) fn append(members: &mut Map<String, Value>, key: &str, piece: &str) {
 /// merged by `index`, other values replaced.
 pub(crate) fn merge<'e>(target: &mut Map<String, Value>, delta: impl Json<'e>) {
     for (key, value) in delta.members() {
-        match target.get_mut(key) {
-            Some(_) if value.is_null() => {}
-            Some(Value::String(text)) if value.as_str().is_some() => {
-                let piece = value.as_str().unwrap_or_default();
-                if !is_whole(key) {
-                    text.push_str(piece);
-                } else if !piece.is_empty() && text != piece {
-                    piece.clone_into(text);
-                }
+        merge_member(target, key, value);
+    }
+}
+
+/// Merges a member of an update.
+pub(crate) fn merge_member<'e>(target: &mut Map<String, Value>, key: &str, value: impl Json<'e>) {
+    match target.get_mut(key) {
+        Some(_) if value.is_null() => {}
+        Some(Value::String(text)) if value.as_str().is_some() => {
+            let piece = value.as_str().unwrap_or_default();
+            if !is_whole(key) {
+                text.push_str(piece);
+            } else if !piece.is_empty() && text != piece {
+                piece.clone_into(text);
             }
-            Some(Value::Object(inner)) if value.is_object() => merge(inner, value),
-            Some(Value::Array(items)) if value.is_array() => merge_items(items, value),
-            Some(known) => {
-                if !value.is(known) {
-                    *known = value.value().into_owned();
-                }
+        }
+        Some(Value::Object(inner)) if value.is_object() => merge(inner, value),
+        Some(Value::Array(items)) if value.is_array() => merge_items(items, value),
+        Some(known) => {
+            if !value.is(known) {
+                *known = value.value().into_owned();
             }
-            None if value.is_array() => {
-                let mut items = Vec::new();
-                merge_items(&mut items, value);
-                target.insert(key.to_owned(), Value::Array(items));
-            }
-            None => {
-                target.insert(key.to_owned(), value.value().into_owned());
-            }
+        }
+        None if value.is_array() => {
+            let mut items = Vec::new();
+            merge_items(&mut items, value);
+            target.insert(key.to_owned(), Value::Array(items));
+        }
+        None => {
+            target.insert(key.to_owned(), value.value().into_owned());
         }
     }
 }

@@ -5,8 +5,13 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// The JSON values that a response may still have, a million at first. Bytes alone are no limit, because a value takes
-/// up to seventy times the memory of its JSON.
+use crate::provider::repair::repaired;
+
+/// Parses the JSON of a response or of the events of its stream, each of which may have a million values. Bytes alone are no
+/// limit, because a value takes up to seventy times the memory of its JSON.
+///
+/// JSON that is none is [repaired](crate::dialect::repair_json), and `NaN` and `Infinity` are `null`. A character of which two
+/// events have one half each is put together.
 ///
 /// ```
 /// use serde_json::json;
@@ -17,35 +22,57 @@ use serde_json::Value;
 /// let zeros = format!("[{}0]", "0,".repeat(1_000_000));
 /// assert!(matches!(limit.parse(zeros.as_bytes()), Err(ParseError::TooManyValues)));
 /// ```
-#[derive(Clone, Debug)]
-pub struct ValueLimit(usize);
-
-/// The values of a response.
-const MOST: usize = 1_000_000;
-
-impl Default for ValueLimit {
-    fn default() -> ValueLimit {
-        ValueLimit(MOST)
-    }
+#[derive(Clone, Debug, Default)]
+pub struct ValueLimit {
+    /// The half of a character at the end of a string in the last event.
+    half: Option<u16>,
 }
 
+/// The values of a response or of an event.
+const MOST: usize = 1_000_000;
+
 impl ValueLimit {
-    /// Parses a response or an event of one, and subtracts its values.
+    /// Parses a whole response.
     ///
     /// # Errors
     ///
-    /// Returns an error if it has more values than are left, or if it is not JSON.
+    /// Returns an error if it has more than a million values, or if it is not JSON.
     pub fn parse(&mut self, json: &[u8]) -> Result<Value, ParseError> {
-        self.take(values(json))?;
-        serde_json::from_slice(json).map_err(ParseError::Json)
+        self.parse_with(json, false)
     }
 
-    /// Subtracts values, or returns an error if fewer are left.
-    pub(crate) fn take(&mut self, values: usize) -> Result<(), ParseError> {
-        self.0 = self
-            .0
-            .checked_sub(values)
-            .ok_or(ParseError::TooManyValues)?;
+    /// Parses an event. Keeps the half of a character for the next one.
+    pub(crate) fn parse_event(&mut self, json: &[u8]) -> Result<Value, ParseError> {
+        self.parse_with(json, true)
+    }
+
+    fn parse_with(&mut self, json: &[u8], keeps_half: bool) -> Result<Value, ParseError> {
+        let before = self.half;
+        self.check(values(json))?;
+        let error = match serde_json::from_slice(json) {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        let keeps = |half| {
+            if keeps_half {
+                self.half = Some(half);
+            }
+            keeps_half
+        };
+        let is_text = str::from_utf8(json).is_ok();
+        let repaired = is_text.then(|| repaired(json, true, before, keeps));
+        match repaired.flatten() {
+            Some(json) => serde_json::from_str(&json).map_err(ParseError::Json),
+            None => Err(ParseError::Json(error)),
+        }
+    }
+
+    /// Returns an error if an event has too many values.
+    pub(crate) fn check(&mut self, values: usize) -> Result<(), ParseError> {
+        self.half = None;
+        if values > MOST {
+            return Err(ParseError::TooManyValues);
+        }
         Ok(())
     }
 }

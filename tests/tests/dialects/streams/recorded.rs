@@ -379,7 +379,7 @@ pub(crate) fn mistral() -> Case {
         stream,
         response,
         calls: 2,
-        first_call: 5,
+        first_call: 6,
         unknown: vec![json!({"choices": []})],
         errors: vec![(
             json!({"object": "error", "message": "Service tier exceeded", "code": "3505"}),

@@ -59,6 +59,13 @@ fn object(random: &mut Random, depth: usize) -> Value {
     Value::Object(members.collect())
 }
 
+/// Returns the text of an object with members.
+pub(crate) fn arguments(random: &mut Random) -> String {
+    let mut object = object(random, 0);
+    object["city"] = text(random).into();
+    object.to_string()
+}
+
 fn parts(random: &mut Random) -> Vec<Part> {
     let mut parts = Vec::new();
     if random.percent(50) {
@@ -84,7 +91,7 @@ fn parts(random: &mut Random) -> Vec<Part> {
 }
 
 /// Splits a text at random places, possibly into empty pieces.
-fn pieces(text: &str, random: &mut Random) -> Vec<String> {
+pub(crate) fn pieces(text: &str, random: &mut Random) -> Vec<String> {
     let mut pieces = vec![String::new()];
     for character in text.chars() {
         while random.percent(30) {
@@ -99,6 +106,12 @@ fn pieces(text: &str, random: &mut Random) -> Vec<String> {
 pub(crate) fn random(provider: &str, random: &mut Random) -> (Vec<Value>, Value) {
     let parts = parts(random);
     write(provider, &parts, false, random)
+}
+
+/// Returns the events of a response with a text.
+pub(crate) fn of_text(provider: &str, text: &str) -> Vec<Value> {
+    let parts = [Part::Text(text.into())];
+    write(provider, &parts, false, &mut Random::new(1)).0
 }
 
 /// Returns the events of a response with two calls, which a limit ends in the second.

@@ -7,7 +7,9 @@ use super::response::{FORMAT, USAGE};
 use crate::call::Arguments;
 use crate::provider::event::{Event, Json};
 use crate::provider::response::{ResponseError, is_type};
-use crate::provider::stream::{Output, StreamFormat, append, broken_off, merge, piece, update};
+use crate::provider::stream::{
+    Output, StreamFormat, append, broken_off, check_count, merge, piece, size, update,
+};
 
 #[derive(Default)]
 pub(super) struct Messages {
@@ -30,15 +32,22 @@ struct Block {
 
 impl Messages {
     fn start(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
-        let index = index(event)?;
-        let Value::Object(value) = &event["content_block"] else {
+        let block = &event["content_block"];
+        let Value::Object(value) = block else {
             return Err(FORMAT.error("`content_block` is missing"));
         };
-        if self.blocks.iter().any(|block| block.index == index) {
-            return Err(FORMAT.error(format_args!("block {index} starts twice")));
+        let index = event["index"].as_u64();
+        let index = index.unwrap_or(self.blocks.len() as u64);
+        // Some servers number all blocks 0, and leave out where they end.
+        if let Some(place) = self.place(Some(index)) {
+            let open = &self.blocks[place];
+            if open.input.is_empty() && open.value == *value {
+                return Ok(());
+            }
+            self.end(place, out)?;
         }
+        check_count(self.blocks.len())?;
         out.release();
-        let block = &event["content_block"];
         let call = if is_type(block, "tool_use") {
             Some(out.start(FORMAT.call(self.blocks.len(), block)?))
         } else {
@@ -56,7 +65,8 @@ impl Messages {
     }
 
     fn delta<'e>(&mut self, event: impl Json<'e>, out: &mut Output) -> Result<(), ResponseError> {
-        let block = self.block(event)?;
+        let place = self.open(event)?;
+        let block = &mut self.blocks[place];
         let delta = event.get("delta");
         let kind = delta.get("type").as_str().unwrap_or_default();
         match kind {
@@ -97,8 +107,8 @@ impl Messages {
         Ok(())
     }
 
-    fn end<'e>(&mut self, event: impl Json<'e>, out: &mut Output) -> Result<(), ResponseError> {
-        let block = self.block(event)?;
+    fn end(&mut self, place: usize, out: &mut Output) -> Result<(), ResponseError> {
+        let block = &mut self.blocks[place];
         block.is_ended = true;
         let call = block.call;
         let input = std::mem::take(&mut block.input);
@@ -116,20 +126,37 @@ impl Messages {
         Ok(())
     }
 
-    fn block<'e>(&mut self, event: impl Json<'e>) -> Result<&mut Block, ResponseError> {
-        let index = index(event)?;
-        let mut blocks = self.blocks.iter_mut();
-        match blocks.rfind(|block| block.index == index) {
-            Some(block) if !block.is_ended => Ok(block),
-            _ => Err(FORMAT.error(format_args!("block {index} is not open"))),
+    /// Ends the message, and the blocks whose end some servers leave out.
+    fn end_message(&mut self, out: &mut Output) -> Result<(), ResponseError> {
+        for place in 0..self.blocks.len() {
+            if !self.blocks[place].is_ended {
+                self.end(place, out)?;
+            }
         }
+        let stop = self
+            .message
+            .as_ref()
+            .and_then(|message| message.get("stop_reason"));
+        out.release_last(stop.is_some_and(|stop| FORMAT.is_truncated(stop)));
+        self.is_stopped = true;
+        Ok(())
     }
-}
 
-/// Returns the position of an event's block.
-fn index<'e>(event: impl Json<'e>) -> Result<u64, ResponseError> {
-    let index = event.get("index").as_u64();
-    index.ok_or_else(|| FORMAT.error("an event of a block has no valid `index`"))
+    /// Returns the place of an event's block.
+    fn open<'e>(&self, event: impl Json<'e>) -> Result<usize, ResponseError> {
+        let index = event.get("index").as_u64();
+        self.place(index).ok_or_else(|| match index {
+            Some(index) => FORMAT.error(format_args!("block {index} is not open")),
+            None => FORMAT.error("an event has no valid `index`, and no block is open"),
+        })
+    }
+
+    /// Returns the place of the last block of an index, or of any, if it is open.
+    fn place(&self, index: Option<u64>) -> Option<usize> {
+        let is_named = |block: &Block| index.is_none_or(|index| block.index == index);
+        let place = self.blocks.iter().rposition(is_named)?;
+        (!self.blocks[place].is_ended).then_some(place)
+    }
 }
 
 fn continue_block<'e>(block: &mut Block, key: &str, delta: impl Json<'e>) {
@@ -173,7 +200,10 @@ impl StreamFormat for Messages {
             },
             (Some("content_block_start"), Some(_)) => self.start(event, out),
             (Some("content_block_delta"), Some(_)) => self.delta(event, out),
-            (Some("content_block_stop"), Some(_)) => self.end(event, out),
+            (Some("content_block_stop"), Some(_)) => {
+                let place = self.open(event)?;
+                self.end(place, out)
+            }
             (Some("message_delta"), Some(message)) => {
                 update(message, &event["delta"]);
                 if let Some(context) = event.get("context_management") {
@@ -186,18 +216,12 @@ impl StreamFormat for Messages {
                     message.insert("usage".into(), event["usage"].clone());
                 }
                 out.usage(message.get("usage").and_then(|usage| USAGE.read(usage)));
-                let delta = &event["delta"];
-                if let Some(reason) = piece(delta, "stop_reason") {
-                    out.release_last(FORMAT.is_truncated(&delta["stop_reason"]));
+                if let Some(reason) = piece(&event["delta"], "stop_reason") {
                     out.stop(reason);
                 }
                 Ok(())
             }
-            (Some("message_stop"), Some(_)) => {
-                out.release();
-                self.is_stopped = true;
-                Ok(())
-            }
+            (Some("message_stop"), Some(_)) => self.end_message(out),
             (
                 Some(
                     kind @ ("message_start"
@@ -224,16 +248,26 @@ impl StreamFormat for Messages {
         self.read(&event.value(), out)
     }
 
-    fn response(self) -> Result<Value, ResponseError> {
-        let Some(mut message) = self.message else {
+    fn end(&mut self, is_done: bool, out: &mut Output) -> Result<(), ResponseError> {
+        if self.message.is_none() {
             return Err(broken_off("`message_start` is missing"));
-        };
-        if !self.is_stopped {
-            return Err(broken_off("`message_stop` is missing"));
         }
-        if self.blocks.iter().any(|block| !block.is_ended) {
-            return Err(broken_off("`content_block_stop` is missing"));
+        match (self.is_stopped, is_done) {
+            (true, _) => Ok(()),
+            (false, true) => self.end_message(out),
+            (false, false) => Err(broken_off("`message_stop` is missing")),
         }
+    }
+
+    fn kept(&mut self) -> usize {
+        let blocks = self.blocks.iter();
+        let blocks = blocks.map(|block| size(block.value.values()) + block.input.len());
+        let message = self.message.iter().flat_map(Map::values);
+        blocks.sum::<usize>() + size(message)
+    }
+
+    fn response(self) -> Result<Value, ResponseError> {
+        let mut message = self.message.unwrap_or_default();
         let blocks = self.blocks.into_iter();
         let content = blocks.map(|block| Value::Object(block.value)).collect();
         message.insert("content".into(), content);

@@ -7,7 +7,7 @@ use super::response::{FORMAT, USAGE, is_call};
 use crate::call::Arguments;
 use crate::provider::anthropic::arguments_value;
 use crate::provider::response::ResponseError;
-use crate::provider::stream::{Output, StreamFormat, broken_off, update};
+use crate::provider::stream::{Output, StreamFormat, broken_off, check_count, size, update};
 
 #[derive(Default)]
 pub(super) struct ConverseStream {
@@ -37,6 +37,14 @@ struct Block {
 }
 
 impl Block {
+    fn size(&self) -> usize {
+        let texts = [&self.text, &self.reasoning, &self.signature, &self.redacted];
+        let texts = texts.into_iter().flatten().map(String::len);
+        let values = self.citations.iter().chain(&self.results);
+        let values = values.chain(self.other.values()).chain([&self.start]);
+        texts.sum::<usize>() + self.input.len() + size(values)
+    }
+
     fn into_value(self) -> Value {
         let mut block = match self.start {
             Value::Object(start) => start,
@@ -98,6 +106,7 @@ impl ConverseStream {
         let place = match place {
             Some(place) if !self.blocks[place].is_ended => place,
             None if opens && self.role.is_some() && !self.is_stopped => {
+                check_count(self.blocks.len())?;
                 out.release();
                 self.blocks.push(Block {
                     index,
@@ -223,6 +232,11 @@ impl StreamFormat for ConverseStream {
             }
         }
         Ok(())
+    }
+
+    fn kept(&mut self) -> usize {
+        let blocks = self.blocks.iter().map(Block::size);
+        size(self.rest.values()) + blocks.sum::<usize>()
     }
 
     fn response(self) -> Result<Value, ResponseError> {

@@ -5,10 +5,11 @@
 use serde_json::{Map, Value, json};
 
 use super::USAGE;
+use super::calls::{Call, Calls, Piece, is_empty};
 use crate::provider::event::{Event, Json, Latest};
 use crate::provider::response::{ResponseError, ResponseFormat, mark_truncated};
 use crate::provider::stream::{
-    Output, StreamFormat, append, broken_off, is_complete, merge, piece,
+    MOST, Output, StreamFormat, append, broken_off, is_complete, merge, merge_member, size,
 };
 
 pub(crate) struct Chunks {
@@ -18,8 +19,10 @@ pub(crate) struct Chunks {
     has_hosted_calls: bool,
     /// The response without its choices.
     response: Latest,
+    /// The first is the answer.
     choices: Vec<Choice>,
-    is_stopped: bool,
+    /// Set once no more log probabilities are kept: those of a long answer take more memory than all else.
+    has_long_logprobs: bool,
 }
 
 #[derive(Default)]
@@ -36,17 +39,7 @@ struct Message {
     index: u64,
     /// The message without its calls.
     rest: Map<String, Value>,
-    calls: Vec<Call>,
-}
-
-struct Call {
-    index: Option<u64>,
-    value: Map<String, Value>,
-    /// The position among the calls of the response, once the name is known.
-    started: Option<usize>,
-    /// `true` once the call was emitted, or can't be before the end.
-    is_checked: bool,
-    is_emitted: bool,
+    calls: Calls,
 }
 
 impl Chunks {
@@ -56,7 +49,7 @@ impl Chunks {
             has_hosted_calls: false,
             response: Latest::default(),
             choices: Vec::new(),
-            is_stopped: false,
+            has_long_logprobs: false,
         }
     }
 
@@ -66,6 +59,9 @@ impl Chunks {
     }
 
     fn choice<'e>(&mut self, choice: impl Json<'e>, out: &mut Output) -> Result<(), ResponseError> {
+        if !choice.is_object() {
+            return Err(self.format.error("an item of `choices` is not an object"));
+        }
         let index = choice.get("index").as_u64().unwrap_or(0);
         let known = self.choices.iter().position(|known| known.index == index);
         let place = known.unwrap_or_else(|| {
@@ -75,38 +71,32 @@ impl Chunks {
             });
             self.choices.len() - 1
         });
-        let first = index == 0;
-        if !choice.is_object() {
-            return Err(self.format.error("an item of `choices` is not an object"));
-        }
-        for (key, value) in choice.members().filter(|(key, _)| *key != "delta") {
-            let rest = &mut self.choices[place].rest;
-            match rest.get_mut(key) {
-                Some(Value::Object(known)) if key == "logprobs" => merge(known, value),
-                Some(known) => {
-                    if !value.is_null() && !value.is(known) {
-                        *known = value.value().into_owned();
+        let first = place == 0;
+        let (mut delta, mut message, mut stop) = (None, None, None);
+        for (key, value) in choice.members() {
+            match key {
+                "delta" => delta = Some(value),
+                "message" => message = Some(value),
+                "finish_reason" => {
+                    if self.choices[place].stop(value) {
+                        stop = value.as_str();
                     }
                 }
-                None => {
-                    rest.insert(key.to_owned(), value.value().into_owned());
-                }
+                "logprobs" if self.has_long_logprobs => {}
+                _ => self.choices[place].member(key, value),
             }
         }
-        let delta = choice.get("delta");
-        if delta.is_object() {
+        if let Some(delta) = delta.filter(|delta| delta.is_object()) {
             self.delta(place, delta, first, out)?;
-        } else if choice.get("message").is_object() {
-            return Err(self
-                .format
-                .error("this is a whole response, and no event of a stream"));
         }
-        if let Some(reason) = piece(choice, "finish_reason")
-            && first
-            && !self.is_stopped
+        // Some servers send a short response whole, others repeat it at the end.
+        let mut messages = self.choices[place].messages.iter();
+        if let Some(message) = message.filter(|message| message.is_object())
+            && messages.all(Message::is_empty)
         {
-            self.is_stopped = true;
-            self.emit_calls(&choice.get("finish_reason").value(), out)?;
+            self.delta(place, message, first, out)?;
+        }
+        if let Some(reason) = stop.filter(|_| first) {
             out.stop(reason);
         }
         Ok(())
@@ -160,9 +150,13 @@ impl Chunks {
     ) -> Result<(), ResponseError> {
         let message = &mut self.choices[place.0].messages[place.1];
         match (key, value.as_str()) {
+            ("tool_calls", _) if value.is_object() => {
+                self.call(place, value, (0, 1), first, out)?;
+            }
             ("tool_calls", _) => {
-                for call in value.items() {
-                    self.call(place, call, first, out)?;
+                let count = value.items().count();
+                for (at, call) in value.items().enumerate() {
+                    self.call(place, call, (at, count), first, out)?;
                 }
             }
             ("index", _) if self.has_hosted_calls => {}
@@ -185,20 +179,17 @@ impl Chunks {
                     _ => out.reasoning(text),
                 }
             }
-            _ if value.is_null() && message.rest.contains_key(key) => {}
-            _ => {
-                let update = Map::from_iter([(key.to_owned(), value.value().into_owned())]);
-                merge(&mut message.rest, &Value::Object(update));
-            }
+            _ => merge_member(&mut message.rest, key, value),
         }
         Ok(())
     }
 
-    /// Reads a piece of a call, whose message is at `place`.
+    /// Reads a piece of a call, whose message is at `place`. `of` is its place in the delta, and how many calls that has.
     fn call<'e>(
         &mut self,
         place: (usize, usize),
         delta: impl Json<'e>,
+        of: (usize, usize),
         first: bool,
         out: &mut Output,
     ) -> Result<(), ResponseError> {
@@ -207,139 +198,76 @@ impl Chunks {
                 .format
                 .error("an item of `tool_calls` is not an object"));
         }
-        let index = delta.get("index").as_u64();
-        let function = delta.get("function");
-        let calls = &mut self.choices[place.0].messages[place.1].calls;
-        // Some servers number all calls 0, or not at all, and send each of them whole.
-        let is_new = |call: &Call| {
-            let id = piece(delta, "id");
-            let is_other =
-                id.is_some_and(|id| call.value.get("id").is_some_and(|known| known != id));
-            let has_name = |key| piece(delta.get(key), "name").is_some();
-            let is_whole = || {
-                let arguments = call.value.get("function").map(|call| &call["arguments"]);
-                let arguments = arguments.and_then(Value::as_str).unwrap_or_default();
-                !has_id(&call.value)
-                    && piece(function, "arguments").is_some()
-                    && is_complete(&arguments.into())
-            };
-            (is_other || id.is_none() && is_whole()) && (has_name("function") || has_name("custom"))
-        };
-        let known = match index {
-            Some(_) => calls.iter().rposition(|call| call.index == index),
-            None => calls.len().checked_sub(1),
-        };
-        let known = known.filter(|&known| !is_new(&calls[known]));
-        let at = if let Some(at) = known {
-            at
-        } else {
-            calls.push(Call {
-                index,
-                value: Map::new(),
-                started: None,
-                is_checked: false,
-                is_emitted: false,
-            });
-            calls.len() - 1
-        };
-        if known.is_none() && first && !self.has_hosted_calls {
-            self.emit_complete(place, at, out)?;
-        }
         let format = self.format;
-        let call = &mut self.choices[place.0].messages[place.1].calls[at];
-        let input = delta.get("custom").get("input");
-        let arguments = if input.is_null() {
-            function.get("arguments")
-        } else {
-            input
-        };
-        if call.is_emitted
-            && arguments
-                .as_str()
-                .is_some_and(|text| !text.trim_ascii().is_empty())
-        {
-            return Err(format.error("a call goes on after its arguments were complete"));
+        let calls = &mut self.choices[place.0].messages[place.1].calls;
+        let piece = Piece::of(delta);
+        let found = calls.find(&piece, of);
+        let found = found.map_err(|problem| format.error(format_args!("a call: {problem}")))?;
+        let at = found.unwrap_or(calls.list.len());
+        if found.is_none() {
+            if first && !self.has_hosted_calls {
+                emit_complete(format, &mut calls.list, out)?;
+            }
+            calls.list.push(Call::new(&piece));
         }
-        merge(&mut call.value, delta);
+        let call = &mut calls.list[at];
+        call.add(delta);
         if !first {
             return Ok(());
         }
-        let mut piece = arguments.as_str().unwrap_or_default().to_owned();
+        let mut piece = piece.text;
         if call.started.is_none() {
-            let value = Value::Object(call.value.clone());
-            let Ok(started) = format.call(at, &value) else {
-                return Ok(());
-            };
-            if !(format.is_call)(&value) {
+            let value = call.to_value(true);
+            if call.name().is_empty() || !(format.is_call)(&value) {
                 return Ok(());
             }
-            call.started = Some(out.start(started));
+            call.started = Some(out.start(format.call(at, &value)?));
             // Including what came before the name.
-            let arguments = if format.is_custom(&value) {
-                &value["custom"]["input"]
-            } else {
-                &value["function"]["arguments"]
-            };
-            piece = match arguments {
-                Value::String(text) => text.clone(),
-                Value::Null => String::new(),
-                arguments => arguments.to_string(),
-            };
+            piece = call.arguments().into_owned().into();
         }
+        // The arguments may follow an empty object, which would show that they are not valid.
+        if !call.is_shown && !call.is_custom() && is_empty(&call.arguments()) {
+            return Ok(());
+        }
+        call.is_shown |= !piece.is_empty();
         match call.started {
-            Some(index) if call.value.get("custom").is_some_and(Value::is_object) => {
-                out.freeform(index, piece);
-            }
+            Some(index) if call.is_custom() => out.freeform(index, piece),
             Some(index) => out.arguments(index, piece),
             None => {}
         }
         Ok(())
     }
 
-    /// Emits the calls before position `end` whose arguments are complete.
-    fn emit_complete(
-        &mut self,
-        place: (usize, usize),
-        end: usize,
-        out: &mut Output,
-    ) -> Result<(), ResponseError> {
-        let calls = &mut self.choices[place.0].messages[place.1].calls;
-        // Those before were checked when this one started.
-        let Some((at, call)) = calls[..end].iter_mut().enumerate().next_back() else {
-            return Ok(());
-        };
-        let is_function = call.value.get("type").is_none_or(|kind| kind == "function");
-        let (Some(index), false) = (call.started, call.is_checked || !is_function) else {
-            return Ok(());
-        };
-        call.is_checked = true;
-        let read = self.format.call(at, &Value::Object(call.value.clone()))?;
-        if is_complete(&read.arguments) {
-            call.is_emitted = true;
-            out.call(index, read);
-        }
-        Ok(())
-    }
-
     /// Emits the calls that are left at the end, except those that a hosted tool has answered.
-    fn emit_calls(&mut self, stop: &Value, out: &mut Output) -> Result<(), ResponseError> {
-        let first = self.choices.iter().find(|choice| choice.index == 0);
-        let messages = first.map_or(&[][..], |choice| &choice.messages);
+    fn emit_calls(&mut self, out: &mut Output) -> Result<(), ResponseError> {
+        let Some(choice) = self.choices.first() else {
+            return Ok(());
+        };
+        let stop = choice.rest.get("finish_reason").unwrap_or(&Value::Null);
         let is_truncated = self.format.is_truncated(stop);
+        let messages = &choice.messages;
         for (at_message, message) in messages.iter().enumerate() {
             let is_last_message = at_message + 1 == messages.len();
-            for (at, call) in message.calls.iter().enumerate() {
-                let value = Value::Object(call.value.clone());
-                if call.is_emitted || !(self.format.is_call)(&value) {
+            let calls = &message.calls.list;
+            for (at, call) in calls.iter().enumerate() {
+                let value = call.to_value(true);
+                if call.has_changed() {
+                    let problem = "a call goes on after its arguments were complete";
+                    return Err(self.format.error(problem));
+                }
+                if call.emitted.is_some() || !(self.format.is_call)(&value) {
                     continue;
                 }
                 let mut read = self.format.call(at, &value)?;
                 let index = call.started.unwrap_or_else(|| out.start(read.clone()));
-                if is_truncated && is_last_message && at + 1 == message.calls.len() {
+                if is_truncated && is_last_message && at + 1 == calls.len() {
                     mark_truncated(&mut read);
                 }
                 let mut answers = messages.iter();
                 if !answers.any(|message| message.answers(&read.id)) {
+                    if !call.is_shown && !call.is_custom() {
+                        out.arguments(index, call.arguments());
+                    }
                     out.call(index, read);
                 }
             }
@@ -348,14 +276,41 @@ impl Chunks {
     }
 }
 
-/// Returns `true` if a call has an id.
-fn has_id(call: &Map<String, Value>) -> bool {
-    call.get("id")
-        .and_then(Value::as_str)
-        .is_some_and(|id| !id.is_empty())
-}
-
 impl Choice {
+    /// Reads a reason to stop. Returns `true` if it replaces the known one: the last one counts, because some servers send one
+    /// with each call. But a later "stop" says less than any other reason.
+    fn stop<'e>(&mut self, reason: impl Json<'e>) -> bool {
+        let known = self.rest.get("finish_reason");
+        let has_reason = known
+            .and_then(Value::as_str)
+            .is_some_and(|known| !known.is_empty());
+        let is_new = match reason.as_str() {
+            None | Some("") => false,
+            Some("stop") => !has_reason,
+            Some(_) => known.is_none_or(|known| !reason.is(known)),
+        };
+        if is_new || known.is_none() {
+            let reason = reason.value().into_owned();
+            self.rest.insert("finish_reason".into(), reason);
+        }
+        is_new
+    }
+
+    /// Reads any other member than its message.
+    fn member<'e>(&mut self, key: &str, value: impl Json<'e>) {
+        match self.rest.get_mut(key) {
+            Some(Value::Object(known)) if key == "logprobs" => merge(known, value),
+            Some(known) => {
+                if !value.is_null() && !value.is(known) {
+                    *known = value.value().into_owned();
+                }
+            }
+            None => {
+                self.rest.insert(key.to_owned(), value.value().into_owned());
+            }
+        }
+    }
+
     fn into_value(self, keeps_index: bool) -> Value {
         let mut value = self.rest;
         let messages = self.messages.into_iter();
@@ -374,6 +329,13 @@ impl Choice {
 }
 
 impl Message {
+    /// Returns `true` if it has nothing but a role.
+    fn is_empty(&self) -> bool {
+        let mut rest = self.rest.iter();
+        let is_nothing = |value: &Value| value.is_null() || *value == "" || *value == json!([]);
+        self.calls.list.is_empty() && rest.all(|(key, value)| key == "role" || is_nothing(value))
+    }
+
     /// Returns `true` for the result of a call.
     fn answers(&self, id: &str) -> bool {
         self.rest
@@ -383,17 +345,37 @@ impl Message {
 
     fn into_value(self, keeps_index: bool) -> Value {
         let mut value = self.rest;
-        if !self.calls.is_empty() {
-            let calls = self.calls.into_iter().map(|mut call| {
-                if !keeps_index {
-                    call.value.remove("index");
-                }
-                Value::Object(call.value)
-            });
+        let calls = self.calls.list;
+        if !calls.is_empty() {
+            let calls = calls.iter().map(|call| call.to_value(keeps_index));
             value.insert("tool_calls".into(), calls.collect());
         }
         Value::Object(value)
     }
+}
+
+/// Emits the last call if nothing that a server sends can change it, now that another one starts. Servers go on after an
+/// empty object, and otherwise only with what they have sent before.
+fn emit_complete(
+    format: &ResponseFormat,
+    calls: &mut [Call],
+    out: &mut Output,
+) -> Result<(), ResponseError> {
+    let Some((at, call)) = calls.iter_mut().enumerate().next_back() else {
+        return Ok(());
+    };
+    let (Some(index), false) = (
+        call.started,
+        call.is_custom() || is_empty(&call.arguments()),
+    ) else {
+        return Ok(());
+    };
+    let read = format.call(at, &call.to_value(true))?;
+    if is_complete(&read.arguments) {
+        call.emitted = Some(call.arguments().into_owned());
+        out.call(index, read);
+    }
+    Ok(())
 }
 
 /// Adds text to a content that may consist of parts.
@@ -504,15 +486,36 @@ impl StreamFormat for Chunks {
         self.chunk(event, out)
     }
 
-    fn response(self) -> Result<Value, ResponseError> {
-        if !self.is_stopped {
-            return Err(broken_off("`finish_reason` is missing"));
+    fn end(&mut self, is_done: bool, out: &mut Output) -> Result<(), ResponseError> {
+        let first = self.choices.first().map(|first| &first.rest);
+        let stop = first.and_then(|rest| rest.get("finish_reason"));
+        if !is_done && stop.and_then(Value::as_str).is_none_or(str::is_empty) {
+            return Err(broken_off("neither `finish_reason` nor `[DONE]` came"));
         }
+        self.emit_calls(out)
+    }
+
+    fn kept(&mut self) -> usize {
+        let choices = self.choices.iter().map(|choice| {
+            let messages = choice.messages.iter().map(|message| {
+                let calls = message.calls.list.iter().map(Call::size);
+                size(message.rest.values()) + calls.sum::<usize>()
+            });
+            size(choice.rest.values()) + messages.sum::<usize>()
+        });
+        let kept = self.response.size() + choices.sum::<usize>();
+        self.has_long_logprobs |= kept > MOST / 2;
+        kept
+    }
+
+    fn response(self) -> Result<Value, ResponseError> {
         let keeps_index = self.has_hosted_calls;
         let mut response = self.response.into_values();
         response.insert("object".into(), "chat.completion".into());
         let mut choices = self.choices;
-        choices.sort_by_key(|choice| choice.index);
+        if let [_, others @ ..] = &mut choices[..] {
+            others.sort_by_key(|choice| choice.index);
+        }
         let choices = choices.into_iter();
         let choices = choices.map(|choice| choice.into_value(keeps_index));
         response.insert("choices".into(), choices.collect());

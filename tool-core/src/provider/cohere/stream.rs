@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::response::{FORMAT, USAGE};
 use crate::provider::response::ResponseError;
-use crate::provider::stream::{Output, StreamFormat, append, broken_off, merge, piece, update};
+use crate::provider::stream::{
+    Output, StreamFormat, append, broken_off, check_count, merge, piece, size, update,
+};
 
 #[derive(Default)]
 pub(super) struct Chat {
@@ -83,6 +85,7 @@ fn start(parts: &mut Parts, event: &Value, item: Value) -> Result<(), ResponseEr
     if parts.iter().any(|(known, ..)| *known == index) {
         return Err(FORMAT.error(format_args!("item {index} of a list starts twice")));
     }
+    check_count(parts.len())?;
     parts.push((index, item, false));
     Ok(())
 }
@@ -169,6 +172,13 @@ impl StreamFormat for Chat {
             kind => out.unknown(kind),
         }
         Ok(())
+    }
+
+    fn kept(&mut self) -> usize {
+        let lists = [&self.content, &self.tool_calls, &self.citations];
+        let items = lists.into_iter().flatten().map(|(_, item, _)| item);
+        let message = self.message.iter().flat_map(Map::values);
+        size(items.chain(message).chain(self.response.values()))
     }
 
     fn response(self) -> Result<Value, ResponseError> {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::response::{FORMAT, USAGE, check_answer, check_prompt};
 use crate::provider::event::{Event, Json, Latest};
 use crate::provider::response::ResponseError;
-use crate::provider::stream::{Output, StreamFormat, broken_off, update};
+use crate::provider::stream::{Output, StreamFormat, broken_off, size, update};
 
 #[derive(Default)]
 pub(super) struct Chunks {
@@ -19,7 +19,6 @@ pub(super) struct Chunks {
     /// The position of a call whose arguments are streamed, which is the last part.
     open_call: Option<usize>,
     has_calls: bool,
-    is_stopped: bool,
 }
 
 impl Chunks {
@@ -232,15 +231,9 @@ impl Chunks {
         }
         out.usage(USAGE.read(event.get("usageMetadata")));
         if let Some(reason) = candidate.get("finishReason").as_str() {
-            if self.open_call.is_some() {
-                return Err(broken_off("a call has not ended"));
-            }
-            if !self.has_calls {
-                check_answer(&candidate.value(), &self.parts)?;
-            }
+            // Some chunks have a reason of their own, and more parts follow.
             out.release_last(FORMAT.is_truncated(&reason.into()));
             out.stop(reason);
-            self.is_stopped = true;
         } else if event
             .get("promptFeedback")
             .get("blockReason")
@@ -275,10 +268,27 @@ impl StreamFormat for Chunks {
         self.chunk(event, out)
     }
 
-    fn response(self) -> Result<Value, ResponseError> {
-        if !self.is_stopped {
+    fn end(&mut self, is_done: bool, out: &mut Output) -> Result<(), ResponseError> {
+        let stop = self.candidate.get("finishReason");
+        if !is_done && !stop.is_some_and(Value::is_string) {
             return Err(broken_off("`finishReason` is missing"));
         }
+        if self.open_call.is_some() {
+            return Err(broken_off("a call has not ended"));
+        }
+        out.release_last(stop.is_some_and(|stop| FORMAT.is_truncated(stop)));
+        if !self.has_calls {
+            check_answer(&Value::Object(self.candidate.clone()), &self.parts)?;
+        }
+        Ok(())
+    }
+
+    fn kept(&mut self) -> usize {
+        let candidate = self.candidate.values().chain(self.content.values());
+        self.response.size() + size(candidate.chain(&self.parts))
+    }
+
+    fn response(self) -> Result<Value, ResponseError> {
         let mut candidate = self.candidate;
         if !self.parts.is_empty() || !self.content.is_empty() {
             let mut content = self.content;

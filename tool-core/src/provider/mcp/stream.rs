@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::response::calls;
 use crate::provider::response::ResponseError;
-use crate::provider::stream::{Output, StreamFormat};
+use crate::provider::stream::{Output, StreamFormat, size};
 
 #[derive(Default)]
 pub(super) struct Messages(Vec<Value>);
@@ -20,6 +20,10 @@ impl StreamFormat for Messages {
             message => self.0.push(message.clone()),
         }
         Ok(())
+    }
+
+    fn kept(&mut self) -> usize {
+        size(&self.0)
     }
 
     /// Returns all messages. The stream has no end of its own.

@@ -6,7 +6,9 @@ use super::response::{FORMAT, USAGE, check_answer, check_status};
 use crate::call::{Arguments, ToolCall};
 use crate::provider::anthropic::arguments_value;
 use crate::provider::response::{ResponseError, is_type};
-use crate::provider::stream::{Output, StreamFormat, broken_off, merge, piece, update};
+use crate::provider::stream::{
+    Output, StreamFormat, broken_off, check_count, merge, piece, size, update,
+};
 
 #[derive(Default)]
 pub(super) struct InteractionStream {
@@ -61,6 +63,7 @@ impl InteractionStream {
         if is_type(step, "function_result") {
             self.waiting.retain(|(_, call)| call.id != step["call_id"]);
         }
+        check_count(self.steps.len())?;
         self.steps.push(Step {
             index,
             value: value.clone(),
@@ -280,6 +283,12 @@ impl StreamFormat for InteractionStream {
             kind => out.unknown(kind),
         }
         Ok(())
+    }
+
+    fn kept(&mut self) -> usize {
+        let steps = self.steps.iter();
+        let steps = steps.map(|step| size(step.value.values()) + step.arguments.len());
+        size(self.interaction.values()) + steps.sum::<usize>()
     }
 
     fn response(self) -> Result<Value, ResponseError> {
