@@ -101,7 +101,7 @@ pub struct HttpModel {
     connect_timeout: Duration,
     idle_timeout: Duration,
     timeout: Duration,
-    max_bytes: usize,
+    max_bytes: Option<usize>,
 }
 
 /// Longer times overflow in the HTTP client.
@@ -136,7 +136,7 @@ impl HttpModel {
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(5 * 60),
             timeout: Duration::from_secs(20 * 60),
-            max_bytes: 64 << 20,
+            max_bytes: None,
         }
     }
 
@@ -261,10 +261,10 @@ impl HttpModel {
         self
     }
 
-    /// Limits the bytes of a response. 64 MiB by default. A response of more than a million JSON values is an error,
-    /// too: in memory they are many times larger.
+    /// Limits the bytes of a response. 64 MiB by default, and 1 GiB for a streamed one, whose events repeat what they are part
+    /// of. A response or an event of more than a million JSON values is an error, too: in memory they are many times larger.
     pub fn max_response_bytes(mut self, bytes: usize) -> Self {
-        self.max_bytes = bytes;
+        self.max_bytes = Some(bytes);
         self
     }
 

@@ -391,10 +391,67 @@ fn giant_lines_cost_linear_time() {
         panic!("no stream");
     };
     let read: Vec<_> = block_on(stream.collect());
-    assert_eq!(read.len(), 1);
+    assert_eq!(read.len(), 2);
     assert_eq!(*read[0].as_ref().unwrap().value(), giant);
     // Quadratic time would be minutes.
     assert!(began.elapsed() < Duration::from_secs(30));
+}
+
+/// Servers and proxies send a whole response as a stream, a stream as a whole response, and either by the wrong type.
+#[test]
+fn a_body_is_read_by_its_form() {
+    let chunk = |text: &str, stop: &str| {
+        format!(
+            "{{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}},\"finish_reason\":{stop}}}]}}"
+        )
+    };
+    let (first, last) = (chunk("H", "null"), chunk("i", "\"stop\""));
+    let events = format!("data: {first}\n\ndata: {last}\n\ndata: [DONE]\n\n");
+    let whole = r#"{"choices":[{"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],"score":NaN}"#;
+    let bodies = [
+        events.clone(),
+        format!("\u{feff}{events}"),
+        format!(": welcome\n\n{events}"),
+        format!("event: x\r\ndata:{first}\r\n\r\ndata:{last}\r\n\r\n"),
+        format!("data: {first}\ndata: {last}\ndata: [DONE]"),
+        // No reason, but an end.
+        format!(
+            "data: {first}\n\ndata: {}\n\ndata: [DONE]\n\n",
+            chunk("i", "null")
+        ),
+        whole.to_owned(),
+        format!("\u{feff} {whole}"),
+        format!("{first}\n{last}\n"),
+        format!("[{first},\r\n{last}]"),
+    ];
+    for body in bodies {
+        for headers in [JSON, EVENTS, HTML, "content-type: text/plain\r\n", ""] {
+            for is_streamed in [true, false] {
+                if body.starts_with('[') && !is_streamed {
+                    continue;
+                }
+                let server = Server::start([status("200 OK", headers, &body)]);
+                let model = HttpModel::new(&OpenAiChat::default(), "m").base_url(&server.url);
+                let model = model.streaming(is_streamed);
+                let answer =
+                    block_on(Agent::new(registry(), OpenAiChat::default(), model).ask("Hi"));
+                match answer {
+                    Ok(answer) => assert_eq!(answer, "Hi", "{headers}{body}"),
+                    Err(error) => panic!("{headers}{body}: {error}"),
+                }
+            }
+        }
+    }
+}
+
+/// Half of a character is no reason to lose a response.
+#[test]
+fn half_of_a_character_is_replaced() {
+    let body = r#"{"choices":[{"message":{"role":"assistant","content":"a\ud83d"},"finish_reason":"stop"}]}"#;
+    let server = Server::start([status("200 OK", JSON, body)]);
+    let model = HttpModel::new(&OpenAiChat::default(), "m").base_url(&server.url);
+    let answer = block_on(Agent::new(registry(), OpenAiChat::default(), model).ask("Hi"));
+    assert_eq!(answer.unwrap(), "a\u{fffd}");
 }
 
 #[test]
@@ -449,8 +506,9 @@ fn nothing_is_read_after_the_end_of_a_stream() {
     };
     let end: &[u8] = b"data: [DONE]\n\n";
     for more in [PING, b"data: nonsense\n\n", b"data: \xff\n\n"] {
-        assert_eq!(read(&[PING, end, more]), [true]);
-        assert_eq!(read(&[&[PING, end, more].concat()]), [true]);
+        // The end is an event, too.
+        assert_eq!(read(&[PING, end, more]), [true, true]);
+        assert_eq!(read(&[&[PING, end, more].concat()]), [true, true]);
     }
     let broken: &[u8] = b"data: nonsense\n\n";
     assert_eq!(read(&[PING, broken, PING]), [true, false]);
@@ -529,7 +587,7 @@ fn a_response_that_ends_early_is_a_broken_connection() {
     }
 }
 
-/// A value takes far more memory than its JSON, so both are limited: in a response and in all events of a stream.
+/// A value takes far more memory than its JSON, so both are limited: in a response and in each event of a stream.
 #[test]
 fn the_values_of_a_response_are_limited() {
     let zeros = "0,".repeat(1_000_001);
@@ -538,11 +596,8 @@ fn the_values_of_a_response_are_limited() {
     let error = fails(&Anthropic::default(), &model(&server).streaming(false));
     assert_eq!(error.kind(), Kind::Response);
     assert!(error.to_string().contains("1000000 JSON values"), "{error}");
-    let event = format!(
-        "data: {{\"type\": \"ping\", \"unknown\":[{}0]}}\n\n",
-        &zeros[..200_000]
-    );
-    let server = Server::start([status("200 OK", EVENTS, event.repeat(11))]);
+    let event = format!("data: {{\"type\": \"ping\", \"unknown\":[{}0]}}\n\n", zeros);
+    let server = Server::start([status("200 OK", EVENTS, event)]);
     let error = fails(&Anthropic::default(), &model(&server).streaming(true));
     assert_eq!(error.kind(), Kind::Response);
     assert!(error.to_string().contains("1000000 JSON values"), "{error}");

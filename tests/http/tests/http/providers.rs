@@ -202,7 +202,8 @@ fn streams_of_every_provider_are_read_in_pieces_of_any_size() {
             let read = read
                 .into_iter()
                 .map(|event| event.unwrap().value().into_owned());
-            assert_eq!(read.collect::<Vec<_>>(), case.stream, "{}", case.name);
+            let expected = [&case.stream[..], &["[DONE]".into()]].concat();
+            assert_eq!(read.collect::<Vec<_>>(), expected, "{}", case.name);
             assert_request(case, &server.received()[0], true);
         }
     }

@@ -610,7 +610,9 @@ impl Server {
         };
         let sends_again = !matches!(self.form, Form::Pieces | Form::Whole | Form::Value);
         // What starts with a name and another id, or none, is another call.
-        let is_started_again = self.names_each && !matches!(self.ids, Ids::Each);
+        let is_started_again = self.names_each && !matches!(self.ids, Ids::Each)
+            // Nothing tells the next call from the same one again.
+            || self.ids == Ids::None && !is_numbered;
         in_order && !(sends_again && (is_started_again || self.ids == Ids::Another))
     }
 

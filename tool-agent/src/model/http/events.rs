@@ -21,6 +21,7 @@ pub(super) async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseSt
         limit: ValueLimit::default(),
         secrets,
         read: VecDeque::new(),
+        has_begun: false,
         has_ended: false,
     };
     let mut events = Box::pin(stream::unfold(init, |mut source| async move {
@@ -44,6 +45,8 @@ struct EventSource {
     secrets: Secrets,
     /// The events of the last bytes that have not been returned.
     read: VecDeque<Result<EventJson, ModelError>>,
+    /// Set after the first event.
+    has_begun: bool,
     /// Set after the event that says so, and after an error.
     has_ended: bool,
 }
@@ -72,10 +75,15 @@ impl EventSource {
     fn push(&mut self, chunk: &[u8]) -> Result<(), ModelError> {
         self.lines.push(chunk, |data| {
             match data.trim() {
-                "" => {}
-                "[DONE]" => self.has_ended = true,
+                "" | "ping" => {}
                 _ if self.has_ended => {}
                 data => {
+                    self.has_ended = data == "[DONE]";
+                    // Alone it is no response.
+                    if self.has_ended && !self.has_begun {
+                        return Ok(());
+                    }
+                    self.has_begun = true;
                     let event = event(data, &mut self.limit, &self.secrets)?;
                     self.read.push_back(Ok(event));
                 }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, stream};
 use reqwest::Client;
 use reqwest::redirect::Policy;
 
@@ -11,10 +11,17 @@ use super::events::events;
 use super::failure::{of_status, reported};
 use super::request::{Endpoint, add_headers};
 use super::secrets::{Secrets, is_secret, start_of};
-use super::transport::{body_bytes, media_type, transport, unparsed};
+use super::transport::{
+    Form, as_events, body_bytes, media_type, start, too_long, transport, unparsed,
+};
 use super::{HttpModel, Key};
 use crate::model::{ModelError, Request, Response};
 use tool_core::dialect::ValueLimit;
+
+/// The longest response, in bytes.
+const MAX_BYTES: usize = 64 << 20;
+/// The longest stream, whose events repeat what they are part of.
+const MAX_BYTES_OF_STREAM: usize = 1 << 30;
 
 /// The most clients, one for each pair of timeouts, that keep connections for the next request.
 const MOST_CLIENTS: usize = 16;
@@ -52,24 +59,43 @@ impl HttpModel {
             return Err(of_status(response, endpoint, has_key, &secrets).await);
         }
         let media_type = media_type(&response);
-        // Some servers do not stream, whatever the request says.
-        let is_json = media_type.ends_with("json");
-        if is_streamed && !is_json && media_type != "text/html" {
-            let bytes = body_bytes(response, self.max_bytes);
-            return events(bytes, secrets).await.map(Response::Stream);
+        let is_page = media_type == "text/html";
+        let (limit, limit_of_stream) = match self.max_bytes {
+            Some(limit) => (limit, limit),
+            None => (MAX_BYTES, MAX_BYTES_OF_STREAM),
+        };
+        let mut bytes = body_bytes(response, limit_of_stream);
+        let (mut body, form) = start(&mut bytes).await?;
+        // Some servers do not stream, whatever the request says, or call it by the wrong type.
+        let has_events = match form {
+            Form::Events => true,
+            Form::Json => false,
+            Form::Other => is_streamed && !is_page && !media_type.ends_with("json"),
+        };
+        if has_events {
+            let bytes = stream::iter([Ok(body.into())]).chain(bytes);
+            return events(Box::pin(bytes), secrets).await.map(Response::Stream);
         }
-        let mut bytes = body_bytes(response, self.max_bytes);
-        let mut body = Vec::new();
-        while let Some(chunk) = bytes.next().await {
+        while body.len() <= limit
+            && let Some(chunk) = bytes.next().await
+        {
             body.extend_from_slice(&chunk?);
         }
-        let value = ValueLimit::default().parse(&body).map_err(|error| {
-            unparsed(error, |cut_off| match &*media_type {
-                "text/html" => "the response has the content type \"text/html\": it is a page, perhaps of a proxy; check \
+        if body.len() > limit {
+            return Err(too_long(limit));
+        }
+        let parsed = ValueLimit::default().parse(&body);
+        if let Some(lines) = as_events(&body, parsed.as_ref().ok().filter(|_| is_streamed)) {
+            let bytes = stream::iter([Ok(lines.into())]);
+            return events(Box::pin(bytes), secrets).await.map(Response::Stream);
+        }
+        let value = parsed.map_err(|error| {
+            unparsed(error, |cut_off| match cut_off {
+                _ if is_page => "the response has the content type \"text/html\": it is a page, perhaps of a proxy; check \
                 the base URL"
-                .into(),
-            _ if cut_off => "the response ended early".into(),
-                _ => format!(
+                    .into(),
+                true => "the response ended early".into(),
+                false => format!(
                     "the response, of the content type {media_type:?}, is not JSON; it starts with {}; check the base URL",
                     start_of(&body, &secrets)
                 ),

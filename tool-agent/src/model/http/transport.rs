@@ -4,8 +4,9 @@ use std::error::Error;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use futures_util::{Stream, stream};
+use futures_util::{Stream, StreamExt, stream};
 use reqwest::header::CONTENT_TYPE;
+use serde_json::{Map, Value};
 use tool_core::dialect::ParseError;
 
 use crate::model::{ModelError, ModelErrorKind};
@@ -15,21 +16,92 @@ pub(super) type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, ModelError>> + 
 /// Returns the bytes of a body, up to a limit.
 pub(super) fn body_bytes(response: reqwest::Response, limit: usize) -> Chunks {
     let init = Some((response, limit));
-    Box::pin(stream::unfold(init, move |state| async move {
+    let chunks = stream::unfold(init, move |state| async move {
         let (mut response, left) = state?;
         match response.chunk().await {
             Ok(None) => None,
             Ok(Some(chunk)) => match left.checked_sub(chunk.len()) {
                 Some(left) => Some((Ok(chunk), Some((response, left)))),
-                None => {
-                    let problem = format!("the response is longer than {limit} bytes");
-                    let error = ModelError::new(ModelErrorKind::Response, problem);
-                    Some((Err(error), None))
-                }
+                None => Some((Err(too_long(limit)), None)),
             },
             Err(error) => Some((Err(transport(error)), None)),
         }
-    }))
+    });
+    Box::pin(chunks.fuse())
+}
+
+pub(super) fn too_long(limit: usize) -> ModelError {
+    let problem = format!("the response is longer than {limit} bytes");
+    ModelError::new(ModelErrorKind::Response, problem)
+}
+
+/// What a body looks like.
+pub(super) enum Form {
+    /// Server-sent events.
+    Events,
+    Json,
+    Other,
+}
+
+/// Reads a body until it shows its form. Returns what was read.
+pub(super) async fn start(bytes: &mut Chunks) -> Result<(Vec<u8>, Form), ModelError> {
+    const MARK: &[u8] = b"\xef\xbb\xbf";
+    /// How events start: with a comment or a field.
+    const FIELDS: [&[u8]; 5] = [b":", b"data:", b"event:", b"id:", b"retry:"];
+    let (mut read, mut seen) = (Vec::new(), 0);
+    loop {
+        let is_mark_open = read.len() < MARK.len() && MARK.starts_with(&read);
+        if seen == 0 && read.starts_with(MARK) {
+            seen = MARK.len();
+        }
+        while read.get(seen).is_some_and(u8::is_ascii_whitespace) {
+            seen += 1;
+        }
+        let rest = &read[seen..];
+        let mut is_open = is_mark_open;
+        match rest.first() {
+            Some(b'{' | b'[') => return Ok((read, Form::Json)),
+            Some(_) => {
+                if FIELDS.iter().any(|field| rest.starts_with(field)) {
+                    return Ok((read, Form::Events));
+                }
+                is_open |= FIELDS.iter().any(|field| field.starts_with(rest));
+            }
+            None => is_open = true,
+        }
+        if !is_open {
+            return Ok((read, Form::Other));
+        }
+        match bytes.next().await {
+            Some(chunk) => read.extend_from_slice(&chunk?),
+            None => return Ok((read, Form::Other)),
+        }
+    }
+}
+
+/// Returns events that a server sends without their form, as server-sent events: objects on lines of their own, or in a list,
+/// which is `parsed`.
+pub(super) fn as_events(body: &[u8], parsed: Option<&Value>) -> Option<Vec<u8>> {
+    let mut events = Vec::new();
+    let mut add = |event: &[u8]| events.extend_from_slice(&[b"data: ", event, b"\n\n"].concat());
+    match parsed {
+        Some(Value::Array(list)) => {
+            for event in list {
+                add(event.to_string().as_bytes());
+            }
+        }
+        Some(_) => return None,
+        None => {
+            let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+            let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+            let is_object = |line| serde_json::from_slice::<Map<String, Value>>(line).is_ok();
+            if lines.len() < 2 || !is_object(lines[0]) {
+                return None;
+            }
+            lines.into_iter().for_each(add);
+        }
+    }
+    Some(events)
 }
 
 /// Returns the media type of a body, without its parameters.
