@@ -78,6 +78,8 @@ pub struct Agent {
     prices: Option<Prices>,
     compaction: Option<Compaction>,
     open_calls: OpenCalls,
+    /// How often the model is asked again, for each message of the user.
+    asks_again: u32,
     /// Where calls in the background stay when a run rests.
     background: Option<BackgroundCalls>,
     listener: Option<Listener>,
@@ -156,6 +158,7 @@ impl Agent {
             prices: None,
             compaction: None,
             open_calls: OpenCalls::default(),
+            asks_again: 0,
             background: None,
             listener: None,
             #[cfg(feature = "tracing")]

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::error_text::without_references;
-use tool_core::dialect::{EventJson, Rendered, ToolRequest};
+use tool_core::dialect::{End, EventJson, Rendered, ToolRequest, Turn};
 
 #[cfg(all(feature = "http", not(target_family = "wasm")))]
 pub use self::http::HttpModel;
@@ -391,6 +391,8 @@ pub struct ModelError {
     target: Option<Box<str>>,
     message: String,
     retry_after: Option<Duration>,
+    /// What the model wrote, if the provider can't read it.
+    generated: Option<Box<str>>,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
@@ -420,6 +422,9 @@ pub enum ModelErrorKind {
     Connection,
     /// The response is not what the provider documents, such as the page of a proxy.
     Response,
+    /// The model wrote a call that the provider could not read. An agent takes it for a response that is
+    /// [malformed](tool_core::dialect::End::Malformed).
+    Malformed,
     /// Another error.
     Other,
 }
@@ -435,6 +440,7 @@ impl ModelErrorKind {
             ModelErrorKind::TimedOut => "timed_out",
             ModelErrorKind::Connection => "connection",
             ModelErrorKind::Response => "invalid_response",
+            ModelErrorKind::Malformed => "malformed_call",
             ModelErrorKind::Other => "_OTHER",
         }
     }
@@ -448,6 +454,7 @@ impl ModelError {
             target: None,
             message: message.into(),
             retry_after: None,
+            generated: None,
             source: None,
         }
     }
@@ -488,6 +495,26 @@ impl ModelError {
         self
     }
 
+    /// Sets what the model wrote. The message does not show it.
+    #[cfg(feature = "http")]
+    pub(crate) fn with_generated(mut self, text: Option<&str>) -> Self {
+        self.generated = text.map(Into::into);
+        self
+    }
+
+    /// Returns the turn of a response in which the model wrote a call that the provider could not read.
+    pub(crate) fn into_malformed(self) -> Result<Turn, ModelError> {
+        if self.kind != ModelErrorKind::Malformed {
+            return Err(self);
+        }
+        let mut turn = Turn::new(Vec::new()).with_end(End::Malformed);
+        turn.explanation = Some(match &self.generated {
+            Some(generated) => format!("{}; it wrote {generated}", self.message),
+            None => self.message,
+        });
+        Ok(turn)
+    }
+
     /// Returns `true` if the message says what was asked.
     pub(crate) fn has_target(&self) -> bool {
         self.target.is_some()
@@ -511,6 +538,7 @@ impl ModelError {
                 | ModelErrorKind::Overloaded
                 | ModelErrorKind::TimedOut
                 | ModelErrorKind::Connection
+                | ModelErrorKind::Malformed
         )
     }
 }

@@ -163,7 +163,7 @@ pub use self::settings::RunSettings;
 pub use self::sqlite_journal::SqliteJournal;
 pub(crate) use self::state::At;
 use self::state::{PROGRAM, SavedRun, State, VERSION};
-pub use self::step::{RunOutcome, Step};
+pub use self::step::{NoAnswer, RunOutcome, Step};
 use tool_core::dialect::{Dialect, RequestOptions, Usage};
 
 /// A conversation with a model: its messages, calls and results, and what happens next.

@@ -57,6 +57,7 @@ mod xai;
 mod answer;
 mod chat;
 pub mod dialect;
+mod end;
 pub(crate) mod entry;
 mod event;
 mod forms;

@@ -489,7 +489,9 @@ fn watch(agent: &Agent, run: &mut Run) -> (Vec<String>, Option<AgentError>) {
                     format!("{position} {piece} {values} {}", violations.join("; "))
                 }
                 Ok(Event::Usage(usage)) => format!("usage {}", usage.total()),
-                Ok(Event::Response { usage, stop_reason }) => {
+                Ok(Event::Response {
+                    usage, stop_reason, ..
+                }) => {
                     let stop = stop_reason.unwrap_or_default();
                     format!("response {} {stop}", usage.map_or(0, Usage::total))
                 }

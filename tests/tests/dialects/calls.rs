@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tool_core::ToolCall;
 use tool_core::call::Arguments;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    Anthropic, Bedrock, Cohere, Dialect, End, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
     OpenAiResponses,
 };
 
@@ -157,34 +157,48 @@ fn gemini_reports_why_there_is_no_answer() {
     let candidate = |reason: &str, parts: Value| json!({"candidates": [{"finishReason": reason, "finishMessage": "Malformed call: f(", "content": {"role": "model", "parts": parts}}]});
     let text = || json!([{"text": "Let me look."}]);
     let call = || json!([{"functionCall": {"name": "f", "args": {}}}]);
-    for (response, expected) in [
+    for (response, end, stop, explanation) in [
         (
             json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
-            "Gemini blocked the prompt: PROHIBITED_CONTENT",
+            End::Filtered,
+            "PROHIBITED_CONTENT",
+            None,
         ),
         (
             json!({"candidates": [], "promptFeedback": {"blockReason": "OTHER", "blockReasonMessage": "No."}}),
-            "Gemini blocked the prompt: OTHER: No.",
+            End::Filtered,
+            "OTHER",
+            Some("No."),
         ),
         (
             json!({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL"}]}),
-            "Gemini stopped without an answer: MALFORMED_FUNCTION_CALL",
+            End::Malformed,
+            "MALFORMED_FUNCTION_CALL",
+            None,
         ),
         (
             candidate("MALFORMED_FUNCTION_CALL", text()),
-            "Gemini stopped without an answer: MALFORMED_FUNCTION_CALL: Malformed call: f(",
+            End::Malformed,
+            "MALFORMED_FUNCTION_CALL",
+            Some("Malformed call: f("),
         ),
         (
             candidate("UNEXPECTED_TOOL_CALL", json!([])),
-            "Gemini stopped without an answer: UNEXPECTED_TOOL_CALL: Malformed call: f(",
+            End::Malformed,
+            "UNEXPECTED_TOOL_CALL",
+            Some("Malformed call: f("),
         ),
         (
             candidate("SAFETY", json!([{"text": "hm", "thought": true}])),
-            "Gemini stopped without an answer: SAFETY: Malformed call: f(",
+            End::Filtered,
+            "SAFETY",
+            Some("Malformed call: f("),
         ),
     ] {
-        let error = Gemini::default().read(&response).unwrap_err();
-        assert_eq!(error.to_string(), expected, "{response}");
+        let turn = Gemini::default().read(&response).unwrap();
+        assert_eq!(turn.end(), end, "{response}");
+        assert_eq!(turn.stop.as_deref(), Some(stop), "{response}");
+        assert_eq!(turn.explanation.as_deref(), explanation, "{response}");
     }
     for (reason, parts) in [
         ("STOP", json!([])),
@@ -226,8 +240,15 @@ fn an_interaction_of_gemini_reports_why_there_is_no_answer() {
     }
     for steps in [json!([text, blocked]), json!([call, blocked])] {
         let response = json!({"status": "completed", "steps": steps});
-        assert!(GeminiInteractions::default().read(&response).is_ok());
+        let turn = GeminiInteractions::default().read(&response).unwrap();
+        assert_eq!(turn.end(), End::Failed);
+        assert_eq!(turn.explanation.as_deref(), Some("Blocked."));
     }
+    // A tool of the provider may fail, and the model answers nevertheless.
+    let failed = json!({"type": "url_context_call", "id": "2", "error": {"code": 3, "message": "Not found."}});
+    let response = json!({"status": "completed", "steps": [failed, text]});
+    let turn = GeminiInteractions::default().read(&response).unwrap();
+    assert_eq!(turn.end(), End::Answered);
 }
 
 /// Other servers deviate from these dialects. A call is run if it can be.

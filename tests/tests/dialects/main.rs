@@ -6,6 +6,7 @@ mod calls;
 #[allow(dead_code)] // Other tests look at spans.
 #[path = "../../support/capture.rs"]
 mod capture;
+mod ends;
 mod freeform;
 mod hosted;
 mod malformed_responses;

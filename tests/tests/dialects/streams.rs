@@ -92,7 +92,7 @@ impl Read {
         texts.collect()
     }
 
-    fn error(&self) -> String {
+    pub(super) fn error(&self) -> String {
         self.response.as_ref().unwrap_err().to_string()
     }
 }

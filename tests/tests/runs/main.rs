@@ -7,6 +7,7 @@ mod background;
 #[cfg(not(target_family = "wasm"))]
 mod callbacks;
 mod conversations;
+mod ends;
 mod interruptions;
 mod journals;
 #[cfg(not(target_family = "wasm"))]

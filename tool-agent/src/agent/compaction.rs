@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tool_core::dialect::{RequestOptions, ToolChoice, Usage};
+use tool_core::dialect::{End, RequestOptions, ToolChoice, Usage};
 use tool_core::runtime::BoxFuture;
 
 use super::{Agent, AgentError, ContextError, EventSink, Invocation, telemetry};
@@ -157,7 +157,11 @@ impl Agent {
                 let part = telemetry::Summary { old, instructions };
                 let asking = self.response(invocation, request, run, &events, Some(&part));
                 let (turn, _) = asking.await?;
-                (turn.text, turn.usage)
+                // A refusal is no summary.
+                match turn.end() {
+                    End::Answered | End::Length => (turn.text, turn.usage),
+                    _ => return Ok(None),
+                }
             }
         };
         if text.trim().is_empty() {

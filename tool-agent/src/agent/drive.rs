@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
+use serde_json::Value;
 use tool_core::call::{CallPosition, CancellationToken};
-use tool_core::dialect::{RequestOptions, ResponseError, StreamEvent, Turn, Usage};
+use tool_core::dialect::{End, RequestOptions, ResponseError, StreamEvent, Turn, Usage};
 use tool_core::runtime::{BoxFuture, NoRuntime};
 use tool_core::{ToolCall, ToolError, ToolResult};
 
@@ -234,10 +235,24 @@ impl Agent {
         }
         let micros = self.micros(run, turn.usage);
         run.respond_at(dialect, &self.registry, turn, micros)?;
+        self.ask_again_in(run);
         if events.is_read() {
             emit_response(run, shows_text, &|event| events.push(event));
         }
         Ok(())
+    }
+
+    /// Asks the model again in a run if its last response is no answer, as often as the agent may.
+    fn ask_again_in(&self, run: &mut Run) {
+        if run.asked_again() >= self.asks_again {
+            return;
+        }
+        if let Some(RunOutcome::NoAnswer(none)) = run.outcome()
+            && let Some(text) = none.to_model()
+        {
+            let continues = none.end == End::Length && !none.text.is_empty();
+            run.ask_again(self.dialect.user_message(&text), continues);
+        }
     }
 
     /// Returns the settings of the requests of a run.
@@ -309,7 +324,16 @@ impl Agent {
         events: &EventSink,
         chat: &Chat<'_>,
     ) -> Result<(Turn, bool), AgentError> {
-        let mut stream = match self.model.ask(request).await.map_err(AgentError::Model)? {
+        let misread = |error: ModelError| {
+            let turn = error.into_malformed().map_err(AgentError::Model)?;
+            chat.finish(&turn, &Value::Null);
+            Ok((turn, false))
+        };
+        let asked = match self.model.ask(request).await {
+            Ok(response) => response,
+            Err(error) => return misread(error),
+        };
+        let mut stream = match asked {
             Response::Whole(response) => {
                 let turn = self.dialect.read(&response);
                 let turn = turn.map_err(|error| self.unreadable(error))?;
@@ -324,7 +348,10 @@ impl Agent {
         let mut pace = Pace::default();
         while let Some(event) = stream.next().await {
             pace.step().await;
-            let event = event.map_err(AgentError::Model)?;
+            let event = match event {
+                Ok(event) => event,
+                Err(error) => return misread(error),
+            };
             if std::mem::take(&mut is_first) {
                 chat.first_chunk();
             }
@@ -498,6 +525,7 @@ fn emit_response(run: &Run, shows_text: bool, emit: &dyn Fn(Event)) {
     emit(Event::Response {
         usage: round.usage(),
         stop_reason: round.stop_reason().map(str::to_owned),
+        end: round.end().clone(),
     });
 }
 

@@ -147,7 +147,7 @@ pub struct Unfinished {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum UnfinishedReason {
-    /// The run ended at a limit, was cancelled, or waits.
+    /// The run ended at a limit or with a response that is [no answer](RunOutcome::NoAnswer), was cancelled, or waits.
     Ended(RunOutcome),
     /// An error came after calls had run, which must not be lost.
     Failed(AgentError),
@@ -169,6 +169,7 @@ impl Unfinished {
     /// Says why a run that ended like this has no answer.
     pub(crate) fn describe(outcome: &RunOutcome) -> String {
         match outcome {
+            RunOutcome::NoAnswer(none) => none.to_string(),
             RunOutcome::Waiting(_) => "the run waits for a decision; drive it with `run`".into(),
             RunOutcome::Cancelled => "the run was cancelled before the model answered".into(),
             RunOutcome::Ended(result) => {

@@ -11,7 +11,7 @@ use futures_util::Stream;
 use serde_json::{Map, Value};
 
 use tool_core::call::{CallPosition, Progress};
-use tool_core::dialect::Usage;
+use tool_core::dialect::{End, Usage};
 use tool_core::registry::ArgumentsReader;
 use tool_core::schema::Violation;
 use tool_core::{ToolCall, ToolResult};
@@ -76,6 +76,8 @@ pub enum Event {
         usage: Option<Usage>,
         /// Why the model stopped, in the provider's words.
         stop_reason: Option<String>,
+        /// How the response ended.
+        end: End,
     },
     /// A call starts.
     Call {
@@ -123,10 +125,15 @@ impl fmt::Debug for Event {
                 .field("position", position)
                 .field("name", name)
                 .finish(),
-            Event::Response { usage, stop_reason } => f
+            Event::Response {
+                usage,
+                stop_reason,
+                end,
+            } => f
                 .debug_struct("Response")
                 .field("usage", usage)
                 .field("stop_reason", stop_reason)
+                .field("end", end)
                 .finish(),
             Event::Progress { position, progress } => f
                 .debug_struct("Progress")

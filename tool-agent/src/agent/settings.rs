@@ -107,6 +107,40 @@ impl Agent {
         self
     }
 
+    /// Asks the model again when a response is no answer and another one may be, at most this many times for each message of
+    /// the user. By default, the run ends with [`RunOutcome::NoAnswer`](crate::run::RunOutcome::NoAnswer) at once.
+    ///
+    /// | the response is | the model is told |
+    /// |---|---|
+    /// | [malformed](tool_core::dialect::End::Malformed) | to call the tool again, with the provider's words |
+    /// | [empty](tool_core::dialect::End::Empty), or [silent](tool_core::dialect::End::Silent) | to answer, or to call a tool |
+    /// | [cut off](tool_core::dialect::End::Length) | to go on; the answer is the text of both responses |
+    /// | cut off before it had text | to answer in fewer words |
+    ///
+    /// What the model is told is a message of the user in the run, which [limits](crate::run::RunSettings) count no differently from
+    /// other requests. A response that was filtered, refused or failed is final. A provider that
+    /// [pauses](tool_core::dialect::Turn::is_paused) in the middle of a turn goes on without this.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let say = |text: &str, reason: &str| {
+    ///     json!({"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": reason}]})
+    /// };
+    /// let model = ScriptedModel::new([say("Once upon", "length"), say(" a time.", "stop")]);
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model).ask_again(2);
+    /// assert_eq!(agent.ask_blocking("Tell a story.")?, "Once upon a time.");
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// ```
+    pub fn ask_again(mut self, times: u32) -> Self {
+        self.asks_again = times;
+        self
+    }
+
     /// Sets what [`reply`](Agent::reply) does with calls that have no result.
     pub fn open_calls(mut self, open_calls: OpenCalls) -> Self {
         self.open_calls = open_calls;

@@ -16,7 +16,7 @@ use super::summary::{case_report, digests, model_report};
 use super::{AttemptReport, Candidate, Eval, EvalError, MadeCall, ModelReport, Recordings, Report};
 use crate::agent::CallService;
 use crate::guarded::caught;
-use crate::run::{Run, RunSettings};
+use crate::run::{Run, RunOutcome, RunSettings};
 use crate::testing::{RecordedModel, Recorder};
 
 /// The most calls of an attempt.
@@ -233,7 +233,7 @@ impl Eval {
         let mut run = Run::builder(id).settings(settings).build();
         let started = Instant::now();
         let outcome = match run.push(agent.dialect().user_message(&case.says)) {
-            Ok(()) => agent.run(&mut run).await.map(drop),
+            Ok(()) => agent.run(&mut run).await,
             Err(error) => Err(error.into()),
         };
         let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -255,6 +255,10 @@ impl Eval {
         }
         if is_checked && case.calls.is_none() {
             scored.share = 0.0;
+        }
+        // It explains what is missing.
+        if let (Ok(RunOutcome::NoAnswer(none)), false) = (&outcome, scored.problems.is_empty()) {
+            scored.problems.push(none.to_string());
         }
         let error = outcome
             .err()

@@ -204,7 +204,7 @@ impl Run {
     /// Adds what has ended in the background to the messages, if the turn of the model is over.
     pub(super) fn tell(&mut self, dialect: &(impl Dialect + ?Sized)) {
         let ended = self.ended();
-        if ended.is_empty() || !matches!(self.outcome(), Some(RunOutcome::Answered(_))) {
+        if ended.is_empty() || !self.has_turn_ended() {
             return;
         }
         let (late, ended): (Vec<_>, Vec<_>) = ended.iter().partition(|ended| ended.is_late);
@@ -214,6 +214,15 @@ impl Run {
             messages.push(Arc::new(dialect.user_message(&text)));
         }
         self.record(Change::Told(messages));
+    }
+
+    /// Returns `true` if the model has answered, or ended its turn without an answer.
+    fn has_turn_ended(&self) -> bool {
+        let ended = self.outcome();
+        matches!(
+            ended,
+            Some(RunOutcome::Answered(_) | RunOutcome::NoAnswer(_))
+        )
     }
 
     /// Returns `true` if the model gets the result of a call in the provider's form: the provider takes it later, and the

@@ -160,8 +160,12 @@ impl Run {
     /// Returns an error if the run has another dialect.
     pub fn cancel(&mut self, dialect: &(impl Dialect + ?Sized)) -> Result<(), RunError> {
         self.bind(dialect)?;
-        if let Step::Done(RunOutcome::Answered(_) | RunOutcome::Ended(_) | RunOutcome::Cancelled) =
-            self.next()
+        if let Step::Done(
+            RunOutcome::Answered(_)
+            | RunOutcome::NoAnswer(_)
+            | RunOutcome::Ended(_)
+            | RunOutcome::Cancelled,
+        ) = self.next()
         {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::round::{CallState, Decided, RunCall};
 use super::state::{At, Spent, State, check_version};
 use super::{Round, Run, RunInfo, RunSettings};
-use tool_core::dialect::{RequestOptions, Unanswered, Usage};
+use tool_core::dialect::{End, RequestOptions, Unanswered, Usage};
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{ToolCall, ToolResult};
 
@@ -54,6 +54,11 @@ pub(super) enum Change {
     Closed(Vec<Arc<Value>>),
     /// Answers to what the last response asks for besides calls.
     Answered(Vec<Arc<Value>>),
+    /// The model is asked again, because the last response is no answer. The next one continues its text if it is set.
+    AskedAgain {
+        message: Arc<Value>,
+        continues: bool,
+    },
     /// The messages no longer have the last response, which nothing will answer.
     GivenUp,
     /// A summary takes the place of old messages in requests.
@@ -83,6 +88,10 @@ pub(super) struct ResponseChange {
     pub(super) text: String,
     pub(super) usage: Option<Usage>,
     pub(super) stop_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) end: Option<End>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) explanation: Option<String>,
     pub(super) is_paused: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) unanswered: Vec<Unanswered>,
@@ -141,6 +150,8 @@ impl Run {
                     text,
                     usage,
                     stop_reason,
+                    end,
+                    explanation,
                     is_paused,
                     unanswered,
                     turn,
@@ -171,6 +182,9 @@ impl Run {
                     text,
                     usage,
                     stop_reason,
+                    end,
+                    explanation,
+                    is_continued: false,
                     is_paused,
                     unanswered,
                     is_answered: false,
@@ -201,6 +215,15 @@ impl Run {
             Change::Answered(answers) => {
                 self.take_unanswered()?.is_answered = true;
                 Arc::make_mut(&mut self.state.messages).extend(answers);
+            }
+            Change::AskedAgain { message, continues } => {
+                let round = self.state.rounds.last_mut();
+                let round = round.ok_or("there is no response yet")?;
+                round.is_answered = true;
+                round.is_continued = continues;
+                self.state.spent.asked_again = self.state.spent.asked_again.saturating_add(1);
+                self.state.parts.push(self.state.messages.len());
+                Arc::make_mut(&mut self.state.messages).push(message);
             }
             Change::GivenUp => {
                 self.take_unanswered()?;

@@ -8,7 +8,7 @@ use super::calls::tool_of;
 use super::change::{Change, ResponseChange};
 use super::round::{Round, RunCall};
 use super::{Run, RunError, Step};
-use tool_core::dialect::{Dialect, Turn, Unanswered};
+use tool_core::dialect::{Dialect, End, Turn, Unanswered};
 use tool_core::{Registry, ToolError};
 
 /// Adds messages.
@@ -129,6 +129,7 @@ impl Run {
             return Err(RunError::NotRequested);
         }
         let turn = registry.claim(turn);
+        let end = self.end_of(&turn);
         let (mut ending, mut waiting) = (Vec::new(), Vec::new());
         let calls = turn.calls.into_iter().enumerate();
         let calls: Vec<_> = calls
@@ -157,6 +158,8 @@ impl Run {
             text: turn.text,
             usage: turn.usage,
             stop_reason: turn.stop,
+            end,
+            explanation: turn.explanation,
             is_paused: turn.is_paused,
             unanswered: turn.unanswered,
             continuation: turn.continuation,
@@ -171,6 +174,39 @@ impl Run {
         }
         self.close(dialect);
         Ok(())
+    }
+
+    /// Returns how a response ended, unless its calls or its text tell.
+    fn end_of(&self, turn: &Turn) -> Option<End> {
+        match turn.end() {
+            End::Answered if turn.calls.is_empty() => None,
+            End::Calls if !turn.calls.is_empty() => None,
+            // Nothing is left to say after the results.
+            End::Silent if self.asks_about_results() => None,
+            end => Some(end),
+        }
+    }
+
+    /// Returns `true` if the last messages are the results of calls, or of what ran in the background.
+    fn asks_about_results(&self) -> bool {
+        let last = self.state.rounds.last();
+        let last = last.filter(|_| self.state.spent.rounds > 0);
+        let is_told =
+            || self.state.told.last().map(|told| told + 1) == Some(self.state.messages.len());
+        last.is_some_and(|round| !round.calls.is_empty() || *round.end() == End::Calls || is_told())
+    }
+
+    /// Asks the model again with this message, because the last response is no answer. The limits go on.
+    pub(crate) fn ask_again(&mut self, message: Value, continues: bool) {
+        self.record(Change::AskedAgain {
+            message: Arc::new(message),
+            continues,
+        });
+    }
+
+    /// Returns how often the model was asked again since the last message of the user.
+    pub(crate) fn asked_again(&self) -> u32 {
+        self.state.spent.asked_again
     }
 
     /// Adds the turn and its results to the messages, once all calls have results. Gives the turn up if the run is cancelled

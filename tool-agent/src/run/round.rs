@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use tool_core::dialect::{Unanswered, Usage};
+use tool_core::dialect::{End, Unanswered, Usage};
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{ToolCall, ToolResult};
 
@@ -34,6 +34,14 @@ pub struct Round {
     pub(super) text: String,
     pub(super) usage: Option<Usage>,
     pub(super) stop_reason: Option<String>,
+    /// `None` if it is what the calls or the text tell. So it is in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) end: Option<End>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) explanation: Option<String>,
+    /// Set if the next response continues its text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_continued: bool,
     pub(super) is_paused: bool,
     /// What still expects an answer of the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -91,7 +99,17 @@ impl Round {
         &self.unanswered
     }
 
-    /// Returns why the model stopped, in the provider's words.
+    /// Returns how the response ended. What ended without a word after the results of calls, where that is
+    /// [known](End::Silent) to happen, is [answered](End::Answered).
+    pub fn end(&self) -> &End {
+        match &self.end {
+            Some(end) => end,
+            None if self.calls.is_empty() => &End::Answered,
+            None => &End::Calls,
+        }
+    }
+
+    /// Returns why the model stopped, in the provider's words. [`end`](Round::end) has it in the same words for all providers.
     pub fn stop_reason(&self) -> Option<&str> {
         self.stop_reason.as_deref()
     }
@@ -104,6 +122,7 @@ impl fmt::Debug for Round {
             .field("text", &self.text)
             .field("usage", &self.usage)
             .field("stop_reason", &self.stop_reason)
+            .field("end", self.end())
             .field("is_paused", &self.is_paused)
             .field("unanswered", &self.unanswered)
             .finish_non_exhaustive()

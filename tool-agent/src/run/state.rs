@@ -89,6 +89,15 @@ pub(super) struct Spent {
     pub(super) tokens: u64,
     #[serde(default)]
     pub(super) micros: u64,
+    /// How often the model was asked again, because a response was no answer.
+    #[serde(default, skip_serializing_if = "is_none_asked")]
+    pub(super) asked_again: u32,
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_none_asked(count: &u32) -> bool {
+    *count == 0
 }
 
 // The signature is serde's.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::round::{CallState, RunCall};
 use super::{Pending, Round, Run};
-use tool_core::dialect::Unanswered;
+use tool_core::dialect::{End, Unanswered};
 use tool_core::{ToolCall, ToolResult};
 
 /// What a [`Run`] needs next.
@@ -75,9 +75,13 @@ impl fmt::Debug for Step<'_> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum RunOutcome {
-    /// The model called no more tools and answered with this text. The text may be empty or end
-    /// mid-sentence if the provider filtered or truncated it; [`Round::stop_reason`] says so.
+    /// The model called no more tools and answered with this text. It is empty only where the provider is known to end a
+    /// turn [without a word](End::Silent) after the results of calls, and where the answer is a picture or a file.
     Answered(String),
+    /// The last response ended the turn of the model, but is no answer: it is empty, or cut off, filtered or refused.
+    /// [`Agent::ask_again`](crate::Agent::ask_again) asks again where that may help. The run goes on with
+    /// the next message of the user.
+    NoAnswer(Box<NoAnswer>),
     /// A call of a tool with [`#[tool(ends_run)]`](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys-of-tool) succeeded, and the other calls of the
     /// response have results. [`ToolResult::value`] returns its value. Of several, it is the first in the response.
     Ended(Box<ToolResult>),
@@ -103,6 +107,74 @@ pub enum RunOutcome {
     Waiting(Vec<Pending>),
 }
 
+/// A response that is no answer; see [`RunOutcome::NoAnswer`]. Displays as a sentence without its text.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::Agent;
+/// use tool_agent::run::{Run, RunOutcome};
+/// use tool_agent::testing::ScriptedModel;
+/// use tool_core::Registry;
+/// use tool_core::dialect::{End, OpenAiChat};
+///
+/// let cut = json!({"choices": [{"message": {"content": "Once upon"}, "finish_reason": "length"}]});
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([cut]));
+/// let mut run = Run::new("conversation-1");
+/// run.push(agent.dialect().user_message("Tell a story."))?;
+/// let RunOutcome::NoAnswer(none) = agent.run_blocking(&mut run)? else { panic!() };
+/// assert_eq!((&none.end, &*none.text), (&End::Length, "Once upon"));
+/// assert_eq!(none.to_string(), "a limit of tokens cut the response off");
+/// # Ok::<(), tool_agent::AgentError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct NoAnswer {
+    /// How the response ended.
+    pub end: End,
+    /// The text of the response, such as the part of the answer that a limit left. Often empty.
+    pub text: String,
+    /// What the provider says about the end, such as why it was filtered.
+    pub explanation: Option<String>,
+}
+
+impl NoAnswer {
+    /// Returns what to tell the model when it is asked again, if that may help.
+    pub(crate) fn to_model(&self) -> Option<String> {
+        Some(match &self.end {
+            End::Malformed => {
+                let what = self.explanation.as_deref();
+                let what = what.map_or_else(String::new, |what| format!(": {what}"));
+                format!(
+                    "Your last response could not be read, and nothing of it ran{what}\nIf you need a tool, call it \
+                     again, with a JSON object as the arguments. Otherwise, answer."
+                )
+            }
+            End::Empty | End::Silent => {
+                "Your last response was empty. Answer, or call a tool.".into()
+            }
+            End::Length if self.text.is_empty() => {
+                "Your last response was cut off before the answer. Answer in fewer words.".into()
+            }
+            End::Length => {
+                "Your last response was cut off. Go on exactly where it ended, and repeat nothing."
+                    .into()
+            }
+            End::Paused => "Go on.".into(),
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.end.fmt(f)?;
+        match &self.explanation {
+            Some(explanation) => write!(f, ": {explanation}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl RunOutcome {
     /// Returns the name of the outcome, for logs and metrics.
     ///
@@ -114,6 +186,7 @@ impl RunOutcome {
     pub fn as_str(&self) -> &'static str {
         match self {
             RunOutcome::Answered(_) => "answered",
+            RunOutcome::NoAnswer(_) => "no_answer",
             RunOutcome::Ended(_) => "ended",
             RunOutcome::Unanswered(_) => "unanswered",
             RunOutcome::OutOfRounds => "out_of_rounds",
@@ -187,7 +260,7 @@ impl Run {
             && !round.is_paused
             && !round.is_answered
         {
-            return Step::Done(RunOutcome::Answered(round.text.clone()));
+            return Step::Done(self.outcome_of(round));
         }
         let (spent, limits) = (self.state.spent, self.state.settings);
         if let Some(tool) = self.failing_tool() {
@@ -204,6 +277,29 @@ impl Run {
         } else {
             Step::Request(&self.state.messages)
         }
+    }
+
+    /// Returns the outcome of the turn that this round ended.
+    fn outcome_of(&self, round: &Round) -> RunOutcome {
+        let text = self.text_of_turn();
+        // One whose calls the provider takes later has ended nevertheless.
+        if let End::Answered | End::Calls = round.end() {
+            return RunOutcome::Answered(text);
+        }
+        RunOutcome::NoAnswer(Box::new(NoAnswer {
+            end: round.end().clone(),
+            text,
+            explanation: round.explanation.clone(),
+        }))
+    }
+
+    /// Returns the text of the last round, behind what it continues.
+    fn text_of_turn(&self) -> String {
+        let rounds = &self.state.rounds;
+        let before = rounds.iter().rev().skip(1);
+        let before = before.take_while(|round| round.is_continued).count();
+        let texts = &rounds[rounds.len().saturating_sub(before + 1)..];
+        texts.iter().map(|round| &*round.text).collect()
     }
 
     /// Returns what a round with calls needs.

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::call::ToolResult;
 use crate::decode::{DecodeOwned, ReadError, decode_text};
+use crate::provider::end::{End, Reason};
 use crate::provider::reshape;
 use crate::provider::rule_check;
 use crate::provider::subset::Subset;
@@ -288,6 +289,10 @@ impl Turn {
             return;
         };
         self.text = answer.arguments.clone().into_text();
+        // The calls that the reason to stop announced are gone.
+        if self.end() == End::Calls {
+            self.reason = Some(Reason::Answered);
+        }
         let ended = self.calls.drain(..).map(|call| {
             let text = if call.name == TOOL {
                 "received"

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 use crate::call::{ToolResult, WireId};
 use crate::content::Content;
 use crate::provider::answer;
+use crate::provider::end::{Reason, Reasons};
 use crate::provider::entry::write_head;
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, wire_id, write_parts};
 use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
 use crate::provider::response::{
-    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, string, with_role,
+    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, has_refusal, string, with_role,
 };
 use crate::provider::turn::Turn;
 use crate::provider::unanswered::Unanswered;
@@ -32,11 +33,36 @@ pub(crate) const FORMAT: ResponseFormat = ResponseFormat {
     no_id: NoId::Make,
     name: "function.name",
     arguments: "function.arguments",
-    // "error" is what OpenRouter and Mistral send for a response that failed on its way.
-    truncated: &["length", "content_filter", "error"],
+    reasons: REASONS,
     custom: Some(&CUSTOM),
     has_origin: false,
 };
+
+/// The reasons of OpenAI, then of servers that speak its format (rule `openai.chat.ends`).
+const REASONS: Reasons = &[
+    ("stop", Reason::Answered),
+    ("tool_calls", Reason::Calls),
+    ("length", Reason::Length),
+    ("content_filter", Reason::Filtered),
+    ("function_call", Reason::Calls),
+    // OpenRouter and Mistral, for a response that failed on its way.
+    ("error", Reason::Failed),
+    // xAI.
+    ("end_turn", Reason::Answered),
+    // Text Generation Inference.
+    ("eos_token", Reason::Answered),
+    ("stop_sequence", Reason::Sequence),
+    // Mistral, when the context of the model is full.
+    ("model_length", Reason::Length),
+    // DeepSeek.
+    ("insufficient_system_resource", Reason::Failed),
+    // Z.AI.
+    ("model_context_window_exceeded", Reason::Length),
+    ("sensitive", Reason::Filtered),
+    ("network_error", Reason::Failed),
+    // vLLM and SGLang.
+    ("abort", Reason::Failed),
+];
 
 const CUSTOM: CustomCalls = CustomCalls {
     kind: "custom",
@@ -265,18 +291,41 @@ pub(crate) fn unanswered(message: &Value) -> Vec<Unanswered> {
 pub(crate) fn outline(response: &Value) -> Turn {
     let choice = &response["choices"][0];
     let message = &choice["message"];
-    let mut text = content_text(&message["content"]);
+    let content = &message["content"];
+    let mut text = content_text(content);
+    let mut is_refused = has_refusal(content);
     // A refusal comes with empty content.
     if text.is_empty() {
         text = string(&message["refusal"]).unwrap_or_default();
+        is_refused = !text.is_empty();
     }
+    let error = &choice["error"];
     Turn {
+        has_output: text.is_empty() && has_output(message),
         text,
+        reason: is_refused.then_some(Reason::Refused),
+        // OpenRouter's, which comes with the reason `error`.
+        explanation: string(&error["message"]).or_else(|| string(error)),
         usage: USAGE.read(&response["usage"]),
         stop: string(&choice["finish_reason"]),
         unanswered: unanswered(message),
         ..Turn::new(vec![with_role(message, "assistant")])
     }
+}
+
+/// Returns `true` if a message has other output than text: audio, images of `OpenRouter`, or parts of Mistral's content.
+fn has_output(message: &Value) -> bool {
+    const WITHOUT_OUTPUT: [&str; 4] = ["text", "thinking", "refusal", "reasoning"];
+    let is_output = |part: &Value| {
+        let kind = part["type"].as_str();
+        kind.is_some_and(|kind| !WITHOUT_OUTPUT.contains(&kind))
+    };
+    let any = |items: &Value| {
+        items
+            .as_array()
+            .is_some_and(|items| items.iter().any(is_output))
+    };
+    message["audio"].is_object() || any(&message["images"]) || any(&message["content"])
 }
 
 /// Writes a part for the user's message after the results.

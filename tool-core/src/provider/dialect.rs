@@ -44,6 +44,7 @@
 
 pub use crate::provider::answer::{AnswerError, AnswerFormat, TypedAnswer};
 pub use crate::provider::anthropic::trained as anthropic;
+pub use crate::provider::end::End;
 pub use crate::provider::event::EventJson;
 pub use crate::provider::hosted_tool::{HostedTool, Rejected, RejectedTool};
 pub use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};

@@ -67,7 +67,6 @@ const FORMAT: ResponseFormat = ResponseFormat {
     response: "a chat completion of Mistral",
     // Optional in the SDK's `ToolCall`.
     no_id: NoId::Omit,
-    truncated: &["length", "model_length", "error"],
     ..chat::FORMAT
 };
 

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use std::error::Error;
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::call::{Arguments, ToolCall, WireId};
+use crate::provider::end::{Reason, Reasons};
 use crate::provider::forms;
 use crate::provider::turn::Turn;
 use crate::schema::messages::shorten;
@@ -90,8 +91,8 @@ pub(crate) struct ResponseFormat {
     pub(crate) no_id: NoId,
     pub(crate) name: &'static str,
     pub(crate) arguments: &'static str,
-    /// The reasons to stop that mean that the model stopped in the middle of its output.
-    pub(crate) truncated: &'static [&'static str],
+    /// The reasons to stop.
+    pub(crate) reasons: Reasons,
     /// The form of calls whose arguments are text, if there are any.
     pub(crate) custom: Option<&'static CustomCalls>,
     /// Set when a call may have a `caller` and a `namespace`, and may be `async`.
@@ -180,7 +181,7 @@ impl ResponseFormat {
             }
         }
         let turn = outline(&self.with_ids(Cow::Borrowed(response), &ids));
-        Ok(turn.with_calls(calls))
+        Ok(self.with_reason(turn).with_calls(calls))
     }
 
     /// Returns the response with the ids that were made for its calls.
@@ -232,10 +233,23 @@ impl ResponseFormat {
         Ok(calls)
     }
 
+    /// Adds to a turn what its reason to stop means, unless the response says more.
+    pub(crate) fn with_reason(&self, mut turn: Turn) -> Turn {
+        let reason = || self.reason(turn.stop.as_deref()?);
+        turn.reason = turn.reason.or_else(reason);
+        turn
+    }
+
+    fn reason(&self, stop: &str) -> Option<Reason> {
+        let mut reasons = self.reasons.iter();
+        let known = reasons.find(|(known, _)| *known == stop);
+        known.map(|(_, reason)| *reason)
+    }
+
     /// Returns `true` for a reason to stop in the middle of the output.
     pub(crate) fn is_truncated(&self, stop: &Value) -> bool {
-        stop.as_str()
-            .is_some_and(|reason| self.truncated.contains(&reason))
+        let reason = stop.as_str().and_then(|stop| self.reason(stop));
+        reason.is_some_and(Reason::cuts)
     }
 
     /// Reads the call at `index`. Its id is empty until [`CallIds`] makes one.
@@ -286,8 +300,10 @@ impl ResponseFormat {
 
     /// Returns the error of a response without this key, or that is no object.
     pub(crate) fn missing(&self, response: &Value, key: &str) -> ResponseError {
-        let found = forms::found(self.response, response);
-        self.error(format_args!("`{key}` is missing; {found}"))
+        self.reported(response).unwrap_or_else(|| {
+            let found = forms::found(self.response, response);
+            self.error(format_args!("`{key}` is missing; {found}"))
+        })
     }
 
     /// Returns the error "not a chat completion: …".
@@ -303,16 +319,44 @@ impl ResponseFormat {
         let error = &response["error"];
         match error {
             Value::Object(members) if !members.is_empty() => Err(self.provider_error(error)),
-            Value::String(message) => Err(self.provider_message("", message)),
+            Value::String(message) if !message.is_empty() => {
+                Err(self.provider_message("", message))
+            }
             _ => Ok(()),
         }
     }
 
+    /// Returns the error that is in place of a response, in one of the forms of gateways and frameworks (rule
+    /// `openai.chat.errors`).
+    pub(crate) fn reported(&self, response: &Value) -> Option<ResponseError> {
+        let base = &response["base_resp"];
+        let code = &base["status_code"];
+        let (code, message) = if code.is_number() && *code != 0 {
+            (code, &base["status_msg"])
+        } else {
+            let keys = ["msg", "detail", "message"].iter();
+            let mut messages = keys.map(|key| &response[*key]);
+            let message = messages.find(|text| text.is_string() || text.is_array());
+            (&response["code"], message?)
+        };
+        Some(self.provider_error(&json!({ "code": code, "message": message })))
+    }
+
+    /// Returns the error of an event of a stream that has no type under this key.
+    pub(crate) fn untyped(&self, event: &Value, key: &str) -> ResponseError {
+        let error = self
+            .check_error(event)
+            .err()
+            .or_else(|| self.reported(event));
+        error.unwrap_or_else(|| self.error(format_args!("an event has no `{key}`")))
+    }
+
     /// Returns the error for a provider's error message.
     pub(crate) fn provider_error(&self, error: &Value) -> ResponseError {
-        let message = match error["message"].as_str() {
-            Some(message) => message.to_owned(),
-            None => shorten(&error.to_string()).into_owned(),
+        let message = match &error["message"] {
+            Value::String(message) => message.clone(),
+            Value::Null => shorten(&error.to_string()).into_owned(),
+            message => shorten(&message.to_string()).into_owned(),
         };
         let labels = ["status", "code", "type"].iter();
         let label = labels
@@ -324,6 +368,13 @@ impl ResponseFormat {
             })
             .unwrap_or_default();
         self.provider_message(&label, &message)
+    }
+
+    /// Returns the error for a response in the background that the provider still works on.
+    pub(crate) fn not_ended(&self, status: &str) -> ResponseError {
+        self.error(format_args!(
+            "it has not ended, its status is `{status}`; request it without `background`, or read it when it has ended"
+        ))
     }
 
     fn provider_message(&self, label: &str, message: &str) -> ResponseError {
@@ -456,6 +507,16 @@ pub(crate) fn content_text(content: &Value) -> String {
             .collect(),
         _ => String::new(),
     }
+}
+
+/// Returns `true` if a part of a message's content is a refusal.
+pub(crate) fn has_refusal(content: &Value) -> bool {
+    let mut parts = content.as_array().into_iter().flatten();
+    parts.any(|part| {
+        part["refusal"]
+            .as_str()
+            .is_some_and(|text| !text.is_empty())
+    })
 }
 
 /// Returns the value at a path, or `null`.

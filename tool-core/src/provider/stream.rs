@@ -493,7 +493,9 @@ impl<S: StreamFormat> StreamReader for Reader<S> {
         let response = response.into_owned();
         out.calls.sort_by_key(|(index, _)| *index);
         let calls = out.calls.into_iter().map(|(_, call)| call).collect();
-        let turn = (self.outline)(&response).with_calls(calls);
+        let turn = format
+            .with_reason((self.outline)(&response))
+            .with_calls(calls);
         Ok((turn, response))
     }
 }

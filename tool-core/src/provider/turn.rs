@@ -6,6 +6,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::call::ToolCall;
+use crate::provider::end::Reason;
 use crate::provider::unanswered::{Offered, Unanswered};
 use crate::provider::usage::Usage;
 
@@ -51,8 +52,14 @@ pub struct Turn {
     pub text: String,
     /// How many tokens the response used, if it says so.
     pub usage: Option<Usage>,
-    /// The reason why the model stopped, in the provider's words.
+    /// The reason why the model stopped, in the provider's words. [`end`](Turn::end) returns what it means.
     pub stop: Option<String>,
+    /// What the provider says about the reason, such as the explanation of a refusal or the call that it could not read.
+    pub explanation: Option<String>,
+    /// What the reason means. `None` if the dialect does not know it, or if there is none.
+    pub(crate) reason: Option<Reason>,
+    /// Set if the response has no text, but an image, audio or a file.
+    pub(crate) has_output: bool,
     /// Set if the provider paused in the middle of its turn to run hosted tools. It continues when the
     /// next request repeats the turn.
     pub is_paused: bool,
@@ -110,6 +117,7 @@ impl fmt::Debug for Turn {
             .field("text", &self.text)
             .field("usage", &self.usage)
             .field("stop", &self.stop)
+            .field("end", &self.end())
             .field("is_paused", &self.is_paused)
             .finish_non_exhaustive()
     }

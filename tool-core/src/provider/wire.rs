@@ -127,8 +127,8 @@ pub trait Dialect: Send + Sync {
     /// # Errors
     ///
     /// Returns an error if the JSON is not a response of this provider, is one of its error
-    /// messages, contains a call without a name or id, or has no answer because the provider blocked
-    /// the prompt or could not read a call.
+    /// messages, or contains a call without a name or id. A response without an answer is none:
+    /// [`Turn::end`] says why.
     fn read(&self, response: &Value) -> Result<Turn, ResponseError>;
 
     /// Returns a reader for one streamed response, which emits text and calls as they arrive and

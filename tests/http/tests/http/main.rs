@@ -1,6 +1,7 @@
 //! `HttpModel` against local servers that speak each provider's format.
 
 mod background;
+mod ends;
 mod faults;
 mod interactions;
 mod keys;

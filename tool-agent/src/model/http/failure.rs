@@ -64,7 +64,15 @@ pub(super) async fn of_status(
         ),
         _ => {}
     }
-    let mut error = ModelError::new(kind_of_status(status, code), message);
+    let kind = match &report {
+        Some(report) if report.is_malformed() => ModelErrorKind::Malformed,
+        _ => kind_of_status(status, code),
+    };
+    let mut error = ModelError::new(kind, message).with_generated(
+        report
+            .as_ref()
+            .and_then(|report| report.generated.as_deref()),
+    );
     let asked = retry_after.or_else(|| report.and_then(|report| report.retry_after));
     if let Some(time) = asked {
         error = error.retry_after(time);
@@ -88,7 +96,12 @@ pub(super) fn reported(value: &Value, secrets: &Secrets) -> Option<ModelError> {
     let report = Report::read(value);
     let words = secrets.hide(&report.to_string());
     let message = format!("the provider reported an error: {words}");
-    let error = ModelError::new(kind_of_code(&report.code), message);
+    let kind = if report.is_malformed() {
+        ModelErrorKind::Malformed
+    } else {
+        kind_of_code(&report.code)
+    };
+    let error = ModelError::new(kind, message).with_generated(report.generated.as_deref());
     Some(match report.retry_after {
         Some(time) => error.retry_after(time),
         None => error,
@@ -100,6 +113,8 @@ struct Report {
     /// The provider's word for the kind of the error; empty if there is none.
     code: String,
     message: String,
+    /// What the model wrote, if the server can't read it.
+    generated: Option<String>,
     retry_after: Option<Duration>,
 }
 
@@ -145,12 +160,20 @@ impl Report {
                 .or_else(|| codes.next())
                 .unwrap_or_default(),
             message: message.map_or_else(|| error.to_string(), str::to_owned),
+            generated: error["failed_generation"].as_str().map(str::to_owned),
             retry_after: delay.and_then(|delay| seconds(delay.strip_suffix('s')?)),
         }
     }
 }
 
 impl Report {
+    /// Returns `true` if the model wrote a call that the server can't read (rule `openai.chat.ends`).
+    fn is_malformed(&self) -> bool {
+        // Ollama's, then llama.cpp's.
+        let starts = ["error parsing tool call", "Failed to parse input at pos"];
+        self.code == "tool_use_failed" || starts.iter().any(|start| self.message.starts_with(start))
+    }
+
     /// Returns `false` if it says no more than the status, as a server does that does not know the path.
     fn is_explained(&self) -> bool {
         !["not found", "method not allowed", "null", "{}"].contains(&&*self.message.to_lowercase())

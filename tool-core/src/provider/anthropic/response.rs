@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::provider::end::{Reason, Reasons};
 use crate::provider::response::{
     NoId, ResponseError, ResponseFormat, content_text, is_type, message_with, string,
 };
@@ -18,16 +19,23 @@ pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     no_id: NoId::Make,
     name: "name",
     arguments: "input",
-    // Anthropic's guide "Stop reasons and fallback". Truncated arguments may be an empty object.
-    truncated: &[
-        "max_tokens",
-        "model_context_window_exceeded",
-        "refusal",
-        "stop_sequence",
-    ],
+    reasons: REASONS,
     custom: None,
     has_origin: true,
 };
+
+/// The SDK's `BetaStopReason` and Anthropic's guide "Stop reasons and fallback" (rule `anthropic.ends`). Truncated
+/// arguments may be an empty object.
+const REASONS: Reasons = &[
+    ("end_turn", Reason::MaySilent),
+    ("tool_use", Reason::Calls),
+    ("max_tokens", Reason::Length),
+    ("stop_sequence", Reason::Sequence),
+    ("pause_turn", Reason::Paused),
+    ("compaction", Reason::Paused),
+    ("refusal", Reason::Refused),
+    ("model_context_window_exceeded", Reason::Length),
+];
 
 /// From Anthropic's API reference, as of 2026-11. Tokens from a cache are counted apart.
 pub(super) const USAGE: Counts = Counts {
@@ -65,12 +73,15 @@ pub(super) fn outline(response: &Value) -> Turn {
     // Without the container of a program, the API rejects the results of its calls.
     let container = response["container"]["id"].as_str();
     let field = container.map(|id| ("container".to_owned(), id.into()));
-    // When server tools reach the time limit of a response (Anthropic's guide "Stop reasons and
-    // fallback"). The server goes on with what is open.
-    let is_paused = stop == "pause_turn";
+    // When server tools reach the limit of a response, or after a summary for which the request asked (Anthropic's
+    // guides "Stop reasons and fallback" and "Compaction"). The server goes on with what is open.
+    let is_paused = stop == "pause_turn" || stop == "compaction";
     let blocks = content.as_array().filter(|_| !is_paused);
+    let text = content_text(content);
     Turn {
-        text: content_text(content),
+        has_output: text.is_empty() && has_output(content),
+        text,
+        explanation: string(&response["stop_details"]["explanation"]),
         usage: USAGE.read(&response["usage"]),
         stop: string(stop),
         is_paused,
@@ -78,6 +89,13 @@ pub(super) fn outline(response: &Value) -> Turn {
         continuation: field.into_iter().collect(),
         ..Turn::new(message_with(content, message))
     }
+}
+
+/// Returns `true` if a response has a file, or the result of a server tool.
+fn has_output(content: &Value) -> bool {
+    let mut blocks = content.as_array().into_iter().flatten();
+    let mut kinds = blocks.by_ref().filter_map(|block| block["type"].as_str());
+    kinds.any(|kind| kind == "container_upload" || kind.ends_with("_result"))
 }
 
 /// Reads a whole response.

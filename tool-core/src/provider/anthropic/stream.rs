@@ -187,10 +187,7 @@ impl StreamFormat for Messages {
         match (kind, &mut self.message) {
             (Some("ping"), _) => Ok(()),
             (Some("error"), _) => Err(FORMAT.provider_error(&event["error"])),
-            (None, _) => {
-                FORMAT.check_error(event)?;
-                Err(FORMAT.error("an event has no `type`"))
-            }
+            (None, _) => Err(FORMAT.untyped(event, "type")),
             (Some("message_start"), message @ None) => match &event["message"] {
                 Value::Object(members) => {
                     *message = Some(members.clone());

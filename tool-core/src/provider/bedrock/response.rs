@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::provider::end::{Reason, Reasons};
 use crate::provider::response::{
     NoId, ResponseError, ResponseFormat, content_text, message_with, string, with_role,
 };
@@ -18,19 +19,23 @@ pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     no_id: NoId::Make,
     name: "toolUse.name",
     arguments: "toolUse.input",
-    // The service's model, `StopReason`.
-    truncated: &[
-        "max_tokens",
-        "model_context_window_exceeded",
-        "malformed_tool_use",
-        "malformed_model_output",
-        "content_filtered",
-        "guardrail_intervened",
-        "stop_sequence",
-    ],
+    reasons: REASONS,
     custom: None,
     has_origin: false,
 };
+
+/// The service's model, `StopReason` (rule `bedrock.ends`).
+const REASONS: Reasons = &[
+    ("end_turn", Reason::MaySilent),
+    ("tool_use", Reason::Calls),
+    ("max_tokens", Reason::Length),
+    ("stop_sequence", Reason::Sequence),
+    ("guardrail_intervened", Reason::Filtered),
+    ("content_filtered", Reason::Filtered),
+    ("malformed_model_output", Reason::Malformed),
+    ("malformed_tool_use", Reason::Malformed),
+    ("model_context_window_exceeded", Reason::Length),
+];
 
 /// From the service's model. Tokens from a cache are counted apart.
 pub(super) const USAGE: Counts = Counts {
@@ -71,8 +76,10 @@ pub(super) fn outline(response: &Value) -> Turn {
         let cited = content_text(&block["citationsContent"]["content"]);
         cited + block["text"].as_str().unwrap_or_default()
     });
+    let text: String = texts.collect();
     Turn {
-        text: texts.collect(),
+        has_output: text.is_empty() && has_output(content),
+        text,
         unanswered: unanswered(content.as_array().map_or(&[], Vec::as_slice)),
         usage: USAGE.read(&response["usage"]),
         stop: string(&response["stopReason"]),
@@ -80,15 +87,27 @@ pub(super) fn outline(response: &Value) -> Turn {
     }
 }
 
+/// Returns `true` if a message has an image or something newer.
+fn has_output(content: &Value) -> bool {
+    const WITHOUT_OUTPUT: [&str; 5] = [
+        "text",
+        "reasoningContent",
+        "citationsContent",
+        "toolUse",
+        "cachePoint",
+    ];
+    let blocks = content.as_array().into_iter().flatten();
+    let mut keys = blocks
+        .filter_map(Value::as_object)
+        .flat_map(|block| block.keys());
+    keys.any(|key| !WITHOUT_OUTPUT.contains(&&**key))
+}
+
 /// Reads a whole response.
 pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
     if response["output"].is_null() {
         FORMAT.check_error(response)?;
-        return Err(if response["message"].is_string() {
-            FORMAT.provider_error(response)
-        } else {
-            FORMAT.missing(response, "output")
-        });
+        return Err(FORMAT.missing(response, "output"));
     }
     let message = &response["output"]["message"];
     if message.is_null() {

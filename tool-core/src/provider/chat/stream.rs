@@ -470,7 +470,14 @@ impl Chunks {
             Some(choices) if !choices.is_null() => {
                 return Err(self.format.error("`choices` is not an array"));
             }
-            _ => {}
+            _ => {
+                // What belongs to the stream says so.
+                if event.get("object").is_null()
+                    && let Some(error) = self.format.reported(&event.value())
+                {
+                    return Err(error);
+                }
+            }
         }
         out.usage(usage);
         Ok(())

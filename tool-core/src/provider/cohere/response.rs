@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::provider::chat;
+use crate::provider::end::{Reason, Reasons};
 use crate::provider::response::{ResponseError, ResponseFormat, content_text, string, with_role};
 use crate::provider::turn::Turn;
 use crate::provider::usage::Counts;
@@ -11,10 +12,19 @@ pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     response: "a response of Cohere",
     call: "a call in `message.tool_calls`",
     items: "/message/tool_calls",
-    // The SDK's `ChatFinishReason`.
-    truncated: &["MAX_TOKENS", "TIMEOUT", "ERROR"],
+    reasons: REASONS,
     ..chat::FORMAT
 };
+
+/// The SDK's `ChatFinishReason` (rule `cohere.ends`).
+const REASONS: Reasons = &[
+    ("COMPLETE", Reason::Answered),
+    ("STOP_SEQUENCE", Reason::Sequence),
+    ("TOOL_CALL", Reason::Calls),
+    ("MAX_TOKENS", Reason::Length),
+    ("ERROR", Reason::Failed),
+    ("TIMEOUT", Reason::Failed),
+];
 
 /// From Cohere's API reference, as of 2026-11.
 pub(super) const USAGE: Counts = Counts {
@@ -43,7 +53,6 @@ pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
             let calls = chat::items(&FORMAT, message)?;
             FORMAT.turn(response, calls, &response["finish_reason"], outline)
         }
-        Value::String(_) => Err(FORMAT.provider_error(response)),
         _ => {
             FORMAT.check_error(response)?;
             Err(FORMAT.missing(response, "message"))

@@ -114,12 +114,7 @@ fn continue_with(item: &mut Value, delta: &Value) {
 impl StreamFormat for Chat {
     fn read(&mut self, event: &Value, out: &mut Output) -> Result<(), ResponseError> {
         let Some(kind) = event["type"].as_str() else {
-            FORMAT.check_error(event)?;
-            return Err(if event["message"].is_string() {
-                FORMAT.provider_error(event)
-            } else {
-                FORMAT.error("an event has no `type`")
-            });
+            return Err(FORMAT.untyped(event, "type"));
         };
         let delta = &event["delta"]["message"];
         if let ("message-end", Some(error)) = (kind, piece(&event["delta"], "error")) {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::provider::end::{Reason, Reasons};
 use crate::provider::response::{
     NoId, ResponseError, ResponseFormat, message_with, string, with_role,
 };
@@ -18,17 +19,39 @@ pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     no_id: NoId::Omit,
     name: "functionCall.name",
     arguments: "functionCall.args",
-    truncated: &[
-        "MAX_TOKENS",
-        "SAFETY",
-        "RECITATION",
-        "BLOCKLIST",
-        "PROHIBITED_CONTENT",
-        "SPII",
-    ],
+    reasons: REASONS,
     custom: None,
     has_origin: false,
 };
+
+/// The SDK's `FinishReason` (rule `gemini.ends`).
+const REASONS: Reasons = &[
+    ("STOP", Reason::MaySilent),
+    ("MAX_TOKENS", Reason::Length),
+    ("FINISH_REASON_UNSPECIFIED", Reason::MaySilent),
+    ("MALFORMED_FUNCTION_CALL", Reason::Misread),
+    ("MALFORMED_RESPONSE", Reason::Misread),
+    ("UNEXPECTED_TOOL_CALL", Reason::Misread),
+    ("SAFETY", Reason::Filtered),
+    ("RECITATION", Reason::Filtered),
+    ("LANGUAGE", Reason::Filtered),
+    ("BLOCKLIST", Reason::Filtered),
+    ("PROHIBITED_CONTENT", Reason::Filtered),
+    ("SPII", Reason::Filtered),
+    ("ESCALATION", Reason::Filtered),
+    ("MODEL_ARMOR", Reason::Filtered),
+    ("IMAGE_SAFETY", Reason::Filtered),
+    ("IMAGE_PROHIBITED_CONTENT", Reason::Filtered),
+    ("IMAGE_RECITATION", Reason::Filtered),
+    // A limit of one request. Going on needs the candidate's `continuationToken`.
+    ("CONTINUATION", Reason::Length),
+    ("OTHER", Reason::Failed),
+    ("IMAGE_OTHER", Reason::Failed),
+    ("NO_IMAGE", Reason::Failed),
+    ("TOO_MANY_TOOL_CALLS", Reason::Failed),
+    ("MISSING_THOUGHT_SIGNATURE", Reason::Failed),
+    ("PUP_LIMITED_DISABLED", Reason::Failed),
+];
 
 /// From the reference of the Gemini API, as of 2026-11.
 pub(super) const USAGE: Counts = Counts {
@@ -43,11 +66,30 @@ pub(super) fn outline(response: &Value) -> Turn {
     let content = &candidate["content"];
     let parts = &content["parts"];
     let all = parts.as_array().map_or(&[][..], Vec::as_slice);
+    let text = text(all);
+    let feedback = &response["promptFeedback"];
+    let (reason, stop, explanation) = if is_blocked(response) {
+        let stop = &feedback["blockReason"];
+        (
+            Some(Reason::Filtered),
+            stop,
+            &feedback["blockReasonMessage"],
+        )
+    } else {
+        (
+            None,
+            &candidate["finishReason"],
+            &candidate["finishMessage"],
+        )
+    };
     Turn {
-        text: text(all),
+        has_output: text.is_empty() && has_output(all),
+        text,
         unanswered: unanswered(all),
         usage: USAGE.read(&response["usageMetadata"]),
-        stop: string(&candidate["finishReason"]),
+        stop: string(stop),
+        explanation: string(explanation),
+        reason,
         ..Turn::new(message_with(parts, || with_role(content, "model")))
     }
 }
@@ -73,56 +115,30 @@ fn text(parts: &[Value]) -> String {
     answer.filter_map(|part| part["text"].as_str()).collect()
 }
 
-/// Returns an error for the response to a blocked prompt, which has feedback and no candidates.
-pub(super) fn check_prompt(response: &Value) -> Result<(), ResponseError> {
-    let feedback = &response["promptFeedback"];
-    if !response["candidates"][0].is_null() || !feedback.is_object() {
-        return Ok(());
-    }
-    let message = &feedback["blockReasonMessage"];
-    Err(stopped(
-        "blocked the prompt",
-        &feedback["blockReason"],
-        message,
-    ))
+/// Returns `true` for the response to a blocked prompt, which has feedback and no candidates.
+pub(super) fn is_blocked(response: &Value) -> bool {
+    response["candidates"][0].is_null() && response["promptFeedback"].is_object()
 }
 
-/// Returns an error for a candidate without calls that is not an answer: the model wrote a call that
-/// Gemini could not read or that the request did not allow, or a filter left nothing (Gemini API,
-/// `Candidate.FinishReason`, 2025-11).
-pub(super) fn check_answer(candidate: &Value, parts: &[Value]) -> Result<(), ResponseError> {
-    let reason = &candidate["finishReason"];
-    let is_failed = match reason.as_str() {
-        Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS") => true,
-        None | Some("STOP" | "MAX_TOKENS" | "FINISH_REASON_UNSPECIFIED") => false,
-        Some(_) => text(parts).is_empty(),
-    };
-    if !is_failed {
-        return Ok(());
-    }
-    let message = &candidate["finishMessage"];
-    Err(stopped("stopped without an answer", reason, message))
-}
-
-/// Returns the error for a response without an answer.
-fn stopped(what: &str, reason: &Value, message: &Value) -> ResponseError {
-    let mut text = format!("Gemini {what}");
-    for part in [reason, message].into_iter().filter_map(Value::as_str) {
-        text.push_str(": ");
-        text.push_str(part);
-    }
-    ResponseError::new(text)
+/// Returns `true` if the model put out an image, or ran code.
+fn has_output(parts: &[Value]) -> bool {
+    const OUTPUT: [&str; 4] = [
+        "inlineData",
+        "fileData",
+        "executableCode",
+        "codeExecutionResult",
+    ];
+    let mut answer = parts.iter().filter(|part| part["thought"] != true);
+    answer.any(|part| OUTPUT.iter().any(|key| part[key].is_object()))
 }
 
 /// Reads a whole response.
 pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
-    check_prompt(response)?;
+    if is_blocked(response) {
+        return Ok(outline(response));
+    }
     let candidate = FORMAT.first(response, "candidates")?;
     let parts = &candidate["content"]["parts"];
     let parts = FORMAT.optional_array(parts, "content.parts")?;
-    let turn = FORMAT.turn(response, parts, &candidate["finishReason"], outline)?;
-    if turn.calls.is_empty() {
-        check_answer(candidate, parts)?;
-    }
-    Ok(turn)
+    FORMAT.turn(response, parts, &candidate["finishReason"], outline)
 }

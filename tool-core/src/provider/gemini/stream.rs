@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::response::{FORMAT, USAGE, check_answer, check_prompt};
+use super::response::{FORMAT, USAGE};
 use crate::provider::event::{Event, Json, Latest};
 use crate::provider::response::ResponseError;
 use crate::provider::stream::{Output, StreamFormat, broken_off, size, update};
@@ -18,7 +18,7 @@ pub(super) struct Chunks {
     parts: Vec<Value>,
     /// The position of a call whose arguments are streamed, which is the last part.
     open_call: Option<usize>,
-    has_calls: bool,
+    is_blocked: bool,
 }
 
 impl Chunks {
@@ -60,7 +60,6 @@ impl Chunks {
     fn start_call(&mut self, part: &Value, out: &mut Output) -> Result<(), ResponseError> {
         let call = FORMAT.call(self.parts.len(), part)?;
         let index = out.start(call.clone());
-        self.has_calls = true;
         let streamed = &part["functionCall"];
         self.parts.push(part.clone());
         if streamed["willContinue"] == true || !streamed["partialArgs"].is_null() {
@@ -111,6 +110,11 @@ impl Chunks {
             out.hold(index, call);
         }
         Ok(())
+    }
+
+    /// Returns `true` as long as there is no candidate.
+    fn is_empty(&self) -> bool {
+        self.candidate.is_empty() && self.content.is_empty() && self.parts.is_empty()
     }
 
     fn call_mut(&mut self) -> Option<&mut Value> {
@@ -215,6 +219,11 @@ impl Chunks {
             }
         }
         let candidate = event.get("candidates").first();
+        if candidate.is_null()
+            && let Some(error) = FORMAT.reported(&event.value())
+        {
+            return Err(error);
+        }
         let content = candidate.get("content");
         for (key, value) in content.members().filter(|(key, _)| *key != "parts") {
             set_member(&mut self.content, key, value);
@@ -234,15 +243,11 @@ impl Chunks {
             // Some chunks have a reason of their own, and more parts follow.
             out.release_last(FORMAT.is_truncated(&reason.into()));
             out.stop(reason);
-        } else if event
-            .get("promptFeedback")
-            .get("blockReason")
-            .as_str()
-            .is_some()
-            && self.candidate.is_empty()
-            && self.parts.is_empty()
+        } else if let Some(reason) = event.get("promptFeedback").get("blockReason").as_str()
+            && self.is_empty()
         {
-            check_prompt(&event.value())?;
+            out.stop(reason);
+            self.is_blocked = true;
         }
         Ok(())
     }
@@ -270,16 +275,13 @@ impl StreamFormat for Chunks {
 
     fn end(&mut self, is_done: bool, out: &mut Output) -> Result<(), ResponseError> {
         let stop = self.candidate.get("finishReason");
-        if !is_done && !stop.is_some_and(Value::is_string) {
+        if !is_done && !self.is_blocked && !stop.is_some_and(Value::is_string) {
             return Err(broken_off("`finishReason` is missing"));
         }
         if self.open_call.is_some() {
             return Err(broken_off("a call has not ended"));
         }
         out.release_last(stop.is_some_and(|stop| FORMAT.is_truncated(stop)));
-        if !self.has_calls {
-            check_answer(&Value::Object(self.candidate.clone()), &self.parts)?;
-        }
         Ok(())
     }
 
@@ -289,6 +291,9 @@ impl StreamFormat for Chunks {
     }
 
     fn response(self) -> Result<Value, ResponseError> {
+        if self.is_empty() {
+            return Ok(Value::Object(self.response.into_values()));
+        }
         let mut candidate = self.candidate;
         if !self.parts.is_empty() || !self.content.is_empty() {
             let mut content = self.content;

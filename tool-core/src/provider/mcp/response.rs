@@ -16,7 +16,7 @@ pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     no_id: NoId::Reject,
     name: "params.name",
     arguments: "params.arguments",
-    truncated: &[],
+    reasons: &[],
     custom: None,
     has_origin: false,
 };

@@ -8,8 +8,10 @@ use super::trained::PROVIDER;
 use super::trained_calls;
 use crate::call::ToolCall;
 use crate::call::approval::ApprovalRequest;
+use crate::provider::end::{Reason, Reasons};
 use crate::provider::response::{
-    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, is_type, mark_truncated,
+    CustomCalls, NoId, ResponseError, ResponseFormat, content_text, has_refusal, is_type,
+    mark_truncated,
 };
 use crate::provider::turn::Turn;
 use crate::provider::unanswered::{Answered, Offered, Unanswered};
@@ -25,7 +27,7 @@ pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     no_id: NoId::Make,
     name: "name",
     arguments: "arguments",
-    truncated: &["incomplete"],
+    reasons: REASONS,
     custom: Some(&CUSTOM),
     has_origin: true,
 };
@@ -35,6 +37,17 @@ const CUSTOM: CustomCalls = CustomCalls {
     name: "name",
     input: "input",
 };
+
+/// The SDK's `ResponseStatus` and `IncompleteDetails.reason` (rule `openai.responses.ends`). Other statuses are errors.
+const REASONS: Reasons = &[
+    ("completed", Reason::Answered),
+    ("incomplete", Reason::Length),
+    ("max_output_tokens", Reason::Length),
+    ("max_messages", Reason::Length),
+    ("content_filter", Reason::Filtered),
+    // The server goes on by itself, over a WebSocket.
+    ("steered", Reason::Paused),
+];
 
 /// From OpenAI's API description, as of 2026-11.
 pub(super) const USAGE: Counts = Counts {
@@ -175,8 +188,13 @@ pub(super) fn outline(response: &Value) -> Turn {
     let texts: Vec<_> = messages
         .map(|item| content_text(&item["content"]))
         .collect();
+    let text = texts.join("\n\n");
+    let is_refused = items.iter().any(|item| has_refusal(&item["content"]));
+    let is_image = |item: &Value| is_type(item, "image_generation_call");
     Turn {
-        text: texts.join("\n\n"),
+        has_output: text.is_empty() && items.iter().any(is_image),
+        text,
+        reason: is_refused.then_some(Reason::Refused),
         usage: USAGE.read(&response["usage"]),
         stop: stop(response).map(str::to_owned),
         calls: approvals,
@@ -192,8 +210,19 @@ pub(super) fn stop(response: &Value) -> Option<&str> {
     reason.or_else(|| response["status"].as_str())
 }
 
+/// Returns an error for a response that has failed, or has not ended.
+fn check_status(response: &Value) -> Result<(), ResponseError> {
+    match response["status"].as_str() {
+        Some("failed") => Err(FORMAT.provider_error(&response["error"])),
+        Some("cancelled") => Err(FORMAT.error("it was cancelled")),
+        Some(status @ ("in_progress" | "queued")) => Err(FORMAT.not_ended(status)),
+        _ => Ok(()),
+    }
+}
+
 /// Reads a whole response.
 pub(super) fn read(response: &Value) -> Result<Turn, ResponseError> {
+    check_status(response)?;
     let items = FORMAT.array(response, "output")?;
     FORMAT.turn(response, items, &response["status"], outline)
 }

@@ -249,8 +249,7 @@ type Read = Result<(), ResponseError>;
 impl StreamFormat for ResponseStream {
     fn read(&mut self, event: &Value, out: &mut Output) -> Read {
         let Some(kind) = event["type"].as_str() else {
-            FORMAT.check_error(event)?;
-            return Err(FORMAT.error("an event has no `type`"));
+            return Err(FORMAT.untyped(event, "type"));
         };
         if self.delta(kind, event, out)? {
             return Ok(());

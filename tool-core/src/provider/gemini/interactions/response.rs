@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::provider::end::{Reason, Reasons};
 use crate::provider::forms;
 use crate::provider::response::{
     NoId, ResponseError, ResponseFormat, content_text, is_type, string,
@@ -19,10 +20,19 @@ pub(super) const FORMAT: ResponseFormat = ResponseFormat {
     no_id: NoId::Make,
     name: "name",
     arguments: "arguments",
-    truncated: &["incomplete", "budget_exceeded", "requires_continuation"],
+    reasons: REASONS,
     custom: None,
     has_origin: false,
 };
+
+/// The SDK's `Interaction.status` (rule `gemini.interactions.ends`). Other statuses are errors.
+const REASONS: Reasons = &[
+    ("completed", Reason::MaySilent),
+    ("requires_action", Reason::Calls),
+    ("incomplete", Reason::Length),
+    ("budget_exceeded", Reason::Length),
+    ("requires_continuation", Reason::Length),
+];
 
 /// Thoughts are counted apart.
 pub(super) const USAGE: Counts = Counts {
@@ -108,14 +118,28 @@ pub(super) fn outline(response: &Value) -> Turn {
         .as_str()
         .filter(|id| !id.is_empty());
     let field = environment.map(|id| ("environment".to_owned(), id.into()));
+    let text = text(steps);
+    let outputs = steps.iter().filter(|step| is_type(step, "model_output"));
+    let mut errors = outputs.map(|step| &step["error"]);
+    let error = errors.find(|error| error.is_object());
     Turn {
-        text: text(steps),
+        reason: error.map(|_| Reason::Failed),
+        explanation: error.and_then(|error| string(&error["message"])),
+        has_output: text.is_empty() && has_output(steps),
+        text,
         unanswered: unanswered(steps, status),
         usage: USAGE.read(&response["usage"]),
         stop: string(status),
         continuation: field.into_iter().collect(),
         ..Turn::new(steps.to_vec())
     }
+}
+
+/// Returns `true` if the model put out other content than text.
+fn has_output(steps: &[Value]) -> bool {
+    let outputs = steps.iter().filter(|step| is_type(step, "model_output"));
+    let mut contents = outputs.flat_map(|step| step["content"].as_array().into_iter().flatten());
+    contents.any(|content| content["type"].as_str().is_some_and(|kind| kind != "text"))
 }
 
 /// Returns an error for an interaction that has failed, or has not ended.
@@ -132,9 +156,7 @@ pub(super) fn check_status(response: &Value) -> Result<(), ResponseError> {
             };
             Err(stopped(what, reported))
         }
-        Some(status @ ("in_progress" | "queued")) => Err(FORMAT.error(format_args!(
-            "it has not ended, its status is `{status}`; request it without `background`, or read it when it has ended"
-        ))),
+        Some(status @ ("in_progress" | "queued")) => Err(FORMAT.not_ended(status)),
         _ => Ok(()),
     }
 }

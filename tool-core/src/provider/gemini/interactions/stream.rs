@@ -259,8 +259,7 @@ fn annotate(value: &mut Map<String, Value>, delta: &Value) {
 impl StreamFormat for InteractionStream {
     fn read(&mut self, event: &Value, out: &mut Output) -> Read {
         let Some(kind) = event["event_type"].as_str() else {
-            FORMAT.check_error(event)?;
-            return Err(FORMAT.error("an event has no `event_type`"));
+            return Err(FORMAT.untyped(event, "event_type"));
         };
         match kind {
             "interaction.created" => update(&mut self.interaction, &event["interaction"]),
