@@ -15,4 +15,8 @@ impl Difference {
     }
 }
 
-pub(crate) const DIFFERENCES: &[Difference] = &[];
+pub(crate) const DIFFERENCES: &[Difference] = &[Difference {
+    place: "S55e",
+    what: "has no valid `function.name`",
+    reason: "a call whose name is null is no call, and the response is an error that says so",
+}];
