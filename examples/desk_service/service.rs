@@ -343,5 +343,5 @@ fn refusal(error: ConversationError) -> Refusal {
         }
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    (status, error.to_string())
+    (status, error.publish())
 }

@@ -6,6 +6,7 @@ mod drive;
 mod error;
 mod events;
 mod prices;
+mod published;
 mod settings;
 mod steps;
 mod telemetry;

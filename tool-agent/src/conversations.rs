@@ -173,7 +173,8 @@ pub struct Status {
     pub is_busy: bool,
     /// `true` if the last request has no response, so that [`Conversation::retry`] repeats it.
     pub can_retry: bool,
-    /// The reason why the model has not answered.
+    /// The reason why the model has not answered, as a sentence for the user. The cause of an error is in the log, under the
+    /// reference in the sentence; see [`AgentError::publish`].
     pub problem: Option<String>,
 }
 
@@ -459,7 +460,7 @@ impl Conversation {
             let agent = &own.shared.agent;
             let saved = caught(agent.save(&mut run)).await;
             if let Err(error) = own.shared.mend(&mut run, saved).await {
-                own.show(&run, Status::of(&run, Some(error.to_string())));
+                own.show(&run, Status::of(&run, Some(error.publish())));
                 return Err(error.into());
             }
             drop(own.drive(run, None));
@@ -552,7 +553,7 @@ impl Conversation {
             })
             .await;
             let ended = own.shared.mend(&mut run, ended).await;
-            let problem = ended.as_ref().err().map(ToString::to_string);
+            let problem = ended.as_ref().err().map(AgentError::publish);
             let has_ended = ended.is_ok();
             own.show(&run, Status::of(&run, problem));
             drop(run);
@@ -664,6 +665,22 @@ impl fmt::Display for ConversationError {
                 "the last response asks for something that has no answer; answer it, or stop the conversation to give it up",
             ),
             ConversationError::Agent(error) => error.fmt(f),
+        }
+    }
+}
+
+impl ConversationError {
+    /// Returns a sentence for the user; see [`AgentError::publish`].
+    ///
+    /// ```
+    /// use tool_agent::conversations::ConversationError;
+    ///
+    /// assert_eq!(ConversationError::Busy.publish(), "the conversation goes on; wait until it rests");
+    /// ```
+    pub fn publish(&self) -> String {
+        match self {
+            ConversationError::Agent(error) => error.publish(),
+            own => own.to_string(),
         }
     }
 }

@@ -30,7 +30,7 @@ use crate::runtime::{HAS_THREADS, NoRuntime, block_on};
 
 pub use arguments::Arguments;
 pub use context::{CancellationToken, Cancelled, Progress};
-pub use error::Transient;
+pub use error::{Reference, Transient};
 pub(crate) use extra::{AppValue, Extra};
 pub(crate) use head::{CALL_TOOL, CallHead, WireId};
 pub(crate) use hold::{Answer, AnswerOutput, Decided, Decision, Hold};

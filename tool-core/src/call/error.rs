@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::Duration;
 
 use self::nested::Nested;
-use self::reference::Reference;
+pub use self::reference::Reference;
 pub use self::transient::Transient;
 use crate::call::Hold;
 use crate::call::boundary::{OPERATOR_TEXT, OwnedError, Source, is_huge, panic_text};
@@ -276,7 +276,7 @@ impl ToolError {
     /// Creates an error whose message is the headline and the reference, with capacity for a body
     /// of `capacity` bytes.
     fn with_headline(kind: ToolErrorKind, headline: [&str; 2], capacity: usize) -> ToolError {
-        let id = Reference::new();
+        let id = Reference::unique();
         let headline_len = headline[0].len() + headline[1].len();
         let mut message = String::with_capacity(headline_len + Reference::SUFFIX_LEN + capacity);
         message.push_str(headline[0]);

@@ -88,7 +88,7 @@ async fn ask(
     // A clone is cheap, and shares tools and model.
     let agent = agent.each_call(move |call| call.with(user));
     let answer = agent.ask(&question).await;
-    answer.map_err(|error| (StatusCode::BAD_GATEWAY, error.to_string()))
+    answer.map_err(|error| (StatusCode::BAD_GATEWAY, error.publish()))
 }
 
 fn service() -> Result<Router, RegistryError> {

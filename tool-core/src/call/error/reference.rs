@@ -1,14 +1,28 @@
-//! [`Reference`]: finds the call of a message in the log.
+//! [`Reference`]: finds the entry of a message in the log.
 
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Six characters of Crockford's base 32, which omits those that are easily confused.
+/// Connects a message for a user or a model with an entry in the log: six characters that can be read aloud.
+///
+/// A [`ToolError`](crate::ToolError) has [one](crate::ToolError::id). Create one for other errors whose cause only the operator
+/// may see.
+///
+/// ```
+/// use tool_core::call::Reference;
+///
+/// let reference = Reference::unique();
+/// eprintln!("[{reference}] 10.0.0.7 refused the connection");
+/// let shown = format!("the shop is closed; please say {reference} when you call us");
+/// assert!(shown.contains(reference.as_str()));
+/// ```
+// Of Crockford's base 32, which omits characters that are easily confused.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
-pub(super) struct Reference([u8; 6]);
+pub struct Reference([u8; 6]);
 
 #[cfg(feature = "serde")]
 impl From<Reference> for String {
@@ -35,7 +49,7 @@ impl Reference {
 
     /// Creates a reference that is unique in practice, but not secret: a process starts at a random
     /// point of a sequence whose neighbours differ widely.
-    pub(super) fn new() -> Reference {
+    pub fn unique() -> Reference {
         const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
         /// 2⁶⁴ divided by the golden ratio.
         const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -66,7 +80,14 @@ impl Reference {
         message.push(']');
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    /// Returns the six characters.
+    pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("the alphabet is ASCII")
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
