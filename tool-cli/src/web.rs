@@ -389,11 +389,19 @@ async fn decide(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Re
 async fn cancel(State(web): State<Arc<Web>>, body: Bytes) -> Result<StatusCode, Response> {
     let asked = Asked::parse(&body)?;
     let id = asked.text("id")?;
-    let mut calls = web.calls();
-    match calls.get(id) {
+    let open = {
+        let mut calls = web.calls();
+        match calls.get(id) {
+            Some(Open::Running(token)) => Some(Open::Running(token.clone())),
+            // Nobody decides on it any more.
+            Some(Open::Held(_)) => calls.remove(id),
+            None => None,
+        }
+    };
+    // Outside the lock, as is dropping a call: it may run code of the application.
+    match open {
         Some(Open::Running(token)) => token.cancel(),
-        // Nobody decides on it any more.
-        Some(Open::Held(_)) => drop(calls.remove(id)),
+        Some(Open::Held(_)) => {}
         None => return Err(refused(StatusCode::NOT_FOUND, "no call with this id runs")),
     }
     Ok(StatusCode::NO_CONTENT)
@@ -402,8 +410,15 @@ async fn cancel(State(web): State<Arc<Web>>, body: Bytes) -> Result<StatusCode, 
 /// Starts a call. The body of the response has a line of JSON for each progress, and one for the result.
 fn start(web: Arc<Web>, call: ToolCall) -> Result<Response, Response> {
     let token = CancellationToken::new();
-    {
+    let removed = {
         let mut calls = web.calls();
+        if calls.contains_key(&call.id) {
+            return Err(refused(
+                StatusCode::CONFLICT,
+                "a call with this id runs or waits",
+            ));
+        }
+        let mut removed = None;
         if calls.len() >= MAX_CALLS {
             // Nobody may ever decide on a call of a page that was closed.
             let held = calls.iter().find(|(_, call)| matches!(call, Open::Held(_)));
@@ -411,16 +426,12 @@ fn start(web: Arc<Web>, call: ToolCall) -> Result<Response, Response> {
                 let reason = format!("{MAX_CALLS} calls run already; cancel one, or wait");
                 return Err(refused(StatusCode::TOO_MANY_REQUESTS, &reason));
             };
-            calls.remove(&id);
-        }
-        if calls.contains_key(&call.id) {
-            return Err(refused(
-                StatusCode::CONFLICT,
-                "a call with this id runs or waits",
-            ));
+            removed = calls.remove(&id);
         }
         calls.insert(call.id.clone(), Open::Running(token.clone()));
-    }
+        removed
+    };
+    drop(removed);
     let (sender, receiver) = mpsc::channel::<String>(MAX_WAITING);
     let progress = sender.clone();
     let asker = Asker::new(web.questions.clone(), sender.clone());
@@ -436,13 +447,14 @@ fn start(web: Arc<Web>, call: ToolCall) -> Result<Response, Response> {
         answer["milliseconds"] =
             json!(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
         let hold = result.error().and_then(ToolError::hold).cloned();
-        {
+        let ended = {
             let mut calls = web.calls();
             match hold {
                 Some(hold) => calls.insert(call.id.clone(), Open::Held(Box::new((call, hold)))),
                 None => calls.remove(&call.id),
-            };
-        }
+            }
+        };
+        drop(ended);
         // If the page is closed, nobody reads it.
         let _ = sender.send(line(&json!({"result": answer}))).await;
     });

@@ -69,11 +69,13 @@ impl Once {
 
     /// Keeps a call for the attempts that read this start back.
     pub(crate) fn prepare(&self, start: Start, call: PreparedCall) {
-        self.with(|calls| {
-            calls.forget_old();
+        let forgotten = self.with(|calls| {
+            let forgotten = calls.forget_old();
             calls.looked_at.push_back((Instant::now(), start.number));
-            calls.prepared.insert(start.number, call);
+            (forgotten, calls.prepared.insert(start.number, call))
         });
+        // Outside the lock: it has values of the application.
+        drop(forgotten);
     }
 
     /// Takes a call that was prepared in this process and does not run.
@@ -107,26 +109,29 @@ impl Once {
 
     /// Cancels a call.
     pub(crate) fn cancel(&self, start: Start) {
-        if let Some(running) = self.with(|calls| calls.forget(start.number)) {
+        let (_, running) = self.with(|calls| calls.forget(start.number));
+        if let Some(running) = running {
             running.stop.cancel();
         }
     }
 
     /// Forgets a call, whose result Restate has.
     pub(crate) fn forget(&self, start: Start) {
-        self.with(|calls| calls.forget(start.number));
+        drop(self.with(|calls| calls.forget(start.number)));
     }
 }
 
+/// What is forgotten of a call, to be dropped outside the lock.
+type Forgotten = (Option<PreparedCall>, Option<Running>);
+
 impl Calls {
-    /// Forgets a call, and returns it if it runs.
-    fn forget(&mut self, number: u64) -> Option<Running> {
-        self.prepared.remove(&number);
-        self.running.remove(&number)
+    fn forget(&mut self, number: u64) -> Forgotten {
+        (self.prepared.remove(&number), self.running.remove(&number))
     }
 
     /// Forgets calls that no attempt has asked for in time. Those that run are looked at again later.
-    fn forget_old(&mut self) {
+    fn forget_old(&mut self) -> Vec<Forgotten> {
+        let mut forgotten = Vec::new();
         while let Some((at, number)) = self.looked_at.front().copied()
             && at.elapsed() > KEPT
         {
@@ -135,9 +140,10 @@ impl Calls {
             if running.is_some_and(|running| running.result.peek().is_none()) {
                 self.looked_at.push_back((Instant::now(), number));
             } else {
-                self.forget(number);
+                forgotten.push(self.forget(number));
             }
         }
+        forgotten
     }
 }
 
