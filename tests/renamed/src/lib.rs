@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(call("sky", ""), "8");
     }
 
-    /// This package has no dependency that turns on a feature of serde_json for it.
+    /// This package has no dependency that turns on a feature of `serde_json` for it.
     #[test]
     fn floats_are_exact_without_the_features_of_other_crates() {
         /// Echoes.

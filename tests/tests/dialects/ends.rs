@@ -155,6 +155,16 @@ fn bedrock(holds: Holds, reason: &str) -> (Value, Vec<Value>) {
     )
 }
 
+/// The states of a response, which are no reasons.
+const STATUSES: [&str; 6] = [
+    "completed",
+    "failed",
+    "in_progress",
+    "cancelled",
+    "queued",
+    "incomplete",
+];
+
 fn responses(holds: Holds, reason: &str) -> (Value, Vec<Value>) {
     let item = match holds {
         Holds::Text => Some(json!({"type": "message", "role": "assistant", "content": [
@@ -167,14 +177,6 @@ fn responses(holds: Holds, reason: &str) -> (Value, Vec<Value>) {
     };
     let output: Vec<_> = item.into_iter().collect();
     let mut response = json!({"status": "incomplete", "output": output, "error": null, "incomplete_details": null});
-    const STATUSES: [&str; 6] = [
-        "completed",
-        "failed",
-        "in_progress",
-        "cancelled",
-        "queued",
-        "incomplete",
-    ];
     if STATUSES.contains(&reason) {
         response["status"] = reason.into();
     } else {
@@ -230,8 +232,11 @@ fn interactions(holds: Holds, reason: &str) -> (Value, Vec<Value>) {
     )
 }
 
+/// Reasons to stop, with their meaning.
+type Words = Vec<(&'static str, Means)>;
+
 /// The words of each provider: of its SDK or API description, of servers that imitate it, and one that nobody has.
-fn providers() -> Vec<(Box<dyn Dialect>, Write, Vec<(&'static str, Means)>)> {
+fn providers() -> Vec<(Box<dyn Dialect>, Write, Words)> {
     // `ChatCompletion.finish_reason` (openai 3.57.0), OpenRouter, xAI, Text Generation Inference, DeepSeek, Z.AI, vLLM.
     let of_chat = vec![
         ("stop", Answer),

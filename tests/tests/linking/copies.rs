@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{File, Workspace, assert_parts, is_long, root, text};
 
-const PROGRAM: [File; 6] = [
+const PROGRAM: [File<'static>; 6] = [
     (
         "Cargo.toml",
         r#"

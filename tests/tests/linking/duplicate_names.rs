@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use super::{File, Workspace, assert_parts, text};
 
-const WORKSPACE: File = (
+const WORKSPACE: File<'static> = (
     "Cargo.toml",
     r#"
 [workspace]
@@ -26,7 +26,7 @@ debug = "line-tables-only"
 "#,
 );
 
-const ONE_CRATE: [File; 3] = [
+const ONE_CRATE: [File<'static>; 3] = [
     (
         "one-crate/Cargo.toml",
         r#"
@@ -56,7 +56,7 @@ pub fn prediction() {}
     ),
 ];
 
-const TWO_CRATES: [File; 6] = [
+const TWO_CRATES: [File<'static>; 6] = [
     (
         "first/Cargo.toml",
         r#"
@@ -140,7 +140,7 @@ fn main() {
 ];
 
 /// Two packages whose libraries have one name and version, and a program with the name of its library.
-const SAME_LIBRARY: [File; 7] = [
+const SAME_LIBRARY: [File<'static>; 7] = [
     ("x1/Cargo.toml", X1),
     ("x1/src/lib.rs", ROLL),
     ("x2/Cargo.toml", X2),

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::{File, Workspace, is_long, target, text};
 
-const FILES: [File; 8] = [
+const FILES: [File<'static>; 8] = [
     (
         "Cargo.toml",
         r#"

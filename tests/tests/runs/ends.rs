@@ -11,6 +11,9 @@ use tool_core::{Registry, tool, tools};
 use super::saving::{saved, through_json};
 use super::{calling, dialect, new_run, question, saying, turn};
 
+/// Creates an agent whose model answers like this.
+type Ask = fn(Vec<Value>) -> Agent;
+
 /// Adds two numbers.
 #[tool(read_only, unlinked)]
 fn add_numbers(a: i64, b: i64) -> i64 {
@@ -159,7 +162,7 @@ fn a_turn_may_end_without_a_word_after_results_where_that_is_known() {
         {"type": "tool_use", "id": "1", "name": "add_numbers", "input": {"a": 2, "b": 3}},
     ]});
     let anthropic_end = json!({"role": "assistant", "stop_reason": "end_turn", "content": []});
-    let cases: [(fn(Vec<Value>) -> Agent, _, _); 2] = [
+    let cases: [(Ask, _, _); 2] = [
         (
             |script| agent(Gemini::default(), script),
             gemini_call,

@@ -360,7 +360,10 @@ async fn a_panic_of_the_application_ends_the_turn() {
     let (_, status) = rest(&conversation).await;
     assert!(status.can_retry, "{status:?}");
     let problem = status.problem.unwrap();
-    assert!(problem.starts_with("the request to the model failed [ref "), "{problem}");
+    assert!(
+        problem.starts_with("the request to the model failed [ref "),
+        "{problem}"
+    );
     assert!(!problem.contains("no model"), "{problem}");
 }
 
@@ -391,7 +394,10 @@ async fn a_failed_request_is_repeated_on_request() {
     assert_eq!(entries.len(), 1);
     assert!(status.can_retry);
     let problem = status.problem.unwrap();
-    assert!(problem.starts_with("the request to the model failed [ref "), "{problem}");
+    assert!(
+        problem.starts_with("the request to the model failed [ref "),
+        "{problem}"
+    );
     assert!(!problem.contains("no response"), "{problem}");
     conversation.retry().unwrap();
     let (_, status) = rest(&conversation).await;

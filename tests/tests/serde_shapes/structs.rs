@@ -460,6 +460,12 @@ fn five() -> Option<u8> {
 
 #[test]
 fn null_is_absent_so_that_a_strict_form_reaches_every_default() {
+    /// Lists.
+    #[tool(unlinked)]
+    fn list(#[param(default = 5)] limit: Option<u8>) -> String {
+        format!("{limit:?}")
+    }
+
     let subject = subject!(Limits);
     let five = "Limits { of_field: Some(5), of_type: None, none: None, of_struct: Inherited { limit: Some(5) }, any: Null }";
     for absent in [
@@ -470,11 +476,6 @@ fn null_is_absent_so_that_a_strict_form_reaches_every_default() {
         assert_eq!(subject.call(&absent).content(), five, "{absent}");
     }
 
-    /// Lists.
-    #[tool(unlinked)]
-    fn list(#[param(default = 5)] limit: Option<u8>) -> String {
-        format!("{limit:?}")
-    }
     let registry = Registry::builder().tools(tools![list]).build().unwrap();
     for arguments in ["{}", r#"{"limit":null}"#, r#"{ "limit" : null }"#] {
         let result = registry.call_blocking(ToolCall::new("id", "list", arguments));

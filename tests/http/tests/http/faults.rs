@@ -596,7 +596,7 @@ fn the_values_of_a_response_are_limited() {
     let error = fails(&Anthropic::default(), &model(&server).streaming(false));
     assert_eq!(error.kind(), Kind::Response);
     assert!(error.to_string().contains("1000000 JSON values"), "{error}");
-    let event = format!("data: {{\"type\": \"ping\", \"unknown\":[{}0]}}\n\n", zeros);
+    let event = format!("data: {{\"type\": \"ping\", \"unknown\":[{zeros}0]}}\n\n");
     let server = Server::start([status("200 OK", EVENTS, event)]);
     let error = fails(&Anthropic::default(), &model(&server).streaming(true));
     assert_eq!(error.kind(), Kind::Response);
