@@ -311,7 +311,7 @@ impl Model for HttpModel {
             let endpoint = self.endpoint(self.streaming.unwrap_or(request.prefers_stream));
             let target = self.target(endpoint.as_ref().ok());
             let sent = match endpoint {
-                Ok(endpoint) => self.send(&endpoint, request).await,
+                Ok(endpoint) => self.ask_at(&endpoint, request).await,
                 Err(error) => Err(error),
             };
             match sent {

@@ -13,7 +13,7 @@ use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat};
 
 use crate::recorded::anthropic;
 use crate::server::{
-    Answer, EVENTS, HTML, JSON, Server, chunked, endless, events, lines, stalled, status,
+    Answer, EVENTS, HTML, JSON, Server, chunked, endless, events, json, lines, stalled, status,
 };
 use crate::{KEY, ask, assert_no_secret, block_on, registry, whole_text};
 
@@ -44,7 +44,8 @@ fn fails(dialect: &dyn Dialect, model: &HttpModel) -> ModelError {
 /// Answers a request in both ways of reading, and returns the errors.
 fn both(answer: impl Fn() -> Answer) -> [ModelError; 2] {
     [false, true].map(|is_streamed| {
-        let server = Server::start([answer()]);
+        // A stream without events is asked for again.
+        let server = Server::start([answer(), answer(), answer()]);
         fails(
             &Anthropic::default(),
             &model(&server).streaming(is_streamed),
@@ -468,7 +469,7 @@ fn events_that_are_not_json_are_errors() {
         "data: [DONE]\n\n",
         "data: {\"type\":\n\n",
     ] {
-        let server = Server::start([status("200 OK", EVENTS, body)]);
+        let server = Server::answering(move |_| status("200 OK", EVENTS, body));
         let error = fails(&Anthropic::default(), &model(&server).streaming(true));
         assert_eq!(error.kind(), Kind::Connection, "{body}: {error}");
     }
@@ -489,6 +490,48 @@ fn the_last_event_needs_no_empty_line() {
     let read: Vec<_> = block_on(stream.collect());
     assert_eq!(read.len(), 2);
     assert!(read.iter().all(Result::is_ok));
+}
+
+/// llama-cpp-python fails once it has sent the status of a stream, and can't stream calls.
+#[test]
+fn a_stream_without_events_is_asked_for_whole() {
+    let empty = || chunked(EVENTS, Vec::new(), true);
+    let broken =
+        r#"{"error": {"message": "no attribute 'content'", "type": "internal_server_error"}}"#;
+    let server = Server::start([empty(), status("500 Internal Server Error", JSON, broken)]);
+    let error = fails(&OpenAiChat::default(), &model(&server).streaming(true));
+    assert_eq!(error.kind(), Kind::Overloaded);
+    assert!(
+        error.to_string().contains("no attribute 'content'"),
+        "{error}"
+    );
+
+    let whole = json!({"role": "assistant", "content": [{"type": "text", "text": "5"}]});
+    let server = Server::start([empty(), json(&whole)]);
+    let response = ask(&Anthropic::default(), &model(&server).streaming(true));
+    assert!(matches!(response, Ok(Response::Whole(_))));
+    let streams: Vec<_> = server
+        .received()
+        .iter()
+        .map(|received| received.body["stream"] == true)
+        .collect();
+    assert_eq!(streams, [true, false]);
+
+    // A server may close the connection that it promised to keep.
+    let reset: Answer = Box::new(|_| Ok(()));
+    let server = Server::start([empty(), reset, json(&whole)]);
+    let response = ask(&Anthropic::default(), &model(&server).streaming(true));
+    assert!(matches!(response, Ok(Response::Whole(_))));
+
+    let server = Server::start([empty(), empty(), empty()]);
+    let error = fails(&Anthropic::default(), &model(&server).streaming(true));
+    assert_eq!(error.kind(), Kind::Connection);
+    assert!(
+        error
+            .to_string()
+            .contains("the stream ended before the first event"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -538,8 +581,8 @@ fn errors_in_a_stream_are_told_apart() {
 }
 
 /// Runs an agent, and asserts that the run is as before the request.
-fn breaks(answer: Answer) -> AgentError {
-    let server = Server::start([answer]);
+fn breaks(answer: impl Fn() -> Answer) -> AgentError {
+    let server = Server::start([answer(), answer(), answer()]);
     let dialect = Anthropic::default();
     let agent = Agent::new(registry(), dialect, model(&server).streaming(true));
     let mut run = Run::new("run-1");
@@ -560,7 +603,7 @@ fn a_stream_that_breaks_off_leaves_the_run_as_it_was() {
     let text = lines(&case.stream).into_bytes();
     // A connection that breaks at any byte is an error of the model.
     for end in (1..text.len()).step_by(text.len() / 40) {
-        let error = breaks(chunked(EVENTS, vec![text[..end].to_vec()], false));
+        let error = breaks(|| chunked(EVENTS, vec![text[..end].to_vec()], false));
         let AgentError::Model(error) = &error else {
             panic!("{end}: {error:?}");
         };
@@ -568,7 +611,7 @@ fn a_stream_that_breaks_off_leaves_the_run_as_it_was() {
     }
     // So is one that ends early as if it were complete.
     for end in (1..text.len()).step_by(text.len() / 40) {
-        let error = breaks(chunked(EVENTS, vec![text[..end].to_vec()], true));
+        let error = breaks(|| chunked(EVENTS, vec![text[..end].to_vec()], true));
         let AgentError::Model(error) = &error else {
             panic!("{end}: {error:?}");
         };

