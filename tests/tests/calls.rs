@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tool_core::call::Transient;
+use tool_core::dialect::{Dialect, Gemini};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
 use tool_core::{Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools};
@@ -624,4 +625,54 @@ fn an_error_that_only_resembles_one_is_not_parsed() {
         let message = format!("quote failed [ref {}]: {text}", error.id());
         assert_eq!(error.message(), message);
     }
+}
+
+/// What models put around a name, after the tokens of their chat format or the namespaces of their prompt.
+#[test]
+fn a_name_with_something_around_it_gets_a_hint_or_runs_in_a_lenient_registry() {
+    let strict = Registry::builder()
+        .tools(tools![get_weather])
+        .build()
+        .unwrap();
+    let lenient = Registry::builder()
+        .tools(tools![get_weather])
+        .lenient()
+        .build()
+        .unwrap();
+    for name in [
+        "functions.get_weather",
+        "default_api.get_weather",
+        "tools/get_weather",
+        "get_weather<|channel|>commentary",
+        "<|start|>get_weather",
+        "get_weather()",
+        "get_weather ",
+        "very_long_namespace_of_a_server.get_weather",
+    ] {
+        let call = || ToolCall::new("call_1", name, r#"{"city":"Oslo","unit":"celsius"}"#);
+        let result = strict.call_blocking(call());
+        assert!(
+            result.content().ends_with(": did you mean get_weather?"),
+            "{name}: {}",
+            result.content()
+        );
+        let result = lenient.call_blocking(call());
+        assert!(!result.is_error(), "{name}: {}", result.content());
+        assert_eq!(result.name(), "get_weather");
+        assert_eq!(lenient.resolve(&mut call()).unwrap().name, "get_weather");
+        assert!(lenient.validate(&call()).is_ok());
+    }
+    let result = lenient.call_blocking(ToolCall::new("call_1", "functions.get_time", "{}"));
+    assert!(result.is_error());
+    // Gemini checks that a result has the name of its call.
+    let call = ToolCall::new(
+        "call_1",
+        "default_api.get_weather",
+        r#"{"city":"Oslo","unit":"celsius"}"#,
+    );
+    let message = &Gemini::default().results(&[lenient.call_blocking(call)])[0];
+    assert_eq!(
+        message["parts"][0]["functionResponse"]["name"],
+        "default_api.get_weather"
+    );
 }

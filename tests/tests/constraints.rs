@@ -211,3 +211,63 @@ fn a_lenient_registry_converts_clear_values_and_reports_it() {
         result.content()
     );
 }
+
+#[derive(Debug, Deserialize, ToolType)]
+struct Line {
+    sku: String,
+    count: Option<u8>,
+    #[serde(default)]
+    gift: bool,
+}
+
+#[derive(Debug, Deserialize, ToolType)]
+enum Speed {
+    Slow,
+    Fast,
+}
+
+/// Orders.
+#[tool(unlinked)]
+fn order(
+    items: Vec<Line>,
+    note: Option<String>,
+    speed: Option<Speed>,
+    #[param(default = 3)] days: u8,
+    weight: Option<f32>,
+) -> String {
+    format!("{items:?} {note:?} {speed:?} {days} {weight:?}")
+}
+
+#[test]
+fn a_lenient_registry_takes_text_that_says_so_for_no_value() {
+    let registry =
+        |builder: tool_core::RegistryBuilder| builder.tools(tools![order]).build().unwrap();
+    let strict = registry(Registry::builder());
+    let lenient = registry(Registry::builder().lenient());
+    let arguments = r#"{"items": [{"sku": "x", "count": "", "gift": "null"}], "note": "null",
+        "speed": "", "days": "", "weight": " null "}"#;
+    let call = || ToolCall::new("id", "order", arguments);
+    assert!(strict.call_blocking(call()).is_error());
+    let result = lenient.call_blocking(call());
+    // Text is text where the type has some.
+    let said = "[Line { sku: \"x\", count: None, gift: false }] Some(\"null\") None 3 None";
+    assert_eq!(result.content(), said);
+    let paths: Vec<_> = result
+        .coercions()
+        .iter()
+        .map(tool_core::schema::Coercion::path)
+        .collect();
+    assert_eq!(
+        paths,
+        ["items[0].count", "items[0].gift", "speed", "days", "weight"]
+    );
+    // In pieces, too.
+    let mut reader = lenient.arguments("order").unwrap();
+    for piece in arguments.as_bytes().chunks(3) {
+        reader.push(std::str::from_utf8(piece).unwrap());
+    }
+    assert!(reader.finish().is_ok());
+    // What is required stays so.
+    let refused = lenient.call_blocking(ToolCall::new("id", "order", r#"{"items": ""}"#));
+    assert!(refused.is_error());
+}

@@ -347,11 +347,14 @@ impl ToolError {
 
     pub(crate) fn unknown_tool<'a>(
         name: &str,
-        names: impl ExactSizeIterator<Item = &'a str>,
+        names: impl ExactSizeIterator<Item = &'a str> + Clone,
         has_deferred: bool,
     ) -> ToolError {
         let is_empty = names.len() == 0;
-        let hint = match nearest(name, names) {
+        let bare = messages::bare_name(name);
+        let meant = names.clone().find(|tool| *tool == bare);
+        let meant = meant.or_else(|| nearest(name, names.clone()));
+        let hint = match meant.or_else(|| nearest(bare, names)) {
             Some(name) => format!(": did you mean {name}?"),
             None if has_deferred => ": search for a tool that does this".into(),
             None if is_empty => ": there are no tools".into(),

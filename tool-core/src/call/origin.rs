@@ -38,6 +38,12 @@ pub(crate) struct Origin {
         serde(default, skip_serializing_if = "Vec::is_empty")
     )]
     pub(crate) approvals: Vec<ApprovalRequest>,
+    /// The name in the model's call, if a lenient registry runs another one.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub(crate) written_name: Option<String>,
     /// Set if the provider takes the result in any later request.
     #[cfg_attr(
         feature = "serde",

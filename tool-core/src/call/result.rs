@@ -107,10 +107,13 @@ impl ToolResult {
 
     /// Returns the name in the model's call.
     pub(crate) fn wire_name(&self) -> &str {
-        if self.is_wrapped {
-            CALL_TOOL
-        } else {
-            &self.name
+        let written = self
+            .origin()
+            .and_then(|origin| origin.written_name.as_deref());
+        match written {
+            Some(written) => written,
+            None if self.is_wrapped => CALL_TOOL,
+            None => &self.name,
         }
     }
 

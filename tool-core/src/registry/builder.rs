@@ -394,9 +394,12 @@ impl RegistryBuilder {
 
 /// Limits.
 impl RegistryBuilder {
-    /// Accepts the most frequent errors of models: a quoted number, boolean, array or object, and a
-    /// single value instead of a list (but not instead of a list of lists).
-    /// [`ToolResult::coercions`] lists what was converted. Does not apply to a `DynamicTool`.
+    /// Accepts the most frequent errors of models: a quoted number, boolean, array or object, a single value instead of a
+    /// list (but not instead of a list of lists), and `""` or `"null"` for no value, where text is none.
+    /// [`ToolResult::coercions`] lists what was converted. Does not apply to the arguments of a `DynamicTool`.
+    ///
+    /// A call of a name with something around it, such as `functions.get_weather` or `get_weather<|channel|>commentary`,
+    /// runs the tool `get_weather`.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};

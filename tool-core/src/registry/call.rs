@@ -47,11 +47,13 @@ impl Registry {
             // Not by `resolve`, which costs 20 instructions more when the name is found.
             let tool = match found {
                 Ok(tool) => tool,
-                Err(snapshot) => match deferred::resolve(&snapshot, &mut call) {
-                    Some(tool) => tool,
-                    None if call.server().is_some() => return dispatch::hosted(&inner, call),
-                    None => return dispatch::unknown_tool(&inner, call, &snapshot),
-                },
+                Err(snapshot) => {
+                    match deferred::resolve(&snapshot, &mut call, inner.policy.is_lenient) {
+                        Some(tool) => tool,
+                        None if call.server().is_some() => return dispatch::hosted(&inner, call),
+                        None => return dispatch::unknown_tool(&inner, call, &snapshot),
+                    }
+                }
             };
             if !tool.admits(&call) {
                 return dispatch::unknown_tool(&inner, call, &inner.current.load());
@@ -216,7 +218,7 @@ impl Registry {
             }
             Err(snapshot) => {
                 let mut call = call.clone();
-                match deferred::resolve(&snapshot, &mut call) {
+                match deferred::resolve(&snapshot, &mut call, self.0.policy.is_lenient) {
                     Some(tool) => (tool, call),
                     None => return Err(snapshot.unknown_tool(&call.name)),
                 }
@@ -254,7 +256,7 @@ impl Registry {
         }
         let found = match self.find(&call.name) {
             Ok(tool) => Some(tool),
-            Err(snapshot) => deferred::resolve(&snapshot, call),
+            Err(snapshot) => deferred::resolve(&snapshot, call, self.0.policy.is_lenient),
         };
         found.filter(|tool| tool.admits(call))
     }

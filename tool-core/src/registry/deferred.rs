@@ -17,6 +17,7 @@ use crate::call::{Arguments, CALL_TOOL, ToolCall};
 use crate::decode::{BySerde, Slot};
 use crate::provider::dialect::JsonWriter;
 use crate::provider::entry::write_head;
+use crate::schema::messages::bare_name;
 use crate::schema::{Property, Schema, Text};
 use crate::spec::Location;
 use crate::tool::{Invoke, StaticSpec, SyncResult, Tool, ToolEntry};
@@ -92,10 +93,34 @@ pub(super) fn is_call_tool(tool: &ToolEntry) -> bool {
     tool.is_same(&ToolEntry::of::<CallTool>())
 }
 
-/// Returns the tool that a call runs, if it is one of [`entries`] or a deferred one. A call of `call_tool`
-/// becomes a call of the tool that it names.
+/// Returns the tool that a call runs, if it is one of [`entries`] or a deferred one, or if a lenient registry has it
+/// under the name without what is around it. The call becomes one of that tool.
 #[cold]
-pub(super) fn resolve(snapshot: &Snapshot, call: &mut ToolCall) -> Option<ToolEntry> {
+pub(super) fn resolve(
+    snapshot: &Snapshot,
+    call: &mut ToolCall,
+    is_lenient: bool,
+) -> Option<ToolEntry> {
+    if let Some(tool) = resolve_named(snapshot, call) {
+        return Some(tool);
+    }
+    let bare = bare_name(&call.name);
+    if !is_lenient || bare == call.name {
+        return None;
+    }
+    let bare = bare.to_owned();
+    let written = std::mem::replace(&mut call.name, bare);
+    let tool = snapshot.get(&call.name).cloned();
+    let Some(tool) = tool.or_else(|| resolve_named(snapshot, call)) else {
+        call.name = written;
+        return None;
+    };
+    call.origin.get_or_insert_default().written_name = Some(written);
+    Some(tool)
+}
+
+/// Returns the tool of a call of `call_tool`, or one that is built in.
+fn resolve_named(snapshot: &Snapshot, call: &mut ToolCall) -> Option<ToolEntry> {
     if call.name == CALL_TOOL
         && snapshot.has_deferred()
         && !call.is_truncated

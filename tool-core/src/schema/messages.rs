@@ -311,6 +311,26 @@ pub(crate) fn name(written: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns the part of a name that names a tool: without a path before it, as in `functions.get_weather`, and without
+/// the tokens of a chat format and arguments, as in `get_weather<|channel|>commentary`.
+pub(crate) fn bare_name(name: &str) -> &str {
+    let mut name = name;
+    while let Some((_, rest)) = name
+        .strip_prefix("<|")
+        .and_then(|rest| rest.split_once("|>"))
+    {
+        name = rest;
+    }
+    let end = name
+        .find("<|")
+        .or_else(|| name.find('('))
+        .unwrap_or(name.len());
+    let is_edge = |letter: char| !letter.is_alphanumeric() && letter != '_';
+    let name = name[..end].trim_matches(is_edge);
+    let start = name.rfind(['.', '/', ':']).map_or(0, |at| at + 1);
+    name[start..].trim_matches(is_edge)
+}
+
 /// Returns the last character boundary up to `at`.
 pub(crate) fn floor_char_boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());

@@ -643,7 +643,8 @@ impl<'t> Validator<'t> {
                 let place = known.iter().position(|property| property.has_name(&key));
                 if let Some(place) = place {
                     let (property, is_new) = (&known[place], seen.insert(place));
-                    let is_removed = property.ignores_null() && self.cursor.peek() == b'n';
+                    let is_removed = property.ignores_null()
+                        && (self.cursor.peek() == b'n' || self.is_nothing_next(property));
                     if key != property.name() && !is_removed {
                         let name = property.name_json();
                         self.rewrite_since(start, &format!("\"{name}\":"));
@@ -713,6 +714,9 @@ impl<'t> Validator<'t> {
             return self.duplicate(path);
         }
         let may_be_null = !property.is_required() || property.is_nullable();
+        if self.is_lenient && may_be_null && may_omit(property) && self.is_nothing_next(property) {
+            return self.take_nothing(property, start, path);
+        }
         if may_be_null && self.cursor.peek() == b'n' {
             if property.ignores_null() {
                 // serde would read `None`, and not the default.
@@ -749,6 +753,11 @@ impl<'t> Validator<'t> {
         self.skip_value();
         self.report(path, |out| out.push_str("given twice; give it once"));
     }
+}
+
+/// Returns `true` if `null` means that there is no value.
+fn may_omit(property: &Property) -> bool {
+    property.ignores_null() || property.is_nullable()
 }
 
 /// Returns `true` if the kind alone decides what a schema accepts.

@@ -5,7 +5,7 @@ use super::{Path, Validator};
 use crate::schema::cursor::unquote;
 use crate::schema::secret::HIDDEN;
 use crate::schema::violation::Coercion;
-use crate::schema::{Kind, Schema};
+use crate::schema::{Kind, Property, Schema};
 
 impl Validator<'_> {
     /// Converts a value of another kind if its meaning is clear, and records the coercion.
@@ -62,10 +62,49 @@ impl Validator<'_> {
         self.report_mismatch(schema, text, path);
     }
 
+    /// Returns `true` if the value that follows is text that says that there is none.
+    pub(super) fn is_nothing_next(&mut self, property: &Property) -> bool {
+        if !self.is_lenient || self.cursor.peek() != b'"' {
+            return false;
+        }
+        let mut ahead = self.cursor;
+        let text = ahead.string().text();
+        text.is_some_and(|text| is_nothing(property.schema(), &text))
+    }
+
+    /// Takes text that says that there is no value for an absent one, and records the coercion.
+    #[cold]
+    pub(super) fn take_nothing(&mut self, property: &Property, start: usize, path: &Path<'_>) {
+        self.cursor.peek();
+        let value = self.cursor.position();
+        let text = self.skip_value();
+        let schema = property.schema();
+        self.note(
+            schema,
+            path,
+            text,
+            "took a string that says so for no value",
+        );
+        if property.ignores_null() {
+            self.remove_since(start);
+        } else {
+            self.rewrite_since(value, "null");
+        }
+    }
+
     fn note(&mut self, schema: &Schema, path: &Path<'_>, text: &str, what: &str) {
         let shown = if schema.has_secrets() { HIDDEN } else { text };
         self.coercions.push(Coercion::new(path.text(), shown, what));
     }
+}
+
+/// Returns `true` if text says that there is no value, and is none itself.
+pub(super) fn is_nothing(schema: &Schema, text: &str) -> bool {
+    let accepts_text = match &without_null(schema).kind {
+        Kind::Enum(strings) => strings.accepts(text) || strings.match_ignoring_case(text).is_some(),
+        _ => may_be_kind(without_null(schema), b'"'),
+    };
+    matches!(text.trim_ascii(), "" | "null") && !accepts_text
 }
 
 /// Returns the schema of the values other than `null`.

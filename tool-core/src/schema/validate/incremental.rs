@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::coerce::is_nothing;
 use super::path::{push_index, push_key, push_path};
 use super::unions::may_be_kind;
 use super::{
@@ -116,6 +117,8 @@ struct Token {
     kind: TokenKind,
     /// The schema of a value; `None` for one that is skipped.
     schema: Option<&'static Schema>,
+    /// `true` if `null` is accepted whatever the schema says.
+    may_be_null: bool,
     /// `true` if the value is secret whatever the schema says.
     is_secret: bool,
     /// The end of what was looked at.
@@ -355,6 +358,7 @@ impl Incremental {
         State::Token(Token {
             kind,
             schema: expected.schema,
+            may_be_null: expected.may_be_null,
             is_secret: expected.is_secret,
             // Behind the opening quote.
             scanned: self.at + usize::from(matches!(kind, TokenKind::Key | TokenKind::String)),
@@ -768,6 +772,12 @@ impl Incremental {
         let Some(schema) = token.schema else { return };
         let value = self.text.get(start..end).unwrap_or_default();
         if is_valid(schema, value, token) {
+            return;
+        }
+        if self.is_lenient
+            && token.may_be_null
+            && unquote(value).is_some_and(|text| is_nothing(schema, &text))
+        {
             return;
         }
         let allowed = self.text.len().saturating_mul(512).saturating_add(1 << 16);
