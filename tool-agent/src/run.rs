@@ -129,6 +129,7 @@ mod parts;
 mod pending;
 mod portable;
 mod round;
+mod sent;
 mod settings;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 mod sqlite_journal;
@@ -158,6 +159,7 @@ pub(crate) use self::parts::Part;
 pub use self::pending::Pending;
 pub use self::portable::PortableCall;
 pub use self::round::Round;
+use self::sent::Sent;
 pub use self::settings::RunSettings;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 pub use self::sqlite_journal::SqliteJournal;
@@ -188,6 +190,7 @@ use tool_core::dialect::{Dialect, RequestOptions, Usage};
 #[serde(try_from = "SavedRun<Value>")]
 pub struct Run {
     state: State,
+    sent: Sent,
     unsaved: Vec<Increment>,
     /// Set while an agent without a journal drives it.
     drops_increments: bool,
@@ -226,6 +229,7 @@ impl Run {
     fn of(state: State) -> Run {
         Run {
             state,
+            sent: Sent::default(),
             unsaved: Vec::new(),
             drops_increments: false,
         }
@@ -299,7 +303,8 @@ impl Run {
         calls.into_iter().any(|call| call.result().is_some())
     }
 
-    /// Returns the messages of the next request, in the provider's format.
+    /// Returns the messages of the conversation, in the provider's format, as the provider sent them. A request
+    /// [repeats](Dialect::repeat) them in the form that [`Step::Request`] has.
     pub fn messages(&self) -> &[Arc<Value>] {
         &self.state.messages
     }

@@ -9,6 +9,7 @@
 //! | `hosted_tool`, `answer`, `request`, `http_api` | the fields of a request, of which a dialect writes some |
 //! | `forms` | tells the responses of providers apart by their keys, for errors |
 //! | `value_limit`, `event`, `response`, `usage`, `unanswered`, `turn`, `server_sent`, `stream` | what responses have in common, and what is read in them |
+//! | `history` | how a request repeats the calls and results of earlier messages |
 //! | `trained` | the trait `TrainedTool`, of tools on which a provider trained its models |
 //! | `wire`, `named` | the trait `Dialect`; a dialect with its names |
 //! | `chat` | the format of chat completions, which several providers share |
@@ -61,6 +62,7 @@ mod end;
 pub(crate) mod entry;
 mod event;
 mod forms;
+pub(crate) mod history;
 pub(crate) mod hosted_tool;
 mod http_api;
 mod media;

@@ -8,6 +8,7 @@ mod calls;
 mod capture;
 mod ends;
 mod freeform;
+mod history;
 mod hosted;
 mod malformed_responses;
 mod media;

@@ -200,7 +200,7 @@ fn base64_is_never_text() {
     }
 }
 
-/// Each call has one answer, with its id, and the turn is repeated unchanged.
+/// Each call has one answer, with its id, and the turn is repeated as the provider accepts it.
 #[test]
 fn a_conversation_with_media_answers_each_call_once() {
     for (dialect, response) in dialects() {
@@ -208,7 +208,11 @@ fn a_conversation_with_media_answers_each_call_once() {
         let calls = &turn.calls;
         let results = results(calls);
         let messages = dialect.follow_up(&turn, &results);
-        assert_eq!(messages[..turn.messages.len()], turn.messages);
+        let repeated = turn.messages.iter();
+        let repeated: Vec<_> = repeated
+            .map(|message| dialect.repeat(message).into_owned())
+            .collect();
+        assert_eq!(messages[..turn.messages.len()], repeated);
         let plain: Vec<_> = calls
             .iter()
             .map(|call| ToolResult::new(call, "plain"))

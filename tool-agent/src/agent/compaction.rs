@@ -112,6 +112,8 @@ impl fmt::Debug for Compaction {
 
 /// A summary, and what it used.
 pub(super) struct Summarised {
+    /// The messages that it replaces.
+    pub(super) old: Range<usize>,
     pub(super) message: Value,
     pub(super) usage: Option<Usage>,
 }
@@ -135,7 +137,7 @@ impl Agent {
         let Some(compaction) = &self.compaction else {
             return Ok(None);
         };
-        let messages = run.messages().get(old.clone()).unwrap_or_default();
+        let messages = run.sent().get(old.clone()).unwrap_or_default();
         let (text, usage) = match &compaction.summary {
             Summary::Application(summarise) => {
                 let text = answered("the summary", || summarise(messages.to_vec())).await;
@@ -143,18 +145,27 @@ impl Agent {
             }
             Summary::Model(instructions) => {
                 let mut messages = messages.to_vec();
-                messages.push(Arc::new(self.dialect.user_message(instructions)));
+                let asked = self.dialect.user_message(instructions);
+                let joined = messages.last().and_then(|last| joined(last, &asked));
+                if joined.is_some() {
+                    messages.pop();
+                }
+                messages.push(Arc::new(joined.unwrap_or(asked)));
                 // The messages have calls, which some providers reject in a request without tools.
                 let options = RequestOptions::new().choice(ToolChoice::None);
                 let tools = self
                     .registry
                     .request(&*self.dialect)
                     .options(options)
+                    .history(messages.iter().map(|message| &**message))
                     .build();
                 let tools = tools.map_err(AgentError::Request)?;
                 let request = Request::of(Arc::new(messages), tools);
                 let events = EventSink::default();
-                let part = telemetry::Summary { old, instructions };
+                let part = telemetry::Summary {
+                    old: old.clone(),
+                    instructions,
+                };
                 let asking = self.response(invocation, request, run, &events, Some(&part));
                 let (turn, _) = asking.await?;
                 // A refusal is no summary.
@@ -168,6 +179,27 @@ impl Agent {
             return Ok(None);
         }
         let message = self.dialect.user_message(&format!("{HEADING}{text}"));
-        Ok(Some(Summarised { message, usage }))
+        let next = run.messages().get(old.end);
+        let (old, message) = match next.and_then(|next| joined(&message, next)) {
+            Some(message) => (old.start..old.end + 1, message),
+            None => (old, message),
+        };
+        Ok(Some(Summarised {
+            old,
+            message,
+            usage,
+        }))
     }
+}
+
+/// Returns a message of the user with the parts of another one, if both consist of parts. Amazon Bedrock rejects two
+/// messages of the user in a row.
+fn joined(message: &Value, other: &Value) -> Option<Value> {
+    let parts = other["content"].as_array()?;
+    if message["role"] != "user" || other["role"] != "user" {
+        return None;
+    }
+    let mut joined = message.clone();
+    joined["content"].as_array_mut()?.extend_from_slice(parts);
+    Some(joined)
 }

@@ -205,12 +205,13 @@ impl Agent {
         events: &EventSink,
     ) -> Result<(), AgentError> {
         let dialect = self.dialect();
+        run.prepare(dialect);
         if let Some(old) = self.old_messages(run) {
             // Boxed, because it is large and rare.
-            let summarising = Box::pin(self.summarise(invocation, run, old.clone()));
+            let summarising = Box::pin(self.summarise(invocation, run, old));
             if let Some(summary) = summarising.await? {
                 let micros = self.micros(run, summary.usage);
-                run.compact(old, summary.message, summary.usage, micros);
+                run.compact(summary.old, summary.message, summary.usage, micros);
                 return Ok(());
             }
         }
@@ -223,7 +224,11 @@ impl Agent {
             options = options.without_required_choice();
         }
         let has_answer = options.has_answer();
-        let tools = self.registry.request(dialect).options(options).build();
+        let forbids_calls = options.forbids_calls();
+        let tools = self.registry.request(dialect).options(options);
+        let tools = tools
+            .history(messages.iter().map(|message| &**message))
+            .build();
         let tools = tools.map_err(AgentError::Request)?;
         let request = Request::of(messages, tools);
         let mut request = request.continued(run.continuation().clone());
@@ -235,6 +240,10 @@ impl Agent {
         }
         let micros = self.micros(run, turn.usage);
         run.respond_at(dialect, &self.registry, turn, micros)?;
+        if forbids_calls {
+            // Not every provider can forbid them.
+            run.deny_calls(dialect, "calls are not allowed now; answer in text");
+        }
         self.ask_again_in(run);
         if events.is_read() {
             emit_response(run, shows_text, &|event| events.push(event));

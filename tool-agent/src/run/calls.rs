@@ -129,6 +129,7 @@ impl Run {
         runs_here: impl Fn(&CallPosition) -> bool,
     ) -> Result<Vec<ToolResult>, RunError> {
         self.bind(dialect)?;
+        self.prepare(dialect);
         let started = self
             .open_calls()
             .filter(|at| self.call_at(*at).is_started() && !runs_here(&position_of(at.0, at.1)));

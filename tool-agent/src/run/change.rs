@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::round::{CallState, Decided, RunCall};
+use super::sent::Sent;
 use super::state::{At, Spent, State, check_version};
 use super::{Round, Run, RunInfo, RunSettings};
 use tool_core::dialect::{End, RequestOptions, Unanswered, Usage};
@@ -135,7 +136,7 @@ impl Run {
                     self.state.said.push((self.state.rounds.len(), text));
                 }
                 self.state.parts.push(self.state.messages.len());
-                Arc::make_mut(&mut self.state.messages).push(message);
+                self.add_messages([message]);
                 self.state.failures.clear();
                 self.state.spent = Spent::default();
                 self.state.continuation.clear();
@@ -165,7 +166,7 @@ impl Run {
                 let mut turn = Some(turn);
                 if calls.is_empty() {
                     self.state.start_response();
-                    Arc::make_mut(&mut self.state.messages).extend(turn.take().unwrap_or_default());
+                    self.add_messages(turn.take().unwrap_or_default());
                 }
                 let calls = calls.into_iter().enumerate();
                 let calls = calls.map(|(index, (call, is_parallel))| RunCall {
@@ -210,11 +211,11 @@ impl Run {
                     .ok_or("there is no response yet")?;
                 let turn = round.turn.take().unwrap_or_default();
                 self.state.start_response();
-                Arc::make_mut(&mut self.state.messages).extend(turn.into_iter().chain(messages));
+                self.add_messages(turn.into_iter().chain(messages));
             }
             Change::Answered(answers) => {
                 self.take_unanswered()?.is_answered = true;
-                Arc::make_mut(&mut self.state.messages).extend(answers);
+                self.add_messages(answers);
             }
             Change::AskedAgain { message, continues } => {
                 let round = self.state.rounds.last_mut();
@@ -223,7 +224,7 @@ impl Run {
                 round.is_continued = continues;
                 self.state.spent.asked_again = self.state.spent.asked_again.saturating_add(1);
                 self.state.parts.push(self.state.messages.len());
-                Arc::make_mut(&mut self.state.messages).push(message);
+                self.add_messages([message]);
             }
             Change::GivenUp => {
                 self.take_unanswered()?;
@@ -234,6 +235,7 @@ impl Run {
                     .last()
                     .ok_or("there is no response yet")?;
                 Arc::make_mut(&mut self.state.messages).truncate(*start);
+                self.sent = Sent::default();
             }
             Change::Compacted {
                 old,
@@ -246,6 +248,7 @@ impl Run {
                     return Err(format!("there are no messages {old:?}"));
                 }
                 messages.splice(old.clone(), [summary]);
+                self.sent = Sent::default();
                 let shift = old.len() - 1;
                 let State {
                     parts,
@@ -328,7 +331,7 @@ impl Run {
         let start = self.state.messages.len();
         self.state.parts.push(start);
         self.state.told.extend(start..start + messages.len());
-        Arc::make_mut(&mut self.state.messages).extend(messages);
+        self.add_messages(messages);
         Ok(())
     }
 

@@ -209,6 +209,18 @@ impl Run {
         self.state.spent.asked_again
     }
 
+    /// Denies the calls of the last response.
+    pub(crate) fn deny_calls(&mut self, dialect: &(impl Dialect + ?Sized), reason: &str) {
+        let last = self.last_round();
+        let round = self.open_round().into_iter();
+        let calls = round.flat_map(|round| round.calls.iter().enumerate());
+        let open = calls.filter(|(_, call)| call.answer().is_none());
+        for index in open.map(|(index, _)| index).collect::<Vec<_>>() {
+            self.fail((last, index), |tool| ToolError::denied(tool, reason));
+        }
+        self.close(dialect);
+    }
+
     /// Adds the turn and its results to the messages, once all calls have results. Gives the turn up if the run is cancelled
     /// and something is unanswered. Tells the model what has ended in the background, when its turn is over.
     pub(super) fn close(&mut self, dialect: &(impl Dialect + ?Sized)) {
@@ -231,6 +243,7 @@ impl Run {
             self.record(Change::GivenUp);
         }
         self.tell(dialect);
+        self.prepare(dialect);
     }
 
     /// Returns the last round, if its results are not yet in the messages.

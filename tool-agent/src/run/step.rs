@@ -29,7 +29,8 @@ use tool_core::{ToolCall, ToolResult};
 /// assert_eq!(state(&Run::new("conversation-1")), "the model has to answer");
 /// ```
 pub enum Step<'r> {
-    /// A response of the model to these messages, which are in the provider's format.
+    /// A response of the model to these messages, which are in the provider's format, as a request
+    /// [repeats](tool_core::dialect::Dialect::repeat) them. After loading a run, [`Run::resume`] prepares them.
     Request(&'r Arc<Vec<Arc<Value>>>),
     /// The results of these calls, which may run concurrently.
     Call(Vec<ToolCall>),
@@ -275,7 +276,7 @@ impl Run {
         } else if spent.micros >= limits.max_micros {
             Step::Done(RunOutcome::OutOfMoney)
         } else {
-            Step::Request(&self.state.messages)
+            Step::Request(self.sent())
         }
     }
 

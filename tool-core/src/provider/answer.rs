@@ -82,8 +82,14 @@ impl AnswerFormat {
 
     /// Returns the tool by which a model answers.
     pub(crate) fn tool(&self) -> ToolEntry {
+        let description = "Gives the final answer. Call it alone, once the task is done.";
+        AnswerFormat::entry(TOOL, description, &self.schema.to_json())
+    }
+
+    /// Returns the entry of a tool that no registry has.
+    pub(crate) fn entry(name: &str, description: &'static str, parameters: &str) -> ToolEntry {
         let parts = DynamicParts {
-            parameters: self.schema.to_json().into(),
+            parameters: parameters.into(),
             output: Arc::default(),
             output_values: OutputValues::Any,
             portable: None,
@@ -96,8 +102,8 @@ impl AnswerFormat {
         };
         ToolEntry::from_live(LiveTool {
             spec: ToolSpec {
-                name: TOOL.into(),
-                description: "Gives the final answer. Call it alone, once the task is done.".into(),
+                name: name.to_owned().into(),
+                description: description.into(),
                 annotations: Annotations::default(),
                 location: Location::EMPTY,
                 parameters: None,

@@ -5,11 +5,12 @@ mod response;
 mod stream;
 pub mod trained;
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use self::profile::{CALLERS, CALLERS_RECURSION, CALLERS_STRICT, FILES, IMAGES, STRICT};
 use self::stream::Messages;
-pub(super) use self::stream::arguments_value;
 use self::trained::PROVIDER;
 use crate::call::ToolResult;
 use crate::content::{Content, Image, Media};
@@ -408,7 +409,16 @@ impl Dialect for Anthropic {
                 });
             });
         }
-        let parts = &parts.filtered(out);
+        let mut parts = parts.filtered(out);
+        if parts.is_empty() {
+            // Rule `anthropic.history_tools`.
+            parts = parts.with_history();
+            if !parts.is_empty() {
+                out.ignores_without_tools(&parts);
+                parts.choice = Some(Choice::None);
+            }
+        }
+        let parts = &parts;
         let mut has_settings = false;
         out.tools(&["tools"], parts, |json| {
             has_settings = self.write(parts.tools(), parts.hosted(), parts.is_cached(), json);
@@ -531,11 +541,24 @@ impl Dialect for Anthropic {
         vec![json!({ "role": "user", "content": blocks })]
     }
 
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        response::HISTORY.repeat(message)
+    }
+
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
         media::omitted(results, parts)
     }
 
     /// Only strict tools have limits. What a tool for programs can't be is listed here, too.
+    /// Any tool will do.
+    fn history_tools(&self, tools: &[ToolEntry], messages: &[&Value]) -> Vec<String> {
+        if tools.is_empty() {
+            response::HISTORY.names(messages)
+        } else {
+            Vec::new()
+        }
+    }
+
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
         let programs = program(hosted);
         if !self.is_strict && tools.iter().all(|tool| tool.details().is_none()) {

@@ -4,6 +4,8 @@ pub(super) mod profile;
 mod response;
 mod stream;
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use self::profile::{AUDIO, AUDIO_FORMATS, DOCUMENT_FORMATS, DOCUMENTS, IMAGE_FORMATS, IMAGES};
@@ -110,6 +112,8 @@ impl Dialect for Bedrock {
             Some(Choice::None) => parts.without_tools(out),
             _ => parts.filtered(out),
         };
+        // Rule `bedrock.history_tools`.
+        let parts = parts.with_history();
         let has_mark = |tool: &HostedTool| tool.json()["cachePoint"].is_object();
         let is_marked = parts.is_cached() && !parts.is_empty();
         let is_marked = is_marked && !parts.hosted().iter().any(has_mark);
@@ -215,8 +219,16 @@ impl Dialect for Bedrock {
         vec![json!({ "role": "user", "content": blocks })]
     }
 
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        response::HISTORY.repeat(message)
+    }
+
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
         media::omitted(results, parts)
+    }
+
+    fn history_tools(&self, _: &[ToolEntry], messages: &[&Value]) -> Vec<String> {
+        response::HISTORY.names(messages)
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {

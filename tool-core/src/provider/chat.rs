@@ -3,13 +3,16 @@
 mod calls;
 pub(crate) mod stream;
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use crate::call::{ToolResult, WireId};
 use crate::content::Content;
 use crate::provider::answer;
 use crate::provider::end::{Reason, Reasons};
-use crate::provider::entry::write_head;
+use crate::provider::entry::{NameRules, write_head};
+use crate::provider::history::{ArgumentsForm, History, NO_TEXT, is_flat_object};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, wire_id, write_parts};
 use crate::provider::request::{Choice, NamedTool, RequestParts, RequestWriter};
@@ -63,6 +66,19 @@ const REASONS: Reasons = &[
     // vLLM and SGLang.
     ("abort", Reason::Failed),
 ];
+
+/// How the calls of earlier messages are sent. llama.cpp and vLLM parse the arguments, and OpenAI checks names
+/// (rule `openai.chat.history`). The ids are the server's.
+pub(crate) const HISTORY: History = History {
+    call: &FORMAT,
+    items: "tool_calls",
+    arguments: ArgumentsForm::Text,
+    names: NameRules::COMMON,
+    ids: None,
+    result_id: "tool_call_id",
+    result_name: None,
+    text: None,
+};
 
 const CUSTOM: CustomCalls = CustomCalls {
     kind: "custom",
@@ -309,7 +325,137 @@ pub(crate) fn outline(response: &Value) -> Turn {
         usage: USAGE.read(&response["usage"]),
         stop: string(&choice["finish_reason"]),
         unanswered: unanswered(message),
-        ..Turn::new(vec![with_role(message, "assistant")])
+        ..Turn::new(vec![with_content(with_role(message, "assistant"))])
+    }
+}
+
+/// Returns a message with text, perhaps empty, in place of no content (rule `openai.chat.history_content`). Most messages
+/// with calls have none, so that requests can repeat them unchanged.
+fn with_content(mut message: Value) -> Value {
+    if message.is_object() && message["content"].is_null() {
+        message["content"] = "".into();
+    }
+    message
+}
+
+/// The keys of a model's message that a request repeats (rule `openai.chat.history_keys`): those of OpenAI's API
+/// description, and those in which servers keep what they need again.
+const REPEATED: [&str; 12] = [
+    "annotations",
+    "audio",
+    "content",
+    "extra_content",
+    "function_call",
+    "name",
+    "prefix",
+    "provider_specific_fields",
+    "refusal",
+    "role",
+    "thinking_blocks",
+    "tool_calls",
+];
+
+/// How a provider takes the messages of its model.
+pub(crate) struct ModelMessages<'k> {
+    pub(crate) history: &'static History,
+    /// The keys besides [`REPEATED`] that are repeated. `None` if all are.
+    pub(crate) more_keys: Option<&'k [&'k str]>,
+    /// Set if a message without calls needs text.
+    pub(crate) needs_text: bool,
+}
+
+impl ModelMessages<'_> {
+    /// Returns a message as a request repeats it.
+    pub(crate) fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        if self.is_plain(message) {
+            return Cow::Borrowed(message);
+        }
+        let repeated = self.history.repeat(message);
+        let Value::Object(members) = message else {
+            return repeated;
+        };
+        if message["role"] != "assistant" {
+            return repeated;
+        }
+        let calls = message["tool_calls"].as_array();
+        let has_calls = calls.is_some_and(|calls| !calls.is_empty());
+        let is_repeated = |key: &str| match key {
+            // OpenAI rejects an empty array.
+            "tool_calls" => has_calls,
+            // The only call again (llama-cpp-python).
+            "function_call" => !has_calls,
+            _ => self.more_keys.is_none_or(|more| {
+                // Such as `reasoning_content` (DeepSeek) and `reasoning_details` (OpenRouter).
+                REPEATED.contains(&key) || key.starts_with("reasoning_") || more.contains(&key)
+            }),
+        };
+        let content = match &message["content"] {
+            content @ (Value::Null | Value::String(_)) if self.needs_text && !has_calls => {
+                let is_empty = content.as_str().is_none_or(str::is_empty);
+                is_empty.then_some(NO_TEXT)
+            }
+            // Some servers reject `null` (rule `openai.chat.history_content`).
+            Value::Null if self.more_keys.is_some() => Some(""),
+            _ => None,
+        };
+        if content.is_none() && members.keys().all(|key| is_repeated(key)) {
+            return repeated;
+        }
+        let mut repeated = repeated.into_owned();
+        if let Value::Object(members) = &mut repeated {
+            members.retain(|key, _| is_repeated(key));
+            if let Some(text) = content {
+                members.insert("content".into(), text.into());
+            }
+        }
+        Cow::Owned(repeated)
+    }
+}
+
+/// Messages as most are, found in one pass, because a look-up compares many keys.
+impl ModelMessages<'_> {
+    fn is_plain(&self, message: &Value) -> bool {
+        let Value::Object(members) = message else {
+            return false;
+        };
+        let (mut is_model, mut has_calls, mut text) = (false, false, None);
+        for (key, value) in members {
+            match (key.as_str(), value) {
+                ("role", Value::String(role)) => is_model = role == "assistant",
+                ("content", Value::String(content)) => text = Some(content),
+                ("tool_calls", Value::Array(calls)) if !calls.is_empty() => {
+                    has_calls = calls.iter().all(|call| self.is_plain_call(call));
+                    if !has_calls {
+                        return false;
+                    }
+                }
+                ("tool_call_id", Value::String(id)) if self.history.accepts_id(id) => {}
+                ("annotations" | "refusal" | "reasoning_content", _) => {}
+                _ => return false,
+            }
+        }
+        !is_model || text.is_some_and(|text| has_calls || !self.needs_text || !text.is_empty())
+    }
+
+    fn is_plain_call(&self, call: &Value) -> bool {
+        let Value::Object(members) = call else {
+            return false;
+        };
+        let is_plain = |(key, value): (&String, &Value)| match (key.as_str(), value) {
+            ("type", Value::String(kind)) => kind == "function",
+            ("id", Value::String(id)) => self.history.accepts_id(id),
+            ("function", Value::Object(function)) => {
+                let mut members = function.iter();
+                function.len() == 2
+                    && members.all(|(key, value)| match (key.as_str(), value) {
+                        ("name", Value::String(name)) => self.history.names.accepts_name(name),
+                        ("arguments", Value::String(text)) => is_flat_object(text),
+                        _ => false,
+                    })
+            }
+            _ => false,
+        };
+        members.len() == 3 && members.iter().all(is_plain)
     }
 }
 

@@ -4,13 +4,15 @@ pub(super) mod profile;
 mod response;
 mod stream;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use self::profile::IMAGES;
 use self::stream::Chat;
 use crate::call::ToolResult;
 use crate::content::{Content, Image};
-use crate::provider::chat;
+use crate::provider::chat::{self, ModelMessages};
 use crate::provider::entry::NameRules;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::http_api::HttpApi;
@@ -140,6 +142,15 @@ impl Dialect for Cohere {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         chat::results(results, part)
+    }
+
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        const MESSAGES: ModelMessages<'_> = ModelMessages {
+            history: &chat::HISTORY,
+            more_keys: None,
+            needs_text: true,
+        };
+        MESSAGES.repeat(message)
     }
 
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {

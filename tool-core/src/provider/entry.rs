@@ -80,7 +80,7 @@ impl NameRules {
     /// Returns what a provider rejects in a tool.
     pub(crate) fn problem(&self, tool: &ToolSpec) -> Option<String> {
         let name = &*tool.name;
-        if !self.accepts(name, self.max_len, "-", self.more) {
+        if !self.accepts_name(name) {
             let start = if self.starts_with_letter {
                 " that starts with a letter or `_`"
             } else {
@@ -100,6 +100,11 @@ impl NameRules {
         let keys = &tool.dynamic_parts()?.unusual_keys;
         let key = keys.iter().find(|key| !self.accepts(key, 64, "", more))?;
         Some(format!("it has the key {}", Value::from(&**key)))
+    }
+
+    /// Returns `true` for a name that a tool can have.
+    pub(crate) fn accepts_name(&self, name: &str) -> bool {
+        self.accepts(name, self.max_len, "-", self.more)
     }
 
     fn accepts(&self, name: &str, max_len: usize, hyphen: &str, more: &str) -> bool {

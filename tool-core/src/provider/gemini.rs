@@ -15,6 +15,7 @@ use self::stream::Chunks;
 use crate::call::{ToolResult, WireId};
 use crate::content::Media;
 use crate::provider::entry::{NameRules, write_head};
+use crate::provider::history::{ArgumentsForm, History, TextPart};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 use crate::provider::media::{
@@ -215,6 +216,22 @@ const NAMES: NameRules = NameRules {
     keys: Some(""),
 };
 
+/// Rule `gemini.name_regex`. The ids are Gemini's.
+const HISTORY: History = History {
+    call: &response::FORMAT,
+    items: "parts",
+    arguments: ArgumentsForm::Optional,
+    names: NAMES,
+    ids: None,
+    result_id: "functionResponse.id",
+    result_name: Some("functionResponse.name"),
+    text: Some(TextPart {
+        // A signature may come with an empty text.
+        is_blank: |part| part["text"] == "" && part["thoughtSignature"].is_null(),
+        of: |text| json!({ "text": text }),
+    }),
+};
+
 /// Returns the parts with the allowed tools alone, if a list of names can't restrict the calls: it is one of functions.
 fn filtered_for_functions<'p>(
     parts: &'p RequestParts<'p>,
@@ -375,6 +392,10 @@ impl Dialect for Gemini {
         }
         parts.append(&mut after);
         vec![json!({ "role": "user", "parts": parts })]
+    }
+
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        HISTORY.repeat(message)
     }
 
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {

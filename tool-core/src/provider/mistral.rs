@@ -2,14 +2,17 @@
 
 pub(super) mod profile;
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use self::profile::{AUDIO, DOCUMENTS, IMAGES};
 use crate::call::{ToolCall, ToolResult};
 use crate::content::{Audio, Content, Image};
 use crate::provider::chat::stream::Chunks;
-use crate::provider::chat::{self, ChatRequest};
+use crate::provider::chat::{self, ChatRequest, ModelMessages};
 use crate::provider::entry::NameRules;
+use crate::provider::history::{History, IdRules};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::HttpApi;
 use crate::provider::media::{self, OmittedPart, Unwritable};
@@ -68,6 +71,15 @@ const FORMAT: ResponseFormat = ResponseFormat {
     // Optional in the SDK's `ToolCall`.
     no_id: NoId::Omit,
     ..chat::FORMAT
+};
+
+/// Ids as rule `mistral.tool_call_id` says.
+const HISTORY: History = History {
+    ids: Some(IdRules {
+        lengths: 9..=9,
+        more: Some(""),
+    }),
+    ..chat::HISTORY
 };
 
 const HTTP_API: HttpApi = HttpApi {
@@ -179,6 +191,15 @@ impl Dialect for Mistral {
             messages.insert(results.len(), reply);
         }
         messages
+    }
+
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        const MESSAGES: ModelMessages<'_> = ModelMessages {
+            history: &HISTORY,
+            more_keys: None,
+            needs_text: true,
+        };
+        MESSAGES.repeat(message)
     }
 
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {

@@ -126,6 +126,15 @@ pub struct RequestParts<'r> {
     pub(super) answer_tool: Option<&'r ToolEntry>,
     pub(super) answer: Option<AnswerFormat>,
     pub(super) options: &'r RequestOptions,
+    pub(super) history: HistoryTools<'r>,
+}
+
+/// The tools that the conversation names, where the provider [needs](crate::dialect::Dialect::history_tools) them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HistoryTools<'r> {
+    pub(super) names: &'r [String],
+    /// Stand in for those that the request does not have.
+    pub(super) missing: &'r [ToolEntry],
 }
 
 impl<'r> RequestParts<'r> {
@@ -235,6 +244,7 @@ impl<'r> RequestParts<'r> {
             answer_tool: self.answer_tool,
             answer: self.answer,
             options: self.options,
+            history: self.history,
         };
         let Some(only) = &self.only else {
             return parts;
@@ -267,6 +277,7 @@ impl<'r> RequestParts<'r> {
             answer_tool: self.answer_tool,
             answer: self.answer,
             options: self.options,
+            history: self.history,
         };
         if self.tools.len() + self.hosted.len() > 1 {
             parts.keep(&[tool]);
@@ -280,8 +291,30 @@ impl<'r> RequestParts<'r> {
         parts
     }
 
-    /// Returns the parts without tools, for a provider that can't forbid calls. Notes it.
+    /// Returns the parts with stubs in place of the tools that the conversation names and the request lacks.
+    pub(crate) fn with_history(mut self) -> RequestParts<'r> {
+        if !self.history.missing.is_empty() {
+            let missing = self.history.missing.iter().cloned();
+            self.tools.to_mut().extend(missing);
+        }
+        self
+    }
+
+    /// Returns the parts without tools, for a provider that can't forbid calls, or with all of them if the conversation
+    /// needs them. Notes it.
     pub(crate) fn without_tools(&self, out: &mut RequestWriter) -> RequestParts<'r> {
+        if !self.history.names.is_empty() {
+            let provider = out.provider;
+            out.note(format!(
+                "{provider} can't forbid calls, and needs the tools because the conversation has calls; an agent \
+                 denies calls, and a loop of your own should, too"
+            ));
+            return RequestParts {
+                choice: None,
+                only: None,
+                ..self.clone()
+            };
+        }
         let parts = RequestParts {
             tools: Cow::Borrowed(&[]),
             hosted: Cow::Borrowed(&[]),
@@ -290,6 +323,7 @@ impl<'r> RequestParts<'r> {
             answer_tool: self.answer_tool,
             answer: self.answer,
             options: self.options,
+            history: self.history,
         };
         if !self.is_empty() {
             out.left_out(&parts);
@@ -304,9 +338,12 @@ impl<'r> RequestParts<'r> {
 
     /// Removes all other tools.
     fn keep(&mut self, only: &[NamedTool<'_>]) {
+        let names = self.history.names;
         let has = |tool: &ToolEntry| {
-            only.iter()
-                .any(|other| matches!(other, NamedTool::Function(other) if other.is_same(tool)))
+            names.iter().any(|name| *name == *tool.name)
+                || only
+                    .iter()
+                    .any(|other| matches!(other, NamedTool::Function(other) if other.is_same(tool)))
         };
         let has_hosted = |tool: &HostedTool| {
             only.iter()

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::provider::answer;
+use crate::provider::answer::{self, AnswerFormat};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::rendered::{Rendered, accepted, select};
 use crate::provider::request::{
-    Choice, NamedTool, RequestError, RequestFields, RequestOptions, RequestParts, RequestWriter,
-    ToolChoice,
+    Choice, HistoryTools, NamedTool, RequestError, RequestFields, RequestOptions, RequestParts,
+    RequestWriter, ToolChoice,
 };
 use crate::provider::wire::Dialect;
 use crate::schema::messages::{self, nearest};
@@ -62,6 +62,7 @@ impl ToolRequest {
         tools: &[ToolEntry],
         hosted: &[HostedTool],
         options: &RequestOptions,
+        messages: &[&Value],
     ) -> Result<ToolRequest, RequestError> {
         let (tools, mut rejected) = accepted(dialect, tools);
         let (hosted, rejected_hosted) = select(dialect, &tools, hosted);
@@ -108,6 +109,12 @@ impl ToolRequest {
                 answer::TOOL
             )));
         }
+        let history = dialect.history_tools(&tools, messages);
+        let missing = history.iter().filter(|name| {
+            let has_name = |tool: &ToolEntry| *tool.name == ***name;
+            !tools.iter().any(has_name)
+        });
+        let missing: Vec<_> = missing.map(|name| stub(name)).collect();
         let mut out = RequestWriter::new(dialect.provider());
         let parts = RequestParts {
             tools: Cow::Borrowed(&tools),
@@ -117,6 +124,10 @@ impl ToolRequest {
             answer_tool: answer_tool.as_ref(),
             answer,
             options,
+            history: HistoryTools {
+                names: &history,
+                missing: &missing,
+            },
         };
         dialect.write_request(&parts, &mut out);
         let json = out.tools.unwrap_or_else(|| "[]".to_owned());
@@ -184,6 +195,13 @@ impl ToolRequest {
     pub fn body(&self, own: impl Into<Value>) -> String {
         self.fields.body(self.tools.as_str(), own.into())
     }
+}
+
+/// Returns what stands in for a tool that the conversation names and the registry does not have.
+#[cold]
+fn stub(name: &str) -> ToolEntry {
+    let description = "This tool is no longer available. Do not call it.";
+    AnswerFormat::entry(name, description, r#"{"type":"object","properties":{}}"#)
 }
 
 /// Finds the tool that a setting names.

@@ -30,7 +30,8 @@ use crate::provider::usage::Usage;
 #[non_exhaustive]
 pub struct Turn {
     /// The messages, or items, with which the next request repeats the response: unchanged, with its
-    /// reasoning and signatures.
+    /// reasoning and signatures. [`Dialect::repeat`](crate::dialect::Dialect::repeat) replaces what the provider would
+    /// reject in them.
     pub messages: Vec<Value>,
     /// The calls, in order.
     ///

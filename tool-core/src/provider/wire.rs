@@ -1,5 +1,7 @@
 //! [`Dialect`]: the wire format of a provider.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use crate::call::ToolResult;
@@ -213,8 +215,36 @@ pub trait Dialect: Send + Sync {
         json!({"role": "user", "content": text})
     }
 
+    /// Returns a message of a conversation as a request repeats it. By default, that is the message.
+    ///
+    /// A provider may reject what its own model wrote: arguments that are not a JSON object, a name that no tool can
+    /// have, or a key that only responses have. It would reject every later request of the conversation, too. Such parts
+    /// are replaced by the nearest form that the provider accepts, and the rest is unchanged. The same message always
+    /// becomes the same bytes, on which prompt caches depend.
+    ///
+    /// [`follow_up`](Dialect::follow_up) applies it to new messages, and an agent to all messages of a run. Apply it to
+    /// a conversation that was saved without it.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, OpenAiChat};
+    ///
+    /// let message = |name: &str, arguments: &str| {
+    ///     let function = json!({"name": name, "arguments": arguments});
+    ///     let call = json!({"id": "call_1", "type": "function", "function": function});
+    ///     json!({"role": "assistant", "content": "", "tool_calls": [call]})
+    /// };
+    /// let dialect = OpenAiChat::default();
+    /// let accepted = message("get_time", "{}");
+    /// assert_eq!(*dialect.repeat(&accepted), accepted);
+    /// assert_eq!(*dialect.repeat(&message("functions.get_time", "")), accepted);
+    /// ```
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        Cow::Borrowed(message)
+    }
+
     /// Returns everything that the next request adds to the conversation: the messages of the turn, then
-    /// the results of its calls.
+    /// the results of its calls, as a request [repeats](Dialect::repeat) them.
     ///
     /// ```
     /// use serde_json::json;
@@ -235,9 +265,23 @@ pub trait Dialect: Send + Sync {
     /// # Ok::<(), tool_core::dialect::ResponseError>(())
     /// ```
     fn follow_up(&self, turn: &Turn, results: &[ToolResult]) -> Vec<Value> {
-        let mut messages = turn.messages.clone();
-        messages.extend(self.results(results));
+        let messages = turn.messages.iter();
+        let mut messages: Vec<_> = messages
+            .map(|message| self.repeat(message).into_owned())
+            .collect();
+        let results = self.results(results).into_iter();
+        messages.extend(results.map(|message| match self.repeat(&message) {
+            Cow::Owned(repeated) => repeated,
+            Cow::Borrowed(_) => message,
+        }));
         messages
+    }
+
+    /// Returns the names of the tools that a request of these tools must have, because the messages have calls of them. By
+    /// default, there are none: most providers look at the tools and at the messages apart.
+    /// [`RequestBuilder::history`](crate::RequestBuilder::history) sets the messages.
+    fn history_tools(&self, _tools: &[ToolEntry], _messages: &[&Value]) -> Vec<String> {
+        Vec::new()
     }
 
     /// Returns the provider's rules that these tools break together, such as a limit on their number.
@@ -324,8 +368,16 @@ macro_rules! forwards {
                 (**self).user_message(text)
             }
 
+            fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+                (**self).repeat(message)
+            }
+
             fn follow_up(&self, turn: &Turn, results: &[ToolResult]) -> Vec<Value> {
                 (**self).follow_up(turn, results)
+            }
+
+            fn history_tools(&self, tools: &[ToolEntry], messages: &[&Value]) -> Vec<String> {
+                (**self).history_tools(tools, messages)
             }
 
             fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
@@ -349,7 +401,9 @@ mod tests {
             let (body, _) = rest.split_once("\n}\n").unwrap();
             let lines = body.lines().map(str::trim_start);
             let names = lines.filter_map(|line| line.strip_prefix("fn "));
-            names.map(|rest| rest.split('(').next().unwrap()).collect()
+            names
+                .map(|rest| rest.split(['(', '<']).next().unwrap())
+                .collect()
         };
         let declared = methods("pub trait Dialect");
         assert!(declared.len() > 10);

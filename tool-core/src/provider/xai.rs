@@ -2,13 +2,15 @@
 
 pub(super) mod profile;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use self::profile::{IMAGES, SUBSET};
 use crate::call::ToolResult;
 use crate::content::{Content, Image};
 use crate::provider::chat::stream::Chunks;
-use crate::provider::chat::{self, ChatRequest};
+use crate::provider::chat::{self, ChatRequest, ModelMessages};
 use crate::provider::entry::NameRules;
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::HttpApi;
@@ -135,6 +137,15 @@ impl Dialect for XAi {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         chat::results(results, part)
+    }
+
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        const MESSAGES: ModelMessages<'_> = ModelMessages {
+            history: &chat::HISTORY,
+            more_keys: Some(&[]),
+            needs_text: true,
+        };
+        MESSAGES.repeat(message)
     }
 
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {

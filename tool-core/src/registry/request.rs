@@ -1,6 +1,9 @@
 //! What a registry sends to a provider, and [`RequestBuilder`]: the settings of one request.
 
 use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::Value;
 
 use super::snapshot::Snapshot;
 use super::{Registry, background};
@@ -73,6 +76,7 @@ impl Registry {
         &self,
         dialect: &(impl Dialect + ?Sized),
         options: &RequestOptions,
+        messages: &[&Value],
     ) -> Result<ToolRequest, RequestError> {
         let snapshot = self.0.current.load();
         let mut tools = self.sent_tools(dialect, &snapshot);
@@ -82,7 +86,7 @@ impl Registry {
         {
             tools.to_mut().push(background::entry());
         }
-        let request = ToolRequest::new(dialect, &tools, &snapshot.hosted, options)?;
+        let request = ToolRequest::new(dialect, &tools, &snapshot.hosted, options, messages)?;
         telemetry::requested(&request);
         Ok(request)
     }
@@ -133,12 +137,23 @@ impl Registry {
 /// assert_eq!(request.fields()["tool_choice"].get(), "\"required\"");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct RequestBuilder<'r, D: ?Sized> {
     registry: &'r Registry,
     dialect: &'r D,
     options: RequestOptions,
+    messages: Vec<&'r Value>,
+}
+
+/// The messages contain the arguments of calls, which may be secret.
+impl<D: ?Sized> fmt::Debug for RequestBuilder<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestBuilder")
+            .field("options", &self.options)
+            .field("messages", &self.messages.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'r, D: Dialect + ?Sized> RequestBuilder<'r, D> {
@@ -147,12 +162,39 @@ impl<'r, D: Dialect + ?Sized> RequestBuilder<'r, D> {
             registry,
             dialect,
             options: RequestOptions::new(),
+            messages: Vec::new(),
         }
     }
 
     /// Replaces all settings.
     pub fn options(mut self, options: RequestOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Sets the messages of the request. Some providers reject messages with calls in a request without the tools, such as
+    /// Amazon Bedrock. They are sent the tools that the messages name, in spite of [`ToolChoice::None`], and stubs in place
+    /// of tools that the registry no longer has.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::{Bedrock, Dialect};
+    ///
+    /// let dialect = Bedrock::default();
+    /// let call = json!({"toolUse": {"toolUseId": "call_1", "name": "get_time", "input": {}}});
+    /// let result = json!({"toolResult": {"toolUseId": "call_1", "content": [{"text": "12:00"}]}});
+    /// let messages = [
+    ///     dialect.user_message("What time is it?"),
+    ///     json!({"role": "assistant", "content": [call]}),
+    ///     json!({"role": "user", "content": [result]}),
+    /// ];
+    /// let request = Registry::new().request(&dialect).history(&messages).build()?;
+    /// assert!(request.tools().as_str().contains("get_time"));
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    pub fn history(mut self, messages: impl IntoIterator<Item = &'r Value>) -> Self {
+        self.messages = messages.into_iter().collect();
         self
     }
 
@@ -193,7 +235,8 @@ impl<'r, D: Dialect + ?Sized> RequestBuilder<'r, D> {
     /// Returns an error if a setting names a tool that the request does not have, or if the settings
     /// contradict each other.
     pub fn build(self) -> Result<ToolRequest, RequestError> {
-        self.registry.tool_request(self.dialect, &self.options)
+        self.registry
+            .tool_request(self.dialect, &self.options, &self.messages)
     }
 
     fn change(mut self, change: impl FnOnce(RequestOptions) -> RequestOptions) -> Self {

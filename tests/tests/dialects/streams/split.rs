@@ -29,7 +29,7 @@ enum Part {
     Text(String),
     Reasoning(String),
     /// A name and the text of the arguments.
-    Call(&'static str, String),
+    Call(String, String),
     /// What expects an answer and is no call, with a text in it.
     Asked(String),
 }
@@ -85,7 +85,7 @@ fn parts(random: &mut Random) -> Vec<Part> {
         } else {
             object(random, 0).to_string()
         };
-        parts.push(Part::Call(name, arguments));
+        parts.push(Part::Call(name.into(), arguments));
     }
     parts
 }
@@ -117,10 +117,48 @@ pub(crate) fn of_text(provider: &str, text: &str) -> Vec<Value> {
 /// Returns the events of a response with two calls, which a limit ends in the second.
 pub(crate) fn cut_off(provider: &str, arguments: &str) -> Vec<Value> {
     let parts = [
-        Part::Call("list_alarms", "{}".into()),
-        Part::Call("get_forecast", arguments.into()),
+        Part::Call("list_alarms".into(), "{}".into()),
+        Part::Call("get_forecast".into(), arguments.into()),
     ];
     write(provider, &parts, true, &mut Random::new(1)).0
+}
+
+/// Returns the events of a response with one call, and the response. It may have reasoning, and may be cut off.
+pub(crate) fn calling(
+    provider: &str,
+    (name, arguments): (&str, &str),
+    (reasons, cut): (bool, bool),
+    random: &mut Random,
+) -> (Vec<Value>, Value) {
+    let mut parts = Vec::new();
+    if reasons {
+        parts.push(Part::Reasoning("It is a question.".into()));
+    }
+    if random.percent(50) {
+        parts.push(Part::Text("I will look.".into()));
+    }
+    parts.push(Part::Call(name.into(), arguments.into()));
+    write(provider, &parts, cut, random)
+}
+
+/// Returns the events of a response with this text, and the response.
+pub(crate) fn saying(provider: &str, text: &str, random: &mut Random) -> (Vec<Value>, Value) {
+    let (events, response) = write(provider, &[Part::Text(text.into())], false, random);
+    // The others end as with calls.
+    let ended = |value: Value| -> Value {
+        let ends = [
+            ("tool_use", "end_turn"),
+            ("tool_calls", "stop"),
+            ("requires_action", "completed"),
+        ];
+        let text = ends
+            .iter()
+            .fold(value.to_string(), |text, (calls, answer)| {
+                text.replace(&format!("\"{calls}\""), &format!("\"{answer}\""))
+            });
+        serde_json::from_str(&text).unwrap()
+    };
+    (events.into_iter().map(ended).collect(), ended(response))
 }
 
 fn write(provider: &str, parts: &[Part], cut: bool, random: &mut Random) -> (Vec<Value>, Value) {

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::provider::end::{Reason, Reasons};
+use crate::provider::entry::NameRules;
+use crate::provider::history::{ArgumentsForm, History, IdRules, TextPart, is_blank};
 use crate::provider::response::{
     NoId, ResponseError, ResponseFormat, content_text, is_type, message_with, string,
 };
@@ -36,6 +38,24 @@ const REASONS: Reasons = &[
     ("refusal", Reason::Refused),
     ("model_context_window_exceeded", Reason::Length),
 ];
+
+/// Rules `anthropic.name_regex` and `anthropic.tool_use_id`.
+pub(super) const HISTORY: History = History {
+    call: &FORMAT,
+    items: "content",
+    arguments: ArgumentsForm::Object,
+    names: NameRules::COMMON,
+    ids: Some(IdRules {
+        lengths: 1..=usize::MAX,
+        more: Some("_-"),
+    }),
+    result_id: "tool_use_id",
+    result_name: None,
+    text: Some(TextPart {
+        is_blank: |block| is_type(block, "text") && is_blank(&block["text"]),
+        of: |text| json!({ "type": "text", "text": text }),
+    }),
+};
 
 /// From Anthropic's API reference, as of 2026-11. Tokens from a cache are counted apart.
 pub(super) const USAGE: Counts = Counts {

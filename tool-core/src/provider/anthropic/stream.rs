@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::response::{FORMAT, USAGE};
 use crate::call::Arguments;
 use crate::provider::event::{Event, Json};
+use crate::provider::history::arguments_value;
 use crate::provider::response::{ResponseError, is_type};
 use crate::provider::stream::{
     Output, StreamFormat, append, broken_off, check_count, merge, piece, size, update,
@@ -162,22 +163,6 @@ impl Messages {
 fn continue_block<'e>(block: &mut Block, key: &str, delta: impl Json<'e>) {
     if let Some(piece) = piece(delta, key) {
         append(&mut block.value, key, piece);
-    }
-}
-
-/// Returns the arguments as the value of a response. Text that is not an object can't be sent back as
-/// it is, and must not look like a call without arguments. Anthropic asks to wrap it under this key
-/// (its guide "Fine-grained tool streaming", 2025-05).
-pub(in crate::provider) fn arguments_value(text: &str) -> Value {
-    if text.trim_ascii().is_empty() {
-        return Value::Object(Map::new());
-    }
-    match serde_json::from_str(text) {
-        Ok(object @ Value::Object(_)) => object,
-        _ => {
-            let member = ("INVALID_JSON".to_owned(), Value::from(text));
-            Value::Object(Map::from_iter([member]))
-        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! Responses of Amazon Bedrock's Converse.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::provider::end::{Reason, Reasons};
+use crate::provider::entry::NameRules;
+use crate::provider::history::{ArgumentsForm, History, IdRules, TextPart, is_blank};
 use crate::provider::response::{
     NoId, ResponseError, ResponseFormat, content_text, message_with, string, with_role,
 };
@@ -36,6 +38,24 @@ const REASONS: Reasons = &[
     ("malformed_tool_use", Reason::Malformed),
     ("model_context_window_exceeded", Reason::Length),
 ];
+
+/// Rules `bedrock.name_regex` and `bedrock.tool_use_id_regex`.
+pub(super) const HISTORY: History = History {
+    call: &FORMAT,
+    items: "content",
+    arguments: ArgumentsForm::Object,
+    names: NameRules::COMMON,
+    ids: Some(IdRules {
+        lengths: 1..=64,
+        more: Some("_.:-"),
+    }),
+    result_id: "toolResult.toolUseId",
+    result_name: None,
+    text: Some(TextPart {
+        is_blank: |block| is_blank(&block["text"]),
+        of: |text| json!({ "text": text }),
+    }),
+};
 
 /// From the service's model. Tokens from a cache are counted apart.
 pub(super) const USAGE: Counts = Counts {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::response::{FORMAT, USAGE, is_call};
 use crate::call::Arguments;
-use crate::provider::anthropic::arguments_value;
+use crate::provider::history::arguments_value;
 use crate::provider::response::ResponseError;
 use crate::provider::stream::{Output, StreamFormat, broken_off, check_count, size, update};
 

@@ -13,6 +13,7 @@ use super::{NAMES, filtered_for_functions, mode};
 use crate::call::ToolResult;
 use crate::content::Media;
 use crate::provider::entry::write_head;
+use crate::provider::history::{ArgumentsForm, History};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 use crate::provider::media::{
@@ -139,6 +140,18 @@ const HOSTED: [&str; 9] = [
     "url_context",
 ];
 
+/// As in `generateContent`.
+const HISTORY: History = History {
+    call: &response::FORMAT,
+    items: "",
+    arguments: ArgumentsForm::Object,
+    names: NAMES,
+    ids: None,
+    result_id: "call_id",
+    result_name: Some("name"),
+    text: None,
+};
+
 const MODELS: HttpApi = HttpApi {
     path: &["interactions"],
     // Before this revision, a response had `outputs` instead of steps.
@@ -263,6 +276,10 @@ impl Dialect for GeminiInteractions {
             steps.push(user_input(after));
         }
         steps
+    }
+
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        HISTORY.repeat(message)
     }
 
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {

@@ -1,5 +1,7 @@
 //! OpenAI's Chat Completions API.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::profile::{CHAT_AUDIO, CHAT_FILES, IMAGES, STRICT};
@@ -7,7 +9,7 @@ use super::{answer_schema, write_grammar};
 use crate::call::ToolResult;
 use crate::content::{Audio, Content, Image};
 use crate::provider::chat::stream::Chunks;
-use crate::provider::chat::{self, ChatRequest};
+use crate::provider::chat::{self, ChatRequest, ModelMessages};
 use crate::provider::entry::{NameRules, strict_or_plain, write_freeform_head};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::{HttpApi, Streaming};
@@ -54,6 +56,8 @@ const HTTP_API: HttpApi = HttpApi {
 pub struct OpenAiChat {
     is_strict: bool,
     has_functions_only: bool,
+    /// The keys of the model's messages that requests repeat besides the usual ones.
+    repeated: &'static [&'static str],
 }
 
 impl OpenAiChat {
@@ -76,6 +80,7 @@ impl OpenAiChat {
         OpenAiChat {
             is_strict,
             has_functions_only: false,
+            repeated: &[],
         }
     }
 
@@ -142,6 +147,26 @@ impl OpenAiChat {
     /// ```
     pub fn functions_only(mut self) -> OpenAiChat {
         self.has_functions_only = true;
+        self
+    }
+
+    /// Repeats these keys of the model's messages in later requests. By default, these are the keys of OpenAI's API and
+    /// those in which servers keep what they need again, such as `reasoning_content` and `reasoning_details`.
+    ///
+    /// `reasoning` is not among them, because Groq rejects it. vLLM takes it, so that a model continues its
+    /// reasoning after a call.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, OpenAiChat};
+    ///
+    /// let message = json!({"role": "assistant", "content": "Hello!", "reasoning": "A greeting."});
+    /// let dialect = OpenAiChat::default();
+    /// assert_eq!(*dialect.repeat(&message), json!({"role": "assistant", "content": "Hello!"}));
+    /// assert_eq!(*dialect.repeating(&["reasoning"]).repeat(&message), message);
+    /// ```
+    pub fn repeating(mut self, keys: &'static [&'static str]) -> OpenAiChat {
+        self.repeated = keys;
         self
     }
 }
@@ -212,6 +237,15 @@ impl Dialect for OpenAiChat {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         chat::results(results, chat_part)
+    }
+
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        let messages = ModelMessages {
+            history: &chat::HISTORY,
+            more_keys: Some(self.repeated),
+            needs_text: false,
+        };
+        messages.repeat(message)
     }
 
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {

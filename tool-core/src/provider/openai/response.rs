@@ -4,11 +4,13 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::responses::NAMES;
 use super::trained::PROVIDER;
 use super::trained_calls;
 use crate::call::ToolCall;
 use crate::call::approval::ApprovalRequest;
 use crate::provider::end::{Reason, Reasons};
+use crate::provider::history::{ArgumentsForm, History, IdRules};
 use crate::provider::response::{
     CustomCalls, NoId, ResponseError, ResponseFormat, content_text, has_refusal, is_type,
     mark_truncated,
@@ -48,6 +50,21 @@ const REASONS: Reasons = &[
     // The server goes on by itself, over a WebSocket.
     ("steered", Reason::Paused),
 ];
+
+/// Rules `openai.responses.name_regex` and `openai.call_id_max`.
+pub(super) const HISTORY: History = History {
+    call: &FORMAT,
+    items: "",
+    arguments: ArgumentsForm::Text,
+    names: NAMES,
+    ids: Some(IdRules {
+        lengths: 1..=64,
+        more: None,
+    }),
+    result_id: "call_id",
+    result_name: None,
+    text: None,
+};
 
 /// From OpenAI's API description, as of 2026-11.
 pub(super) const USAGE: Counts = Counts {

@@ -435,6 +435,12 @@ fn write_choice(dialect: OpenAiResponses, parts: &RequestParts<'_>, out: &mut Re
     }
 }
 
+/// The names that the API accepts.
+pub(super) const NAMES: NameRules = NameRules {
+    max_len: 128,
+    ..NameRules::COMMON
+};
+
 const HTTP_API: HttpApi = HttpApi {
     path: &["responses"],
     key_variables: &["OPENAI_API_KEY"],
@@ -539,11 +545,7 @@ impl Dialect for OpenAiResponses {
     }
 
     fn problem(&self, tool: &ToolEntry) -> Option<String> {
-        const RULES: NameRules = NameRules {
-            max_len: 128,
-            ..NameRules::COMMON
-        };
-        RULES.problem(tool)
+        NAMES.problem(tool)
     }
 
     fn provider(&self) -> &'static str {
@@ -603,6 +605,10 @@ impl Dialect for OpenAiResponses {
         let mut items: Vec<_> = results.iter().map(item).collect();
         items.append(&mut after);
         items
+    }
+
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        response::HISTORY.repeat(message)
     }
 
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {

@@ -252,6 +252,17 @@ impl RequestOptions {
         }
     }
 
+    /// Returns `true` if the model may not call tools.
+    ///
+    /// ```
+    /// use tool_core::dialect::{RequestOptions, ToolChoice};
+    ///
+    /// assert!(RequestOptions::new().choice(ToolChoice::None).forbids_calls());
+    /// ```
+    pub fn forbids_calls(&self) -> bool {
+        matches!(self.choice, Some(ToolChoice::None))
+    }
+
     /// Returns `true` if the settings ask for an answer of a type.
     pub fn has_answer(&self) -> bool {
         self.answer.is_some()

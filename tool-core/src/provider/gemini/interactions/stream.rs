@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::response::{FORMAT, USAGE, check_answer, check_status};
 use crate::call::{Arguments, ToolCall};
-use crate::provider::anthropic::arguments_value;
+use crate::provider::history::arguments_value;
 use crate::provider::response::{ResponseError, is_type};
 use crate::provider::stream::{
     Output, StreamFormat, broken_off, check_count, merge, piece, size, update,
