@@ -137,7 +137,7 @@ impl Agent {
         let Some(compaction) = &self.compaction else {
             return Ok(None);
         };
-        let messages = run.sent().get(old.clone()).unwrap_or_default();
+        let messages = run.sent_part(&old);
         let (text, usage) = match &compaction.summary {
             Summary::Application(summarise) => {
                 let text = answered("the summary", || summarise(messages.to_vec())).await;
@@ -146,11 +146,10 @@ impl Agent {
             Summary::Model(instructions) => {
                 let mut messages = messages.to_vec();
                 let asked = self.dialect.user_message(instructions);
-                let joined = messages.last().and_then(|last| joined(last, &asked));
-                if joined.is_some() {
-                    messages.pop();
-                }
-                messages.push(Arc::new(joined.unwrap_or(asked)));
+                let between = messages
+                    .last()
+                    .and_then(|last| self.dialect.between(last, &asked));
+                messages.extend(between.into_iter().chain([asked]).map(Arc::new));
                 // The messages have calls, which some providers reject in a request without tools.
                 let options = RequestOptions::new().choice(ToolChoice::None);
                 let tools = self

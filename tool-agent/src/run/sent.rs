@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -17,6 +18,8 @@ pub(super) struct Sent {
     looked_at: usize,
     /// All messages, if one is sent in another form.
     messages: Option<Arc<Vec<Arc<Value>>>>,
+    /// The messages of the run before which another one is sent.
+    gaps: Vec<usize>,
 }
 
 impl fmt::Debug for Sent {
@@ -33,13 +36,29 @@ impl Run {
         self.sent.messages.as_ref().unwrap_or(&self.state.messages)
     }
 
+    /// Returns these messages of the run as the next request repeats them.
+    pub(crate) fn sent_part(&self, part: &Range<usize>) -> &[Arc<Value>] {
+        let gaps_until = |end: usize| self.sent.gaps.iter().filter(|gap| **gap <= end).count();
+        let start = part.start + gaps_until(part.start);
+        // What stands before the message after the part is not in it.
+        let end = part.end + gaps_until(part.end.saturating_sub(1));
+        self.sent().get(start..end).unwrap_or_default()
+    }
+
     /// Looks at the messages that are new, and prepares those that the provider would reject.
     pub(crate) fn prepare(&mut self, dialect: &(impl Dialect + ?Sized)) {
         let (all, sent) = (&self.state.messages, &mut self.sent);
         for at in sent.looked_at..all.len() {
-            if let Cow::Owned(message) = dialect.repeat(&all[at]) {
+            let message = &all[at];
+            let before = at.checked_sub(1).map(|before| &all[before]);
+            if let Some(between) = before.and_then(|before| dialect.between(before, message)) {
                 let messages = sent.messages.get_or_insert_with(|| Arc::clone(all));
-                Arc::make_mut(messages)[at] = Arc::new(message);
+                Arc::make_mut(messages).insert(at + sent.gaps.len(), Arc::new(between));
+                sent.gaps.push(at);
+            }
+            if let Cow::Owned(message) = dialect.repeat(message) {
+                let messages = sent.messages.get_or_insert_with(|| Arc::clone(all));
+                Arc::make_mut(messages)[at + sent.gaps.len()] = Arc::new(message);
             }
         }
         sent.looked_at = all.len();

@@ -15,6 +15,7 @@ use crate::content::{Audio, Content, Image, Media};
 use crate::provider::answer;
 use crate::provider::anthropic::profile::STRICT;
 use crate::provider::entry::{NameRules, write_head};
+use crate::provider::history::NO_TEXT;
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
 use crate::provider::media::{
@@ -221,6 +222,16 @@ impl Dialect for Bedrock {
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         response::HISTORY.repeat(message)
+    }
+
+    /// Rule `bedrock.roles_alternate`.
+    fn between(&self, before: &Value, message: &Value) -> Option<Value> {
+        let other = match (before["role"].as_str()?, message["role"].as_str()?) {
+            ("user", "user") => "assistant",
+            ("assistant", "assistant") => "user",
+            _ => return None,
+        };
+        Some(json!({ "role": other, "content": [{ "text": NO_TEXT }] }))
     }
 
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {

@@ -168,8 +168,9 @@ impl History {
             Value::Number(id) => fixes.push((id_path, id.to_string().into())),
             _ => {}
         }
-        // Some servers of chat completions omit the type.
-        if self.items == "tool_calls" && call.flatten().is_some() && item["type"].is_null() {
+        // Some servers of chat completions omit the type, or leave it empty.
+        let has_type = || item["type"].as_str().is_some_and(|kind| !kind.is_empty());
+        if self.items == "tool_calls" && call.flatten().is_some() && !has_type() {
             fixes.push(("type", "function".into()));
         }
         if call.flatten().is_some() && custom.is_none() {

@@ -185,12 +185,19 @@ impl Dialect for Mistral {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         let mut messages = chat::results(results, part);
-        // A message of the user must not follow one of a tool (rule `mistral.message_order`).
-        if messages.len() > results.len() {
-            let reply = json!({ "role": "assistant", "content": "OK." });
+        // The last message has the parts that no result can have.
+        if let [.., result, parts] = &*messages
+            && let Some(reply) = self.between(result, parts)
+        {
             messages.insert(results.len(), reply);
         }
         messages
+    }
+
+    /// A message of the user must not follow one of a tool (rule `mistral.message_order`).
+    fn between(&self, before: &Value, message: &Value) -> Option<Value> {
+        let is_rejected = before["role"] == "tool" && message["role"] == "user";
+        is_rejected.then(|| json!({ "role": "assistant", "content": "OK." }))
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

@@ -243,6 +243,26 @@ pub trait Dialect: Send + Sync {
         Cow::Borrowed(message)
     }
 
+    /// Returns a message that must stand between two others, where the provider rejects one after the other. By default,
+    /// none must.
+    ///
+    /// A message of the user after results is such a pair: the model answers results first, unless a limit ended the
+    /// run or its calls were cancelled. An agent applies this to all messages of a run.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, Mistral, OpenAiChat};
+    ///
+    /// let result = json!({"role": "tool", "tool_call_id": "abcDEF123", "content": "12 degrees"});
+    /// let question = json!({"role": "user", "content": "And tomorrow?"});
+    /// let between = Mistral::default().between(&result, &question).unwrap();
+    /// assert_eq!(between["role"], "assistant");
+    /// assert_eq!(OpenAiChat::default().between(&result, &question), None);
+    /// ```
+    fn between(&self, _before: &Value, _message: &Value) -> Option<Value> {
+        None
+    }
+
     /// Returns everything that the next request adds to the conversation: the messages of the turn, then
     /// the results of its calls, as a request [repeats](Dialect::repeat) them.
     ///
@@ -370,6 +390,10 @@ macro_rules! forwards {
 
             fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
                 (**self).repeat(message)
+            }
+
+            fn between(&self, before: &Value, message: &Value) -> Option<Value> {
+                (**self).between(before, message)
             }
 
             fn follow_up(&self, turn: &Turn, results: &[ToolResult]) -> Vec<Value> {

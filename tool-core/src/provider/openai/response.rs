@@ -208,6 +208,14 @@ pub(super) fn outline(response: &Value) -> Turn {
     let text = texts.join("\n\n");
     let is_refused = items.iter().any(|item| has_refusal(&item["content"]));
     let is_image = |item: &Value| is_type(item, "image_generation_call");
+    let mut repeated = items.to_vec();
+    // Rule `openai.responses.reasoning`.
+    while repeated
+        .last()
+        .is_some_and(|item| is_type(item, "reasoning"))
+    {
+        repeated.pop();
+    }
     Turn {
         has_output: text.is_empty() && items.iter().any(is_image),
         text,
@@ -217,7 +225,7 @@ pub(super) fn outline(response: &Value) -> Turn {
         calls: approvals,
         offered: offered(&unanswered, incomplete),
         unanswered,
-        ..Turn::new(output.cloned().unwrap_or_default())
+        ..Turn::new(repeated)
     }
 }
 
