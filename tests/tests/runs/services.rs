@@ -360,10 +360,8 @@ async fn a_panic_of_the_application_ends_the_turn() {
     let (_, status) = rest(&conversation).await;
     assert!(status.can_retry, "{status:?}");
     let problem = status.problem.unwrap();
-    assert!(
-        problem.starts_with("the request to the model failed [ref "),
-        "{problem}"
-    );
+    let sentence = "the conversation can't go on, because of an error in this program [ref ";
+    assert!(problem.starts_with(sentence), "{problem}");
     assert!(!problem.contains("no model"), "{problem}");
 }
 

@@ -17,8 +17,12 @@ pub fn repair_json(json: &[u8]) -> Option<String> {
     repaired(json, false, None, |_| false)
 }
 
-/// Repairs an event. With `numbers`, `NaN` and `Infinity` are `null`, as in JavaScript. `before` is the half of a character at the end of a string in the event before. `keeps` gets such a
-/// half of this event, and returns `true` to leave it out.
+/// Some servers start a body with it.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// Repairs an event. With `numbers`, `NaN` and `Infinity` are `null`, as in JavaScript. `before` is the half of a
+/// character at the end of a string in the event before. `keeps` gets such a half of this event, and returns `true` to
+/// leave it out.
 pub(crate) fn repaired(
     json: &[u8],
     numbers: bool,
@@ -28,8 +32,8 @@ pub(crate) fn repaired(
     let text = String::from_utf8_lossy(json);
     let mut is_changed = matches!(text, Cow::Owned(_));
     let mut rest = &*text;
-    if let Some(unmarked) = rest.strip_prefix('\u{feff}') {
-        (rest, is_changed) = (unmarked, true);
+    if json.starts_with(BYTE_ORDER_MARK) {
+        (rest, is_changed) = (&rest[BYTE_ORDER_MARK.len()..], true);
     }
     let mut repaired = String::with_capacity(rest.len());
     let (mut in_string, mut start) = (false, 0);
