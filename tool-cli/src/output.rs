@@ -199,3 +199,25 @@ fn table(rows: &[Json], out: &mut Terminal<std::io::Stdout>) -> Result<(), Failu
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_ends_like_its_kind() {
+        let folder = std::env::temp_dir().join(format!("tool-cli-endings-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let saved = Saved::to(folder.clone());
+        for (media_type, name) in [
+            ("image/svg+xml", "draw-1.svg"),
+            ("image/png", "draw-1.png"),
+            ("text/plain; charset=utf-8", "draw-1.plain"),
+            ("application/../x", "draw-1.x"),
+        ] {
+            let path = saved.save("draw", media_type, b"x").ok().unwrap();
+            assert_eq!(path, folder.join(name), "{media_type}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -179,3 +179,29 @@ impl fmt::Display for Lines<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::secrets::shorten;
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_is_escaped_once() {
+        let hostile = shorten("a\u{1b}\u{202e}\"b\n", 100).into_owned();
+        let report = Report {
+            server: Some((hostile.clone(), "1".into())),
+            rejected: vec![RejectedTool {
+                source: hostile,
+                reason: "it is too large".into(),
+            }],
+            ..Report::default()
+        };
+        let shown = r#"a\u{1b}\u{202e}"b\n"#;
+        let text = report.to_string();
+        assert!(text.starts_with(&format!("{shown} 1 ")), "{text}");
+        assert!(
+            text.ends_with(&format!("  {shown} rejected: it is too large")),
+            "{text}"
+        );
+    }
+}
