@@ -264,51 +264,6 @@ impl Outline {
     }
 }
 
-/// Replaces what is no character by U+FFFD: bytes that are not UTF-8, and escapes of lone surrogates. Returns `None`
-/// if there is nothing of this kind.
-#[cfg(feature = "client")]
-pub(crate) fn repaired(json: &[u8]) -> Option<String> {
-    const REPLACEMENT: &str = "\\ufffd";
-    let text = String::from_utf8_lossy(json);
-    let mut is_changed = matches!(text, std::borrow::Cow::Owned(_));
-    let mut repaired = String::with_capacity(text.len());
-    let mut rest = &*text;
-    while let Some(at) = rest.find('\\') {
-        repaired.push_str(&rest[..at]);
-        rest = &rest[at..];
-        // The escape and the character after it.
-        let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
-        let taken = match unit(rest) {
-            Some(0xD800..=0xDBFF)
-                if matches!(rest.get(6..).and_then(unit), Some(0xDC00..=0xDFFF)) =>
-            {
-                repaired.push_str(&rest[..12]);
-                12
-            }
-            Some(0xD800..=0xDFFF) => {
-                is_changed = true;
-                repaired.push_str(REPLACEMENT);
-                6
-            }
-            _ => {
-                repaired.push_str(&rest[..length]);
-                length
-            }
-        };
-        rest = &rest[taken..];
-    }
-    repaired.push_str(rest);
-    is_changed.then_some(repaired)
-}
-
-/// Returns the code unit of an escape such as `\ud83d`, which a text starts with.
-#[cfg(feature = "client")]
-fn unit(text: &str) -> Option<u16> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    u16::from_str_radix(digits, 16).ok().filter(|_| is_hex)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,32 +303,6 @@ mod tests {
             let text = String::from_utf8_lossy(bytes);
             assert_eq!(outline.request_id(), request.as_ref(), "{text}");
             assert_eq!(outline.response_id(), response.as_ref(), "{text}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_character_is_replaced_and_nothing_else() {
-        let cases: [(&[u8], Option<&str>); 8] = [
-            (br#""\ud83d\ude00 \\ud800 \n\u00e9""#, None),
-            (br#""\ud83d""#, Some(r#""\ufffd""#)),
-            (br#""\ude00\ud83d""#, Some(r#""\ufffd\ufffd""#)),
-            (br#""\ud83d\ud83d\ude00""#, Some(r#""\ufffd\ud83d\ude00""#)),
-            (br#""\\\ud83dx""#, Some(r#""\\\ufffdx""#)),
-            (b"\"\xE4\"", Some("\"\u{fffd}\"")),
-            (br#""\ud8"#, None),
-            (b"\"\\", None),
-        ];
-        for (json, expected) in cases {
-            let repaired = repaired(json);
-            assert_eq!(
-                repaired.as_deref(),
-                expected,
-                "{}",
-                String::from_utf8_lossy(json)
-            );
-            if let Some(repaired) = repaired {
-                serde_json::from_str::<String>(&repaired).unwrap();
-            }
         }
     }
 }

@@ -23,9 +23,10 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use tool_core::CallContext;
 use tool_core::call::Progress;
+use tool_core::dialect::repair_json;
 
 use super::secrets::{Secrets, shorten};
-use crate::lines::{Line, Lines, Outline, repaired};
+use crate::lines::{Line, Lines, Outline};
 use crate::lock;
 
 /// Requests of a server that are not answered yet. Further ones are dropped.
@@ -243,7 +244,7 @@ impl InFlight {
             }
             Err(error) => error,
         };
-        if let Some(json) = repaired(json)
+        if let Some(json) = repair_json(json)
             && let Ok(message) = serde_json::from_str(&json)
         {
             if let JsonRpcMessage::Response(response) = &message
