@@ -14,7 +14,7 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Polls a future until it is ready. It must become ready soon.
+/// Polls a future until it is ready, as a future that lets others run in between is soon.
 pub fn soon<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

@@ -121,7 +121,7 @@ pub fn in_an_agent() -> Work {
         next.store(0, Ordering::Relaxed);
         let mut run = Run::new("conversation-1");
         run.push(question()).expect("a message");
-        let outcome = now(agent.run(&mut run)).expect("an answer");
+        let outcome = soon(agent.run(&mut run)).expect("an answer");
         assert!(matches!(black_box(outcome), RunOutcome::Answered(text) if text == "It is 12."));
         black_box(run);
     })
