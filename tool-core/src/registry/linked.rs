@@ -13,6 +13,8 @@
 //! holds a function for each tool, which adds the tool to a list of its own copy.
 
 #[cfg(not(target_family = "wasm"))]
+use std::collections::BTreeSet;
+#[cfg(not(target_family = "wasm"))]
 use std::mem::MaybeUninit;
 #[cfg(not(target_family = "wasm"))]
 use std::sync::atomic::AtomicU8;
@@ -245,15 +247,15 @@ fn add(tool: &'static StaticTool) {
 
 /// Returns every `#[tool]` that is linked into the program, or why they can't be listed.
 #[cfg(target_family = "wasm")]
-pub(crate) fn tools() -> Result<Vec<ToolEntry>, String> {
+pub(crate) fn tools() -> Result<impl Iterator<Item = ToolEntry>, String> {
     let started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
-    let tools = started.tools.iter().copied();
-    Ok(tools.map(ToolEntry::from_static).collect())
+    let tools = started.tools.clone();
+    Ok(tools.into_iter().map(ToolEntry::from_static))
 }
 
 /// Returns every `#[tool]` that is linked into the program, or why they can't be listed.
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn tools() -> Result<Vec<ToolEntry>, String> {
+pub(crate) fn tools() -> Result<impl Iterator<Item = ToolEntry>, String> {
     if cfg!(miri) {
         return Err(
             "Miri does not link the program, so it has no list of the tools; \
@@ -261,24 +263,18 @@ pub(crate) fn tools() -> Result<Vec<ToolEntry>, String> {
                 .into(),
         );
     }
-    let mut tools = Vec::new();
-    let mut crates = Vec::new();
-    for linked in section() {
-        let krate = linked.owner.krate();
-        match linked.get() {
-            Some(tool) => tools.push(ToolEntry::from_static(tool)),
-            None if crates.contains(&krate) => {}
-            None => crates.push(krate),
-        }
-    }
+    let others = section().iter().map(|linked| linked.owner);
+    let others = others.filter(|owner| !owner.is_this_copy());
+    let crates: BTreeSet<_> = others.map(Owner::krate).collect();
     if crates.is_empty() {
-        return Ok(tools);
+        let tools = section().iter().filter_map(LinkedTool::get);
+        return Ok(tools.map(ToolEntry::from_static));
     }
     Err(format!(
         "these crates define tools with another copy of tool-core, which can't be listed with those of this one: {}; \
          `cargo tree -d` shows the copies and which crates need them: depend everywhere on one version from one source, \
          or choose the tools of this copy with `Registry::builder().tools(tools![…])`",
-        crates.join(", ")
+        Vec::from_iter(crates).join(", ")
     ))
 }
 
