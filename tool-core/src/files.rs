@@ -179,7 +179,8 @@ fn temporary(path: &Path, options: &mut OpenOptions) -> io::Result<(PathBuf, Fil
     }
 }
 
-#[cfg(test)]
+// WASI has no folder for temporary files.
+#[cfg(all(test, not(target_family = "wasm")))]
 mod tests {
     use std::env;
 

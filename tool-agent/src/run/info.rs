@@ -63,7 +63,7 @@ impl RunInfo {
         self.0.dialect.as_deref()
     }
 
-    /// Returns the id of the run whose call made this one, if an agent that is a [tool](crate::Agent::into_tool) made it.
+    /// Returns the id of the run whose call made this one, if an agent that is a tool made it.
     pub fn parent(&self) -> Option<&str> {
         self.0.parent.as_deref()
     }
