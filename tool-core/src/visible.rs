@@ -7,7 +7,7 @@
 //! | for | use |
 //! |---|---|
 //! | prose: descriptions, results, errors, logs | [`escape`], [`escape_json`], [`remove`] |
-//! | what somebody approves: names and reasons | [`line`] |
+//! | what somebody approves: names and reasons | [`line()`] |
 //! | what somebody approves: arguments | [`json`] |
 //! | a single character, such as one of a file name | [`is_hidden`], [`is_unclear`] |
 //!

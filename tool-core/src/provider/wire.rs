@@ -299,7 +299,7 @@ pub trait Dialect: Send + Sync {
 
     /// Returns the names of the tools that a request of these tools must have, because the messages have calls of them. By
     /// default, there are none: most providers look at the tools and at the messages apart.
-    /// [`RequestBuilder::history`](crate::RequestBuilder::history) sets the messages.
+    /// [`RequestBuilder::history`](crate::registry::RequestBuilder::history) sets the messages.
     fn history_tools(&self, _tools: &[ToolEntry], _messages: &[&Value]) -> Vec<String> {
         Vec::new()
     }
