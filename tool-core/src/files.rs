@@ -27,6 +27,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Reads the text of a file, also through a link; `None` if it does not exist.
 ///
+/// ```
+/// let missing = std::env::temp_dir().join("tool-core-no-such-file");
+/// assert_eq!(tool_core::files::read(&missing)?, None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Returns an error if it can't be read or is not UTF-8, or if it is a directory, or a device or a pipe, which reading could
@@ -44,6 +50,11 @@ pub fn read(path: &Path) -> io::Result<Option<String>> {
 
 /// Returns an error if [`replace`] would reject the path: to ask nobody about a file that is not written.
 ///
+/// ```
+/// let folder = std::env::temp_dir();
+/// assert!(tool_core::files::check(&folder).is_err());
+/// ```
+///
 /// # Errors
 ///
 /// Returns an error if there is a link, a directory, a device or a pipe.
@@ -52,6 +63,15 @@ pub fn check(path: &Path) -> io::Result<()> {
 }
 
 /// Replaces or creates a file. It keeps its permissions.
+///
+/// ```
+/// let path = std::env::temp_dir().join(format!("tool-core-replace-{}", std::process::id()));
+/// tool_core::files::replace(&path, b"one")?;
+/// tool_core::files::replace(&path, b"two")?;
+/// assert_eq!(std::fs::read(&path)?, b"two");
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -62,6 +82,14 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Replaces or creates a file with a secret. On Unix, only its owner can read it.
+///
+/// ```
+/// let path = std::env::temp_dir().join(format!("tool-core-secret-{}", std::process::id()));
+/// tool_core::files::replace_private(&path, b"token")?;
+/// assert_eq!(std::fs::read(&path)?, b"token");
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -75,6 +103,14 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Creates a file that does not exist.
+///
+/// ```
+/// let path = std::env::temp_dir().join(format!("tool-core-create-{}", std::process::id()));
+/// tool_core::files::create(&path, b"one")?;
+/// assert!(tool_core::files::create(&path, b"two").is_err());
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 ///
 /// # Errors
 ///

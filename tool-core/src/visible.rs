@@ -105,16 +105,30 @@ pub(crate) const fn is_bidi_override(character: char) -> bool {
 
 /// Returns prose with an escape for each hidden character that it does not need: `\u{202e}`. The module says what it
 /// keeps.
+///
+/// ```
+/// let hidden = "price\u{202e}";
+/// assert_eq!(tool_core::visible::escape(hidden), r"price\u{202e}");
+/// ```
 pub fn escape(text: &str) -> Cow<'_, str> {
     replace(text, |out, hidden| out.extend(hidden.escape_default()))
 }
 
 /// Returns prose like [`escape`], with the escapes of JSON: `\u202e`. JSON text stays the same JSON.
+///
+/// ```
+/// let json = "{\"note\":\"a\u{202e}b\"}";
+/// assert_eq!(tool_core::visible::escape_json(json), r#"{"note":"a\u202eb"}"#);
+/// ```
 pub fn escape_json(text: &str) -> Cow<'_, str> {
     replace(text, push_json_escape)
 }
 
 /// Returns prose without the hidden characters that it does not need. The module says what it keeps.
+///
+/// ```
+/// assert_eq!(tool_core::visible::remove("pr\u{200b}ice"), "price");
+/// ```
 pub fn remove(text: &str) -> Cow<'_, str> {
     replace(text, |_, _| {})
 }
@@ -185,6 +199,10 @@ fn push_json_escape(out: &mut String, character: char) {
 
 /// Returns a text on one line in which nothing is [unclear](is_unclear), for somebody who approves it. Backslashes stay as
 /// they are.
+///
+/// ```
+/// assert_eq!(tool_core::visible::line("two\nlines"), r"two\nlines");
+/// ```
 pub fn line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unclear) {
         return text.into();
