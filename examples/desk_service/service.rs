@@ -104,7 +104,7 @@ impl Desk {
         let mut changes = self.conversations.changes();
         loop {
             let is_changed = tokio::select! {
-                changed = changes.next() => changed.is_some(),
+                next = changes.next() => next.is_some(),
                 () = lists.closed() => false,
             };
             if is_changed {
