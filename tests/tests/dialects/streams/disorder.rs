@@ -923,6 +923,19 @@ fn a_server_of_responses_may_leave_out_what_events_are_about() {
 }
 
 #[test]
+fn the_position_of_an_item_may_be_any_number() {
+    let call = |id: &str| json!({"type": "function_call", "call_id": id, "name": "ping", "arguments": "{}"});
+    let done = "response.output_item.done";
+    let stream = [
+        json!({"type": done, "output_index": u64::MAX, "item": call("a")}),
+        json!({"type": done, "item": call("b")}),
+        json!({"type": "response.completed", "response": {"status": "completed", "output": []}}),
+    ];
+    let dialect = tool_core::dialect::OpenAiResponses::default();
+    assert_eq!(read(&dialect, &stream).turn.calls.len(), 2);
+}
+
+#[test]
 fn whole_calls_in_other_forms_than_a_list_are_read() {
     let call =
         json!({"id": "a", "type": "function", "function": {"name": "ping", "arguments": "{}"}});

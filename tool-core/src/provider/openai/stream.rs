@@ -83,9 +83,11 @@ impl ResponseStream {
     /// Adds an item. Returns which it is.
     fn add<'e>(&mut self, event: impl Json<'e>, value: Value) -> Result<usize, ResponseError> {
         check_count(self.items.len())?;
-        let next = self.items.iter().map(|item| item.place + 1).max();
+        // The position is the server's, which may be any number.
+        let after = |item: &Item| item.place.saturating_add(1);
+        let next = || self.items.iter().map(after).max();
         self.items.push(Item {
-            place: place(event).or(next).unwrap_or(0),
+            place: place(event).or_else(next).unwrap_or(0),
             value,
             pieces: String::new(),
             call: None,
