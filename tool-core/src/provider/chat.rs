@@ -410,10 +410,8 @@ impl ModelMessages<'_> {
         }
         Cow::Owned(repeated)
     }
-}
 
-/// Messages as most are, found in one pass, because a look-up compares many keys.
-impl ModelMessages<'_> {
+    /// Returns `true` for a message as most are. It takes one pass, because a look-up compares many keys.
     fn is_plain(&self, message: &Value) -> bool {
         let Value::Object(members) = message else {
             return false;

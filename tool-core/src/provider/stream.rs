@@ -65,9 +65,8 @@ pub trait StreamReader: Send {
     /// # Errors
     ///
     /// Returns an error if the provider reports one, if the event does not belong to a stream of this provider, or if the
-    /// response takes more than 128 MiB of memory or has more than 10,000 calls or other parts. The
-    /// stream has failed then, and every later
-    /// method returns the same error.
+    /// response takes more than 128 MiB of memory or has more than 10,000 calls or other parts. The stream has failed then,
+    /// and every later method returns the same error.
     fn event(&mut self, event: &Value) -> Result<Vec<StreamEvent>, ResponseError>;
 
     /// Reads one event, like [`event`](StreamReader::event), at less cost if its text was parsed. By default, passes its
