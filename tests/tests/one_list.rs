@@ -3,25 +3,21 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tests::{library_folders, root};
 use tool_core::visible::is_hidden;
 
 /// Returns the lines of the crates that are no tests and no comments, each with its place.
 fn lines() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
-    for entry in fs::read_dir(root).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name.starts_with("tool-") {
-            collect(&path.join("src"), &mut files);
-        }
+    for folder in library_folders() {
+        collect(&folder.join("src"), &mut files);
     }
     assert!(files.len() > 200, "{}", files.len());
     let mut lines = Vec::new();
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         let text = text.split("\nmod tests {").next().unwrap();
-        let place = file.strip_prefix(root).unwrap().display().to_string();
+        let place = file.strip_prefix(root()).unwrap().display().to_string();
         let code = text.lines().enumerate();
         let code = code.filter(|(_, line)| !line.trim_start().starts_with("//"));
         lines.extend(code.map(|(at, line)| (format!("{place}:{}", at + 1), line.to_owned())));
@@ -70,16 +66,16 @@ fn files_in_folders_of_others_are_written_in_one_place() {
     const PLACES: [&str; 8] = [
         "tool-core/src/files.rs",
         // Folders of the application.
-        "tool-agent/src/run/file_journal",
-        "tool-mcp/src/server/store/sqlite.rs",
-        "tool-python/src/linux",
-        "tool-python/src/extend/store.rs",
+        "crates/tool-agent/src/run/file_journal",
+        "crates/tool-mcp/src/server/store/sqlite.rs",
+        "crates/tool-python/src/linux",
+        "crates/tool-python/src/extend/store.rs",
         // Single names in an open folder, without links.
-        "tool-files/src/folder.rs",
+        "crates/tool-files/src/folder.rs",
         // A new file under a name that is free.
-        "tool-cli/src/output.rs",
+        "crates/tool-cli/src/output.rs",
         // Locks a file, and follows no link.
-        "tool-mcp/src/import/oauth/store.rs",
+        "crates/tool-mcp/src/import/oauth/store.rs",
     ];
     for (place, line) in lines() {
         let place = place.replace('\\', "/");

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tests::{folder_of, root};
+
 const POLICIES: &str = include_str!("../../POLICIES.md");
 const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
 const MANIFEST: &str = include_str!("../../Cargo.toml");
@@ -16,11 +18,8 @@ const PUBLISHED: [&str; 7] = [
     "tool-cli",
 ];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_owned()
+fn read_of(package: &str, file: &str) -> String {
+    fs::read_to_string(folder_of(package).join(file)).unwrap()
 }
 
 fn read(path: &str) -> String {
@@ -84,10 +83,10 @@ fn section(heading: &str) -> &'static str {
 fn every_page_names_the_minimum_version_of_rust() {
     let version = value(MANIFEST, "rust-version");
     assert!(POLICIES.contains(&format!("**Rust {version}** is the minimum")));
-    for readme in PUBLISHED.map(|package| format!("{package}/README.md")) {
+    for package in PUBLISHED {
         assert!(
-            read(&readme).contains(&format!("Rust {version} or newer.")),
-            "{readme}"
+            read_of(package, "README.md").contains(&format!("Rust {version} or newer.")),
+            "{package}"
         );
     }
 }
@@ -98,11 +97,11 @@ fn the_table_lists_every_file_with_unsafe_code() {
     let mut exceptions = Vec::new();
     for package in PUBLISHED {
         assert!(
-            read(&format!("{package}/Cargo.toml")).contains("[lints]\nworkspace = true"),
+            read_of(package, "Cargo.toml").contains("[lints]\nworkspace = true"),
             "{package} has lints of its own"
         );
         let mut files = Vec::new();
-        rust_files(&root().join(package).join("src"), &mut files);
+        rust_files(&folder_of(package).join("src"), &mut files);
         for file in files {
             let text = fs::read_to_string(&file).unwrap();
             if text.contains("allow(unsafe_code") || text.contains("expect(unsafe_code") {
@@ -163,7 +162,7 @@ fn the_table_of_crates_names_folders_and_packages() {
             if let Some(package) = code(row[1]).next() {
                 let manifest = read(&format!("{folder}/Cargo.toml"));
                 assert_eq!(value(&manifest, "name"), package);
-                published.push(folder);
+                published.push(folder.trim_start_matches("crates/"));
             }
         }
     }
@@ -177,7 +176,7 @@ fn the_table_of_crates_names_folders_and_packages() {
 fn the_tables_of_modules_name_each_module_and_no_other() {
     for package in PUBLISHED {
         let text = section(&format!("### `{package}`"));
-        let source = root().join(package).join("src");
+        let source = folder_of(package).join("src");
         for row in rows(text).skip(1) {
             for module in code(row[0]) {
                 let path = match module {
@@ -203,7 +202,7 @@ fn the_tables_of_modules_name_each_module_and_no_other() {
 #[test]
 fn the_table_of_what_to_change_names_files() {
     let mut files = Vec::new();
-    all_files(&root(), &mut files);
+    all_files(root(), &mut files);
     let mut seen = 0;
     for row in rows(section("## Where to add")).skip(1) {
         for path in code(row[1]).filter(|word| !word.contains(['<', ' '])) {

@@ -5,12 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_owned()
-}
+use tests::{folder_of, root};
 
 /// Returns the minor version of the packages, such as `0.1`.
 fn version() -> String {
@@ -35,7 +30,7 @@ fn fill_in(template: &str) -> PathBuf {
     let mut manifest = manifest.replace("{{project-name}}", &format!("my-{template}"));
     assert!(!manifest.contains("{{"), "{manifest}");
     for package in ["tool-core", "tool-agent", "tool-mcp"] {
-        let path = root().join(package).display().to_string();
+        let path = folder_of(package).display().to_string();
         let path = path.replace('\\', "/");
         manifest = manifest.replace(
             &format!("{package} = {{ version = \"{}\"", version()),
@@ -120,7 +115,7 @@ fn follow(recipe: &Path) -> PathBuf {
                 .join(neighbour)
                 .display()
                 .to_string(),
-            None if word.starts_with("tool-") => format!("--path={}", root().join(word).display()),
+            None if word.starts_with("tool-") => format!("--path={}", folder_of(word).display()),
             None => word.to_owned(),
         });
         cargo(&folder, std::iter::once("add".to_owned()).chain(words));

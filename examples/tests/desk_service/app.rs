@@ -16,7 +16,7 @@ fn a_host_shows_the_chart_and_the_app_calls_its_tool() {
         return println!("skipped: no Chromium");
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let script = folder.join("../tool-mcp/tests/clients/run");
+    let script = folder.join("../crates/tool-mcp/tests/clients/run");
     let installed = Command::new(script).arg("install").output();
     let installed = installed.expect("the script runs");
     let printed = String::from_utf8_lossy(&installed.stdout).into_owned();

@@ -2,7 +2,7 @@
 //! describes,
 //! mutations of such values, and the documented exceptions.
 //!
-//! The tests are in `tests/`; `fuzz/` runs the same probes under libFuzzer.
+//! The tests are in `tests/`; `tool-core/fuzz` runs the same probes under libFuzzer.
 
 pub mod exceptions;
 pub mod mutate;

@@ -1,6 +1,6 @@
 //! Any input as a call: no panic, no hang, and no run of a rejected call.
 //!
-//! `fuzz/` runs the same probes under libFuzzer.
+//! `tool-core/fuzz` runs the same probes under libFuzzer.
 
 use properties::random::Random;
 use properties::subject::Subject;

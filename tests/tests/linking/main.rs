@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use tests::root;
+
 mod copies;
 mod duplicate_names;
 mod shared_objects;
@@ -67,10 +69,6 @@ impl Workspace {
         );
         text(&output.stdout)
     }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn target() -> PathBuf {

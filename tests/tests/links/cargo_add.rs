@@ -38,7 +38,7 @@ fn lines() -> Vec<Line> {
         extension.is_some_and(|name| ["html", "md", "rs", "toml", "txt"].contains(&name))
             && !path.ends_with(file!())
     };
-    files(&root(), &is_text, &mut paths);
+    files(root(), &is_text, &mut paths);
     paths.sort();
     let mut lines = Vec::new();
     for path in paths {
@@ -119,7 +119,7 @@ impl Packages {
     fn read() -> Packages {
         let mut packages = Packages::default();
         let mut locks = Vec::new();
-        files(&root(), &|path| path.ends_with("Cargo.lock"), &mut locks);
+        files(root(), &|path| path.ends_with("Cargo.lock"), &mut locks);
         for lock in locks {
             let manifest = lock.with_extension("toml");
             packages.add_metadata(&manifest, &["--no-deps"]);

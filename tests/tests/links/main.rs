@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::{env, fs};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use tests::{folder_of, root};
 
 /// Folders that hold no documents of the repository.
 const SKIPPED: [&str; 3] = ["target", "node_modules", ".git"];
@@ -32,13 +33,6 @@ const HIDDEN: [&str; 2] = ["tymethod.into_outcome", "associatedconstant.TOOLS"];
 /// a trait of it. A path that rustdoc can't resolve in our own documentation is an error of rustdoc.
 fn is_foreign(target: &str) -> bool {
     target.contains("::") || target == "dispatcher#setting-the-default-subscriber"
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_owned()
 }
 
 /// Adds the files below a folder that a filter accepts.
@@ -71,7 +65,7 @@ fn documents() -> Vec<PathBuf> {
         let is_markdown = path.extension().is_some_and(|extension| extension == "md");
         (is_markdown || path.ends_with("llms.txt")) && !is_rustdoc(path)
     };
-    files(&root(), &is_document, &mut found);
+    files(root(), &is_document, &mut found);
     found.sort();
     found
 }
@@ -187,7 +181,7 @@ fn front_pages_of_packages_have_absolute_links_only() {
         "tool-python",
         "tool-cli",
     ] {
-        let text = fs::read_to_string(root().join(package).join("README.md")).unwrap();
+        let text = fs::read_to_string(folder_of(package).join("README.md")).unwrap();
         let relative: Vec<_> = links(&text)
             .into_iter()
             .filter(|target| !is_external(target))

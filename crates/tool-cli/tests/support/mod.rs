@@ -1,0 +1,44 @@
+//! Runs the example `desk` as a user does.
+
+// No test file uses all of it.
+#![allow(dead_code, unreachable_pub)]
+
+use std::path::Path;
+use std::process::Command;
+
+#[path = "../../../../examples/src/program.rs"]
+mod program;
+
+pub(crate) use program::Ran;
+
+/// Returns the command that starts the program, which cargo builds before the tests.
+pub(crate) fn command() -> Command {
+    program::command("desk")
+}
+
+/// Runs the program in a pipe, and waits for its end.
+pub(crate) fn desk(flags: &[&str], input: &str) -> Ran {
+    program::run("desk", flags, input)
+}
+
+/// Runs the program in a folder.
+pub(crate) fn desk_in(folder: &Path, flags: &[&str], input: &str) -> Ran {
+    program::run_command(command().args(flags).current_dir(folder), input)
+}
+
+/// Runs the program without what its tools need.
+pub(crate) fn desk_without_notes(flags: &[&str]) -> Ran {
+    program::run_command(command().args(flags).env("NOTES", ""), "")
+}
+
+/// Runs the program in a terminal of a width, and types the answers to its questions. Returns the screen, or `None` if the
+/// system lacks `script`.
+pub(crate) fn screen(columns: usize, flags: &[&str], answers: &[(&str, &str)]) -> Option<String> {
+    let words: String = flags.iter().map(|flag| format!(" '{flag}'")).collect();
+    let command = command();
+    let program = command.get_program().display();
+    // Control-C reaches the shell too, which goes on to the exit code only with a trap.
+    let line = format!("trap : INT; stty cols {columns}; {program}{words}; echo \"exit code $?\"");
+    let shown = program::run_line_at_terminal(&line, "", answers)?;
+    Some(shown.replace("\r\n", "\n"))
+}
