@@ -1,4 +1,4 @@
-//! A shell in namespaces of Linux, by bubblewrap: no network, no files but those of the system and of one folder.
+//! A shell in Linux namespaces, by bubblewrap: it has no network, and sees only the system's files and one folder.
 //!
 //! ```text
 //! cargo run -p tool-files --example contained_shell -- FOLDER COMMAND
@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use tool_core::{Registry, ToolCall};
 use tool_files::shell::{BashTool, Limits, Output, Shell};
 
-/// Runs each command in namespaces of its own, in a folder.
+/// Runs each command in new namespaces, in a folder.
 struct Contained {
     /// The only folder that commands can write.
     folder: PathBuf,
@@ -74,7 +74,7 @@ impl Shell for Contained {
             timeout(limits.time, all).await
         };
         match ended {
-            // A signal ended it: bubblewrap reports one of the command as a code.
+            // A signal ended bubblewrap itself; a signal to the command is reported as an exit code.
             Ok(status) => Ok(Output::exited(status?.code().unwrap_or(-1), stdout, stderr)),
             Err(_) => {
                 child.kill().await?;
@@ -84,7 +84,7 @@ impl Shell for Contained {
     }
 }
 
-/// Reads up to a limit and a byte, which shows that there was more, and throws the rest away.
+/// Reads up to a limit and discards the rest. One byte more is kept, to show that there was more.
 async fn read(
     from: Option<impl AsyncRead + Unpin>,
     to: &mut Vec<u8>,
@@ -114,7 +114,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let tools = Registry::builder()
         .toolset("", BashTool::new(shell, Limits::default()))
         .build()?;
-    // As a model calls it.
+    // Calls the tool as a model would.
     let arguments = serde_json::json!({ "command": command });
     let result = tools.call(ToolCall::new("1", "bash", arguments)).await;
     println!("{}", result.content());

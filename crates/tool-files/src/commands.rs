@@ -1,19 +1,19 @@
-//! What the memory and the text editor have in common: commands on files, and results as Anthropic words them.
+//! File commands shared by the memory and the text editor, with results in Anthropic's wording.
 
 use crate::error::{FileError, Reason};
 use crate::folder::{Entry, Folder, Listing};
 use crate::text;
 
-/// Maximum number of characters of a result, unless the program sets another.
+/// Maximum number of characters of a result, unless the program sets another limit.
 const CHARACTERS: usize = 50_000;
 
-/// Levels of folders that a view of a folder has.
+/// Number of folder levels in a view.
 const LEVELS: usize = 2;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Commands {
     pub(crate) folder: Folder,
-    /// What paths start with. If it is empty, they are relative.
+    /// The prefix of paths. If it is empty, paths are relative.
     pub(crate) root: String,
     /// Maximum number of characters of a result.
     pub(crate) most: usize,
@@ -28,7 +28,7 @@ impl Commands {
         }
     }
 
-    /// Returns a path in the folder for one as the model writes it.
+    /// Converts a path of the model to a path in the folder.
     fn path<'p>(&self, path: &'p str) -> Result<&'p str, FileError> {
         let path_in_folder = if self.root.is_empty() {
             Some(path)
@@ -42,7 +42,7 @@ impl Commands {
         path_in_folder.ok_or_else(|| FileError::new(path, Reason::Outside(self.root.clone())))
     }
 
-    /// Returns the path of what may be a folder: models write it with a `/` at the end.
+    /// Like [`path`](Commands::path), for paths of files or folders: models write folders with a `/` at the end.
     fn any_path<'p>(&self, path: &'p str) -> Result<&'p str, FileError> {
         let inner = self.path(path)?;
         Ok(inner.strip_suffix('/').unwrap_or(inner))
@@ -58,7 +58,7 @@ impl Commands {
                     "Here's the content of {path} with line numbers:\n{lines}"
                 ))
             }
-            // A range is for files; a folder is shown whole.
+            // Ranges are for files, so a folder is shown whole.
             Err(error) if error.is_about_no_file() => {
                 Ok(self.listed(path, &self.folder.list(inner, LEVELS)?))
             }
@@ -168,7 +168,7 @@ fn check_not_root(path: &str, inner: &str, verb: &'static str) -> Result<(), Fil
     Ok(())
 }
 
-/// Writes a size as `du -h` does, which Anthropic's memory tool shows.
+/// Writes a size like `du -h`, as Anthropic's memory tool does.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["B", "K", "M", "G"];
     let unit = (bytes.max(1).ilog2() as usize / 10).min(UNITS.len() - 1);

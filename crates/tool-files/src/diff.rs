@@ -1,11 +1,11 @@
 //! V4A diffs, the format in which OpenAI's models write patches.
 //!
-//! A diff of a new file has `+` before each line. A diff of an existing file has hunks: optional headers (`@@ class Ship`)
-//! that are lines above the place, then lines with ` ` (stay), `-` (go) or `+` (come). There are no line numbers: a hunk
-//! applies where its lines are, after the hunk before it; spaces at the ends of lines may differ. `*** End of File` after a
-//! hunk places it at the end.
+//! A diff of a new file has `+` before each line. A diff of an existing file has hunks. A hunk starts with optional
+//! headers (`@@ class Ship`), which are lines further up in the file, followed by lines to keep (` `), delete (`-`) or
+//! add (`+`). There are no line numbers: a hunk applies where its lines are found, after the previous hunk. Spaces at
+//! the ends of lines may differ. `*** End of File` after a hunk places it at the end.
 //!
-//! The results are those of `apply_diff` of OpenAI's package `openai-agents`.
+//! Results equal those of `apply_diff` in OpenAI's package `openai-agents`.
 //!
 //! ```
 //! use tool_files::diff;
@@ -28,7 +28,7 @@ use std::fmt;
 
 use crate::error::shown;
 
-/// The first words of lines that end a diff: it is about one file.
+/// Line starts that end a diff, because it is about one file.
 const ENDS: [&str; 4] = [
     "*** End Patch",
     "*** Update File:",
@@ -38,11 +38,11 @@ const ENDS: [&str; 4] = [
 
 const END_OF_FILE: &str = "*** End of File";
 
-/// Maximum number of lines that are compared while the places of hunks are searched: 100 hunks in a file of 100,000 lines
-/// take a fifth of them. Only a diff that is written to take long takes more.
+/// Maximum number of line comparisons in the search for hunks. A file of 100,000 lines with 100 hunks needs a fifth of
+/// them, so only a diff written to be slow exceeds the limit.
 const COMPARISONS: usize = 50_000_000;
 
-/// The reason that a diff does not apply, worded as `apply_diff` of `openai-agents` words it.
+/// An error of a diff that does not apply, in the wording of `apply_diff` in `openai-agents`.
 ///
 /// ```
 /// let error = tool_files::diff::apply("one\n", "-two\n+three").unwrap_err();
@@ -90,11 +90,12 @@ pub fn create(diff: &str) -> Result<String, DiffError> {
     Ok(added.join(line_end(diff)))
 }
 
-/// Returns a text with the hunks of a diff. A text with `\r\n` keeps them.
+/// Applies the hunks of a diff to a text. Line ends stay `\r\n` if the text has them.
 ///
 /// # Errors
 ///
-/// If the diff is malformed, its lines are not in the text in this order, or their places can't be found in a reasonable time.
+/// If the diff is malformed, its lines are not in the text in this order, or the search for them takes too many
+/// comparisons.
 ///
 /// ```
 /// use tool_files::diff;
@@ -142,15 +143,15 @@ fn is_end(line: &str) -> bool {
     ENDS.iter().any(|end| line.starts_with(end))
 }
 
-/// Lines that go and lines that come at a place of a file or of a hunk.
+/// Lines to delete and lines to add at one place of a file or hunk.
 struct Chunk<'d> {
-    /// Index of the first line that goes.
+    /// Index of the first line to delete.
     at: usize,
     deleted: usize,
     added: Vec<&'d str>,
 }
 
-/// The lines of a hunk that must be in the file, and what changes among them.
+/// The lines that a hunk expects in the file, and the changes among them.
 #[derive(Default)]
 struct Hunk<'d> {
     context: Vec<&'d str>,
@@ -158,7 +159,7 @@ struct Hunk<'d> {
     is_at_end: bool,
 }
 
-/// Returns the changes at their places in the file.
+/// Returns the changes with their places in the file.
 fn chunks<'d>(file: &File<'_>, mut diff: &[&'d str]) -> Result<Vec<Chunk<'d>>, DiffError> {
     let mut chunks = Vec::new();
     let mut search = Search {
@@ -267,7 +268,7 @@ fn hunk<'a, 'd>(diff: &'a [&'d str]) -> Result<(Hunk<'d>, &'a [&'d str]), DiffEr
 }
 
 impl<'d> Hunk<'d> {
-    /// Ends a chunk before a line that stays.
+    /// Ends a chunk before a line that is kept.
     fn close(&mut self, deleted: &mut usize, added: &mut Vec<&'d str>) {
         if *deleted > 0 || !added.is_empty() {
             self.chunks.push(Chunk {
@@ -279,7 +280,7 @@ impl<'d> Hunk<'d> {
     }
 }
 
-/// Whitespace as Python's `str.strip` knows it: the separators of ASCII are some, too.
+/// Whitespace as defined by Python's `str.strip`, which includes the ASCII separators.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
@@ -288,13 +289,13 @@ fn is_blank(line: &str) -> bool {
     line.trim_matches(is_space).is_empty()
 }
 
-/// How lines are compared, from strict to loose.
+/// Ways to compare lines, from strict to loose.
 #[derive(Clone, Copy)]
 enum By {
     Exact,
-    /// Without whitespace at the end.
+    /// Ignores whitespace at the end.
     End,
-    /// Without whitespace at both ends.
+    /// Ignores whitespace at both ends.
     Both,
 }
 
@@ -308,7 +309,7 @@ impl By {
     }
 }
 
-/// The lines of a file. Equal lines have equal numbers, so that a comparison takes the same time for long ones.
+/// The lines of a file. Equal lines have equal numbers, so long lines compare as fast as short ones.
 struct File<'f> {
     lines: Vec<&'f str>,
     numbers: [OnceCell<Numbers<'f>>; 3],
@@ -343,12 +344,12 @@ impl<'f> File<'f> {
 
 struct Search<'a, 'f> {
     file: &'a File<'f>,
-    /// Number of comparisons until the search gives up.
+    /// Number of comparisons left before the search gives up.
     left: usize,
 }
 
 impl Search<'_, '_> {
-    /// Returns the place after a header. `None` if it is not there.
+    /// Returns the place after a header. Returns `None` if there is no such line.
     ///
     /// A header above the cursor counts, unless it follows another one, and leaves the cursor where it is.
     fn header(
@@ -374,7 +375,7 @@ impl Search<'_, '_> {
         Ok(None)
     }
 
-    /// Returns the index of the first of these lines, from a place on.
+    /// Returns the index at which these lines first occur, searching from a place on.
     fn context(
         &mut self,
         context: &[&str],
@@ -385,7 +386,7 @@ impl Search<'_, '_> {
         if !is_at_end {
             return self.lines(context, cursor, count);
         }
-        // After a line break at the end there is no line.
+        // A line break at the end starts no further line.
         let count = if self.file.lines.last() == Some(&"") {
             count - 1
         } else {
@@ -474,7 +475,7 @@ mod tests {
         ] {
             assert!(apply(text, diff).is_err(), "{diff:?}");
         }
-        // The text of a diff with a whole patch around it ends at the patch.
+        // A diff wrapped in a whole patch ends where the patch does.
         assert_eq!(
             apply("a\n", "-a\n+b\n*** End Patch\nnonsense").unwrap(),
             "b\n"

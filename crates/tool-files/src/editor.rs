@@ -7,11 +7,11 @@ use crate::folder::Folder;
 
 /// The body of Anthropic's text editor, `text_editor_20250728`, for the files of a folder.
 ///
-/// [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset) adds one tool, `str_replace_based_edit_tool`. For
-/// other providers than Anthropic it is an ordinary tool with a schema.
+/// [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset) adds one tool, `str_replace_based_edit_tool`. With
+/// providers other than Anthropic it is an ordinary tool with a schema.
 ///
-/// Paths are relative to the folder, or start with what [`mounted_at`](Editor::mounted_at) says. The folder's limits and
-/// [writable](Folder::writable) paths apply.
+/// Paths are relative to the folder, or absolute below the prefix of [`mounted_at`](Editor::mounted_at). The folder's
+/// limits and [writable](Folder::writable) paths apply.
 ///
 /// ```
 /// use tool_files::{Editor, Folder};
@@ -38,7 +38,8 @@ impl Editor {
         Editor(Commands::new(folder, ""))
     }
 
-    /// Sets what paths start with, such as `/repo`: models are used to absolute paths. Nothing is read there.
+    /// Sets the prefix of paths, such as `/repo`, because models are used to absolute paths. Only the names change:
+    /// nothing is read at this path of the system.
     pub fn mounted_at(mut self, root: &str) -> Editor {
         root.trim_end_matches('/').clone_into(&mut self.0.root);
         self
@@ -50,31 +51,31 @@ impl Editor {
         self
     }
 
-    /// Returns the lines of a file with their numbers, or what is in a folder, two levels deep.
+    /// Returns the numbered lines of a file, or the contents of a folder, two levels deep.
     ///
-    /// A range has the first and the last line, from 1; -1 is the end of the file.
+    /// A range is the first and last line, counted from 1; -1 is the end of the file.
     ///
     /// # Errors
     ///
-    /// If the path is not valid or missing, the file is not text or too large, or the range is not in it.
+    /// If the path is invalid or missing, the file is too large or not text, or the range is outside of it.
     pub fn view(&self, path: &str, range: Option<(i64, i64)>) -> Result<String, FileError> {
         self.0.view(path, range)
     }
 
-    /// Creates a file. It replaces none.
+    /// Creates a file. Existing files are not replaced.
     ///
     /// # Errors
     ///
-    /// If it exists, or [`Folder::create`] fails.
+    /// If the file exists, or [`Folder::create`] fails.
     pub fn create(&self, path: &str, file_text: &str) -> Result<String, FileError> {
         self.0.create(path, file_text)
     }
 
-    /// Replaces a string that is in a file once. An empty one in its place removes it.
+    /// Replaces a string that occurs once in a file. Pass an empty replacement to delete the string.
     ///
     /// # Errors
     ///
-    /// If the string is not there or several times, or the file can't be read or written.
+    /// If the string is missing or occurs several times, or the file can't be read or written.
     pub fn str_replace(
         &self,
         path: &str,
@@ -87,7 +88,7 @@ impl Editor {
         ))
     }
 
-    /// Inserts lines after a line; 0 is the start of the file.
+    /// Inserts lines after a line, where 0 is the start of the file.
     ///
     /// # Errors
     ///

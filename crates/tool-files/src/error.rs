@@ -4,11 +4,10 @@ use std::io;
 
 use tool_core::visible;
 
-/// The reason that a file can't be read or changed.
+/// An error of reading or changing a file.
 ///
-/// The message is for the model: it names the path as the model wrote it, and says what would work. Sentences that
-/// Anthropic's models know are worded as Anthropic words them, which is why they start with a capital letter. No message
-/// has the path of the folder.
+/// The message is for the model: it names the path as the model wrote it, and says what would work. Familiar sentences
+/// use Anthropic's wording, so they start with a capital letter. No message contains the system's path of the folder.
 ///
 /// ```
 /// use tool_files::{FileErrorKind, Folder};
@@ -31,12 +30,12 @@ pub struct FileError {
     reason: Reason,
 }
 
-/// What is wrong, for code that decides by it: [`FileError::kind`].
+/// The kind of a [`FileError`], returned by [`FileError::kind`].
 ///
 /// ```
 /// use tool_files::{FileError, FileErrorKind};
 ///
-/// /// Returns `true` if the model can mend it with another path.
+/// /// Returns `true` if the model can recover by using another path.
 /// fn is_about_the_path(error: &FileError) -> bool {
 ///     matches!(
 ///         error.kind(),
@@ -56,7 +55,7 @@ pub enum FileErrorKind {
     Missing,
     /// The name is taken.
     Exists,
-    /// The path leads through a link, or the file has a second name.
+    /// The path leads through a link, or the file is hard-linked.
     Link,
     /// The path leads to something other than a file or a folder, or to a folder where a file is needed.
     NotAFile,
@@ -66,7 +65,7 @@ pub enum FileErrorKind {
     NotText,
     /// A file or a folder exceeds a limit.
     TooLarge,
-    /// The string to replace is not in the file, or is there several times.
+    /// The string to replace is missing or occurs several times.
     Match,
     /// A line number is out of range.
     Range,
@@ -79,7 +78,7 @@ pub enum FileErrorKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
     Path(&'static str),
-    /// The path does not start with the place at which the folder is mounted.
+    /// The path lacks the prefix at which the folder is mounted.
     Outside(String),
     Hidden,
     Missing,
@@ -88,9 +87,9 @@ pub(crate) enum Reason {
     Link,
     HardLink,
     NotAFile,
-    /// Of a folder that is to be moved or deleted.
+    /// The contents that keep a folder from being moved or deleted.
     Contains(&'static str),
-    /// The folder of the program itself, and what can't be done with it.
+    /// The opened folder itself, with the verb that does not apply to it.
     Root(&'static str),
     NotWritable(Vec<String>),
     NotText,
@@ -124,17 +123,17 @@ impl FileError {
         }
     }
 
-    /// Names the path as the model knows it.
+    /// Adds the path as the model wrote it.
     pub(crate) fn at(self, path: &str) -> FileError {
         FileError::new(path, self.reason)
     }
 
-    /// Returns `true` if there may be a folder instead.
+    /// Returns `true` if the path may be a folder instead.
     pub(crate) fn is_about_no_file(&self) -> bool {
         self.reason == Reason::NotAFile
     }
 
-    /// Returns what is wrong.
+    /// Returns the kind of error.
     pub fn kind(&self) -> FileErrorKind {
         match &self.reason {
             Reason::Path(_) | Reason::Outside(_) => FileErrorKind::Path,
@@ -163,7 +162,7 @@ impl FileError {
     }
 }
 
-/// Returns the start of a text in one line, for a message.
+/// Returns the start of a text in one line, for an error message.
 pub(crate) fn shown(text: &str, most: usize) -> String {
     let end = text.char_indices().nth(most).map(|(end, _)| end);
     let start = visible::escape(&text[..end.unwrap_or(text.len())]);

@@ -10,16 +10,16 @@ use cap_std::fs::{Dir, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use crate::error::{FileError, Reason};
 use crate::path::{self, is_hidden, names};
 
-/// The start of the name of a file that is being written. It is hidden, so no other path leads to it.
+/// Prefix of the name of a file that is being written. Such names are hidden, so no model's path leads to them.
 const UNFINISHED: &str = ".tool-files-";
 
-/// An open folder: the only files that the bodies of this crate reach. Clones share it.
+/// An open folder. The tools of this crate reach only the files in it. Clones share it.
 ///
-/// A path is relative, with `/` between names. It is opened name by name, each in the folder before it, without following
-/// links. What is checked is the open file, so nobody can swap it between a check and its use. The rules for names are
-/// those of Windows on every system; [`guide::confinement`](crate::guide::confinement) lists them.
+/// A path is relative, with `/` between names. It is opened one name at a time, each in its parent folder, without
+/// following links. Checks look at the open file, so nobody can swap the file between the check and its use. Names
+/// follow the rules of Windows on every system; [`guide::confinement`](crate::guide::confinement) lists them.
 ///
-/// A new folder is read-only: [`writable`](Folder::writable) says what may change.
+/// A new folder is read-only. Use [`writable`](Folder::writable) to allow changes.
 ///
 /// ```
 /// use tool_files::{FileErrorKind, Folder};
@@ -40,7 +40,7 @@ const UNFINISHED: &str = ".tool-files-";
 #[derive(Clone)]
 pub struct Folder {
     dir: Arc<Dir>,
-    /// Held while something changes, so that a change is based on what it replaces.
+    /// Locked during a change, so that two changes don't start from the same old text.
     changes: Arc<Mutex<()>>,
     rules: Rules,
 }
@@ -53,7 +53,7 @@ struct Rules {
     entries: usize,
 }
 
-/// The files below a folder: [`Folder::list`].
+/// The files below a folder, returned by [`Folder::list`].
 ///
 /// ```
 /// use tool_files::Folder;
@@ -72,9 +72,9 @@ struct Rules {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listing {
-    /// The files and folders, each folder before what is in it, sorted by name.
+    /// The files and folders, sorted by name, each folder before its contents.
     pub entries: Vec<Entry>,
-    /// The number of links, special files and files whose names no path may have.
+    /// The number of links, special files and files with invalid names.
     pub unusable: usize,
     /// `false` if the limit on [entries](Folder::max_entries) ended the listing.
     pub is_complete: bool,
@@ -95,20 +95,20 @@ pub struct Listing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// The path, relative to the folder that was opened.
+    /// The path, relative to the opened folder.
     pub path: String,
-    /// The size of a file. For a folder it is what the system says of the folder itself.
+    /// The size of a file. For a folder, the system's size of the folder itself.
     pub bytes: u64,
     /// `true` if it is a folder.
     pub is_folder: bool,
 }
 
 impl Folder {
-    /// Opens an existing folder, in which nothing is writable. The path is one of the system, and may lead through links.
+    /// Opens an existing folder, read-only. This is a path of your system, which may lead through links.
     ///
     /// # Errors
     ///
-    /// If there is no such folder, or it can't be opened.
+    /// If the folder does not exist, or can't be opened.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Folder> {
         let path = path.as_ref();
         let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| {
@@ -129,13 +129,13 @@ impl Folder {
         })
     }
 
-    /// Makes files writable. May be called several times.
+    /// Allows changes to files. Call it once for each pattern.
     ///
-    /// | pattern | what may be created, changed, renamed and deleted |
+    /// | pattern | files that may be created, changed, renamed and deleted |
     /// |---|---|
     /// | `memory.md` | this file |
     /// | `history/*` | the files directly in a folder, which is created if it is missing |
-    /// | `history/**` | everything below a folder, with folders |
+    /// | `history/**` | everything below a folder, including folders |
     /// | `**` | everything below this folder |
     ///
     /// ```
@@ -149,7 +149,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If the pattern is none of these, or has a name that no path may have.
+    /// If the pattern has another form, or contains an invalid name.
     pub fn writable(mut self, pattern: &str) -> Result<Folder, FileError> {
         let folder = match pattern.rsplit_once('/') {
             Some((folder, "*" | "**")) => folder,
@@ -168,8 +168,8 @@ impl Folder {
         Ok(self)
     }
 
-    /// Sets whether files are reachable whose name, or that of a folder of them, starts with `.`. Off by default: such files
-    /// hold keys (`.env`), and some are run by programs (`.git/hooks`).
+    /// Sets whether models reach hidden files, which have a `.` at the start of a name in their path. Off by default,
+    /// because such files hold keys (`.env`) or are run by programs (`.git/hooks`).
     pub fn hidden(mut self, allowed: bool) -> Folder {
         self.rules.hidden = allowed;
         self
@@ -181,8 +181,8 @@ impl Folder {
         self
     }
 
-    /// Sets the maximum number of entries that a listing reads, and that a folder may hold which is deleted or moved as a
-    /// whole. The default is 1000.
+    /// Sets the maximum number of entries in a listing, and in a folder that is deleted or moved as a whole. The
+    /// default is 1000.
     pub fn max_entries(mut self, most: usize) -> Folder {
         self.rules.entries = most;
         self
@@ -192,7 +192,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If it is missing, a link or something else than a file, has a second name, is too large, or is not text.
+    /// If the path is missing, a link or not a file, or the file is hard-linked, too large or not text.
     pub fn read(&self, path: &str) -> Result<String, FileError> {
         let read = || {
             let (parent, name) = self.parent(path, false)?;
@@ -202,14 +202,14 @@ impl Folder {
         read().map_err(|reason| FileError::new(path, reason))
     }
 
-    /// Writes a text file, and replaces an existing one. Missing folders are created.
+    /// Writes a text file, replacing an existing one. Missing folders are created.
     ///
-    /// Readers see the old text or the new one, nothing in between: this holds for everything that writes.
+    /// Like every write of this crate it is atomic: readers see the old text or the new one.
     ///
     /// # Errors
     ///
-    /// If the path is not [writable](Folder::writable), or what is there may not be [read](Folder::read) for another reason
-    /// than its text or size, or the text is too large or has NUL in it.
+    /// If the path is not [writable](Folder::writable), the new text is too large or contains NUL, or the existing file
+    /// is a link, hard-linked or a special file.
     pub fn write(&self, path: &str, text: &str) -> Result<(), FileError> {
         let write = || {
             let _changes = self.changes();
@@ -229,7 +229,7 @@ impl Folder {
         write().map_err(|reason| FileError::new(path, reason))
     }
 
-    /// Writes a new text file. Missing folders are created.
+    /// Writes a text file that does not exist yet. Missing folders are created.
     ///
     /// ```
     /// use tool_files::{FileErrorKind, Folder};
@@ -246,7 +246,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If the name is taken, or like [`write`](Folder::write).
+    /// If the file exists, or [`write`](Folder::write) would fail.
     pub fn create(&self, path: &str, text: &str) -> Result<(), FileError> {
         let create = || {
             let _changes = self.changes();
@@ -259,11 +259,11 @@ impl Folder {
         create().map_err(|reason| FileError::new(path, reason))
     }
 
-    /// Appends to a text file, and creates it if it is missing.
+    /// Appends to a text file, or creates it.
     ///
     /// # Errors
     ///
-    /// Like [`read`](Folder::read) and [`write`](Folder::write).
+    /// If [`read`](Folder::read) or [`write`](Folder::write) would fail.
     pub fn append(&self, path: &str, text: &str) -> Result<(), FileError> {
         let append = || {
             let _changes = self.changes();
@@ -280,14 +280,14 @@ impl Folder {
         append().map_err(|reason| FileError::new(path, reason))
     }
 
-    /// Replaces the text of a file by what a function makes of it.
+    /// Replaces the text of a file with the result of a function.
     pub(crate) fn edit<T>(
         &self,
         path: &str,
         change: impl FnOnce(&str) -> Result<(String, T), Reason>,
     ) -> Result<T, Reason> {
         let _changes = self.changes();
-        // Nothing is created, so that a missing file is said to be missing.
+        // A missing file has to be reported as missing, so no folder is created.
         self.check_writable(path)?;
         let (parent, name) = self.parent(path, false)?;
         let (mut file, metadata) = open_file(&parent, name)?;
@@ -296,11 +296,11 @@ impl Folder {
         Ok(result)
     }
 
-    /// Creates a folder, and its missing parents. Everything below it must be writable.
+    /// Creates a folder and its missing parents. Requires that everything below it is writable.
     ///
     /// # Errors
     ///
-    /// If the name is taken, or the folder is not [writable](Folder::writable) as a whole.
+    /// If the path exists, or the folder is not [writable](Folder::writable) as a whole.
     pub fn create_folder(&self, path: &str) -> Result<(), FileError> {
         let create = || {
             let _changes = self.changes();
@@ -313,11 +313,11 @@ impl Folder {
         create().map_err(|reason| FileError::new(path, reason))
     }
 
-    /// Lists a folder and the folders in it, to a depth; 1 is the folder alone. Hidden files are left out.
+    /// Lists a folder and its subfolders down to a depth; 1 lists the folder alone. Hidden files are left out.
     ///
     /// # Errors
     ///
-    /// If there is no such folder.
+    /// If the folder does not exist.
     pub fn list(&self, path: &str, depth: usize) -> Result<Listing, FileError> {
         let list = || {
             let names = self.names(path)?;
@@ -339,8 +339,8 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If the path is missing, a link, or not [writable](Folder::writable) as a whole, or if a folder holds hidden files,
-    /// links or special files, or more entries than are [allowed](Folder::max_entries).
+    /// If the path is missing, a link, or not [writable](Folder::writable) as a whole. A folder can't be deleted either
+    /// if it contains hidden files, links, special files, or more entries than [allowed](Folder::max_entries).
     pub fn remove(&self, path: &str) -> Result<(), FileError> {
         let remove = || {
             let _changes = self.changes();
@@ -382,12 +382,12 @@ impl Folder {
             .map_err(|error| reason(parent, name, &error))
     }
 
-    /// Renames or moves a file or a folder. Missing parents of the new path are created, and nothing is replaced.
+    /// Renames or moves a file or a folder. Creates missing parents of the new path. Replaces nothing.
     ///
     /// # Errors
     ///
-    /// If the new path exists, or one of them may not be [deleted](Folder::remove) or [created](Folder::create). The error
-    /// is about the path that is wrong.
+    /// If the new path exists, the old one may not be [deleted](Folder::remove), or the new one may not be
+    /// [created](Folder::create). The error names the path at fault.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), FileError> {
         let at = |path| move |reason| FileError::new(path, reason);
         let _changes = self.changes();
@@ -442,7 +442,7 @@ impl Folder {
         })
     }
 
-    /// Checks that everything below a folder is writable, and the folder itself.
+    /// Checks that a folder and everything below it are writable.
     fn check_whole(&self, path: &str) -> Result<(), Reason> {
         let names = self.names(path)?;
         self.check(&names, |(folder, kind)| {
@@ -473,13 +473,13 @@ impl Folder {
         }
     }
 
-    /// Opens the folder of a file that may be written.
+    /// Opens the parent folder of a writable file.
     fn writable_file<'p>(&self, path: &'p str) -> Result<(Dir, &'p str), Reason> {
         self.check_writable(path)?;
         self.parent(path, true)
     }
 
-    /// Opens the folder of a path, and returns the last name.
+    /// Opens the parent folder of a path. Also returns the last name.
     fn parent<'p>(&self, path: &'p str, creates: bool) -> Result<(Dir, &'p str), Reason> {
         let names = self.names(path)?;
         let (name, folders) = names.split_last().ok_or(Reason::NotAFile)?;
@@ -508,7 +508,7 @@ impl Folder {
     fn text(&self, file: &mut File) -> Result<String, Reason> {
         let most = self.rules.file_bytes;
         let mut bytes = Vec::new();
-        // One byte more than allowed shows that the file is too large, even if it grows meanwhile.
+        // Reading one byte more than allowed detects a file that is too large, even if it grows meanwhile.
         let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| Reason::Io(error.kind()))?;
         if bytes.len() as u64 > most {
@@ -520,7 +520,7 @@ impl Folder {
         }
     }
 
-    /// Writes a file under another name, and gives it its name when it is complete.
+    /// Writes a file under a temporary name, and renames it when it is complete.
     fn put(&self, parent: &Dir, name: &str, text: &str, put: Put) -> Result<(), Reason> {
         if text.len() as u64 > self.rules.file_bytes {
             return Err(Reason::TooLarge(self.rules.file_bytes));
@@ -536,7 +536,7 @@ impl Folder {
             .write(true)
             .create_new(true)
             .follow(FollowSymlinks::No);
-        // Never readable by more users than the file that it replaces.
+        // The new file is never readable by more users than the old one.
         set_mode(
             &mut options,
             if matches!(put, Put::Replace(_)) {
@@ -552,7 +552,7 @@ impl Folder {
                 file.set_permissions(permissions.clone()).map_err(io)?;
             }
             file.sync_all().map_err(io)?;
-            // Windows renames no file that is open.
+            // Windows can't rename an open file.
             drop(file);
             let renamed = match put {
                 Put::New => rename_new(parent, &unfinished, parent, name),
@@ -561,12 +561,12 @@ impl Folder {
             renamed.map_err(|error| reason(parent, name, &error))
         };
         write().inspect_err(|_| {
-            // The error says more than that it is left behind.
+            // The first error says more than a failure to clean up.
             let _ = parent.remove_file(&unfinished);
         })
     }
 
-    /// Reads the entries of a folder, without following links. Also returns `false` if there are more.
+    /// Reads the entries of a folder, without following links. Also returns `false` if some were left out.
     fn entries(&self, folder: &Dir, left: &mut usize) -> Result<(Vec<Found>, bool), Reason> {
         let io = |error: io::Error| Reason::Io(error.kind());
         let mut found = Vec::new();
@@ -587,7 +587,7 @@ impl Folder {
                         is_folder: found.is_dir(),
                     }),
                     Ok(_) => Found::Unusable,
-                    // It is gone.
+                    // The file was deleted meanwhile.
                     Err(_) => continue,
                 },
             });
@@ -622,7 +622,7 @@ impl Folder {
             if entry.is_folder && depth > 1 {
                 match enter(folder, &name) {
                     Ok(folder) => self.collect(&folder, &below, depth - 1, left, listing)?,
-                    // It was swapped, or may not be read.
+                    // The folder was replaced by something else, or may not be read.
                     Err(_) => listing.unusable += 1,
                 }
             }
@@ -630,7 +630,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Checks that a folder holds nothing but files and folders that a path may lead to.
+    /// Checks that paths can lead to everything in a folder.
     fn check_contents(&self, folder: &Dir) -> Result<(), Reason> {
         let mut left = self.rules.entries;
         self.check_below(folder, &mut left)
@@ -656,7 +656,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Deletes what is in a folder. What has appeared since it was checked ends it.
+    /// Deletes the contents of a folder. Stops at anything unusable that appeared since the check.
     fn remove_contents(&self, folder: &Dir) -> Result<(), Reason> {
         let mut left = self.rules.entries;
         let (found, _) = self.entries(folder, &mut left)?;
@@ -681,7 +681,7 @@ impl Folder {
     }
 }
 
-/// Opens a regular file with one name: not a link, a folder, or a pipe, which could block forever.
+/// Opens a regular file with a single name. Links, folders and pipes are errors; opening a pipe could block forever.
 fn open_file(parent: &Dir, name: &str) -> Result<(File, Metadata), Reason> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
@@ -692,7 +692,7 @@ fn open_file(parent: &Dir, name: &str) -> Result<(File, Metadata), Reason> {
     if !metadata.is_file() {
         return Err(Reason::NotAFile);
     }
-    // A file with a second name may be outside of the folder as well.
+    // The other name of a hard link may be outside of the folder.
     if metadata.nlink() != 1 {
         return Err(Reason::HardLink);
     }
@@ -714,13 +714,13 @@ fn kind(parent: &Dir, name: &str) -> Result<Kind, Reason> {
     }
 }
 
-/// What a file that is written replaces.
+/// What happens to an existing file on a write.
 enum Put {
-    /// Nothing.
+    /// The write fails.
     New,
-    /// Nothing that is known; a file that appears meanwhile is replaced.
+    /// The file was missing, so one that appears meanwhile is replaced.
     ReplaceNew,
-    /// A file with these permissions.
+    /// The file is replaced, keeping these permissions.
     Replace(Permissions),
 }
 
@@ -730,14 +730,14 @@ enum Kind {
     Folder,
 }
 
-/// What is in a folder; the path of an entry is its name.
+/// An entry of a folder; its path is its name.
 enum Found {
     Usable(Entry),
     Unusable,
     Hidden,
 }
 
-/// Opens a folder in a folder. Fails if it is a link.
+/// Opens a subfolder. Fails for a link.
 fn enter(folder: &Dir, name: &str) -> Result<Dir, Reason> {
     folder
         .open_dir_nofollow(name)
@@ -755,14 +755,14 @@ fn builder() -> DirBuilder {
     builder
 }
 
-/// Limits who may use a new file, where the system knows that.
+/// Limits access to a new file, on systems with permissions.
 fn set_mode(options: &mut OpenOptions, mode: u32) {
     #[cfg(unix)]
     cap_std::fs::OpenOptionsExt::mode(options, mode);
     let _ = (options, mode);
 }
 
-/// Renames, and replaces nothing.
+/// Renames without replacing an existing file.
 fn rename_new(from_folder: &Dir, from: &str, to_folder: &Dir, to: &str) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     {
@@ -770,7 +770,7 @@ fn rename_new(from_folder: &Dir, from: &str, to_folder: &Dir, to: &str) -> io::R
         use rustix::io::Errno;
 
         match renameat_with(from_folder, from, to_folder, to, RenameFlags::NOREPLACE) {
-            // Not every file system can do it.
+            // Not every file system supports it.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
             ended => return Ok(ended?),
         }
@@ -781,7 +781,7 @@ fn rename_new(from_folder: &Dir, from: &str, to_folder: &Dir, to: &str) -> io::R
     from_folder.rename(from, to_folder, to)
 }
 
-/// Returns the reason that a name could not be used. What is there now only decides how it is worded.
+/// Returns the reason for which a name could not be used. The file that is there now affects only the wording.
 fn reason(folder: &Dir, name: &str, error: &io::Error) -> Reason {
     match (error.kind(), folder.symlink_metadata(name)) {
         (io::ErrorKind::AlreadyExists, _) => Reason::Exists,
@@ -794,7 +794,7 @@ fn reason(folder: &Dir, name: &str, error: &io::Error) -> Reason {
     }
 }
 
-/// The rules, without the path.
+/// Shows the rules without the path.
 impl fmt::Debug for Folder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Folder")

@@ -5,15 +5,15 @@ use crate::commands::Commands;
 use crate::error::FileError;
 use crate::folder::Folder;
 
-/// What paths of the memory start with.
+/// Prefix of the memory's paths.
 const ROOT: &str = "/memories";
 
-/// The body of Anthropic's memory tool, `memory_20250818`: files below `/memories`, which are those of a folder.
+/// The body of Anthropic's memory tool, `memory_20250818`. Its paths below `/memories` are files of a folder.
 ///
-/// [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset) adds one tool, `memory`. For other providers than
+/// [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset) adds one tool, `memory`. With providers other than
 /// Anthropic it is an ordinary tool with a schema.
 ///
-/// The folder's limits and [writable](Folder::writable) paths apply. `**` lets the model write everything.
+/// The folder's limits and [writable](Folder::writable) paths apply. Use `**` to let the model write everything.
 ///
 /// ```
 /// use tool_core::dialect::Anthropic;
@@ -32,7 +32,7 @@ const ROOT: &str = "/memories";
 /// let text = tools.call_blocking(call).content().to_owned();
 /// assert!(text.ends_with("The path /memories/likes.md does not exist. Please provide a valid path."));
 ///
-/// // The commands are methods, too.
+/// // You can call the commands as methods, too.
 /// memory.create("/memories/likes.md", "coffee\n")?;
 /// memory.str_replace("/memories/likes.md", "coffee", "tea")?;
 /// assert_eq!(
@@ -59,13 +59,13 @@ impl Memory {
         self
     }
 
-    /// Returns the lines of a file with their numbers, or what is in a folder, two levels deep.
+    /// Returns the numbered lines of a file, or the contents of a folder, two levels deep.
     ///
-    /// A range has the first and the last line, from 1; -1 is the end of the file.
+    /// A range is the first and last line, counted from 1; -1 is the end of the file.
     ///
     /// # Errors
     ///
-    /// If the path is not valid or missing, the file is not text or too large, or the range is not in it.
+    /// If the path is invalid or missing, the file is too large or not text, or the range is outside of it.
     pub fn view(&self, path: &str, range: Option<(i64, i64)>) -> Result<String, FileError> {
         self.0.view(path, range)
     }
@@ -74,16 +74,16 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// If it exists, or [`Folder::create`] fails.
+    /// If the file exists, or [`Folder::create`] fails.
     pub fn create(&self, path: &str, file_text: &str) -> Result<String, FileError> {
         self.0.create(path, file_text)
     }
 
-    /// Replaces a string that is in a file once.
+    /// Replaces a string that occurs once in a file.
     ///
     /// # Errors
     ///
-    /// If the string is not there or several times, or the file can't be read or written.
+    /// If the string is missing or occurs several times, or the file can't be read or written.
     pub fn str_replace(
         &self,
         path: &str,
@@ -96,7 +96,7 @@ impl Memory {
         ))
     }
 
-    /// Inserts lines after a line; 0 is the start of the file.
+    /// Inserts lines after a line, where 0 is the start of the file.
     ///
     /// # Errors
     ///

@@ -7,8 +7,8 @@ use crate::folder::Folder;
 
 /// The body of OpenAI's `apply_patch`, for the files of a folder.
 ///
-/// [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset) adds one tool, `apply_patch`. For other providers than
-/// OpenAI it is an ordinary tool with a schema.
+/// [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset) adds one tool, `apply_patch`. With providers other
+/// than OpenAI it is an ordinary tool with a schema.
 ///
 /// Paths are relative to the folder. The folder's limits and [writable](Folder::writable) paths apply.
 ///
@@ -39,14 +39,14 @@ impl Patcher {
     ///
     /// # Errors
     ///
-    /// If the diff has other lines, the file exists, or [`Folder::create`] fails.
+    /// If another line occurs, the file exists, or [`Folder::create`] fails.
     pub fn create(&self, path: &str, diff: &str) -> Result<String, FileError> {
         let text = diff::create(diff).map_err(|error| not_applied(path, &error))?;
         self.0.create(path, &text)?;
         Ok(format!("Created {path}"))
     }
 
-    /// Changes a file by the hunks of a diff, all or none.
+    /// Applies all hunks of a diff to a file, or none.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Patcher {
         Ok(format!("Updated {path}"))
     }
 
-    /// Deletes a file. It deletes no folder.
+    /// Deletes a file. Folders can't be deleted.
     ///
     /// # Errors
     ///

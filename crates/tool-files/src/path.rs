@@ -1,6 +1,6 @@
 //! Paths as models write them: relative, with `/`, and valid on every system.
 //!
-//! The rules are those of Windows everywhere, so that a name means the same file wherever the folder is.
+//! Every system follows the rules of Windows, so a name means the same file after the folder moves.
 
 use tool_core::visible;
 
@@ -12,11 +12,11 @@ const LONGEST: usize = 1024;
 /// Maximum number of names in a path.
 const DEEPEST: usize = 32;
 
-/// Names of devices on Windows, in each folder and with any extension.
+/// Device names on Windows, reserved in every folder and with any extension.
 /// <https://learn.microsoft.com/windows/win32/fileio/naming-a-file>
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// Splits a path into names. The path of the folder itself, which is empty or `.`, has none.
+/// Splits a path into names. The folder itself, written as an empty path or `.`, has no names.
 pub(crate) fn names(path: &str, allows_hidden: bool) -> Result<Vec<&str>, Reason> {
     if matches!(path, "" | ".") {
         return Ok(Vec::new());
@@ -46,7 +46,7 @@ pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with('.')
 }
 
-/// Returns why a name is not valid.
+/// Returns the reason if a name is invalid.
 pub(crate) fn check(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("a name is empty; write `/` once between names, and not at the end");
@@ -57,11 +57,11 @@ pub(crate) fn check(name: &str) -> Result<(), &'static str> {
     if name.len() > 255 {
         return Err("a name is too long");
     }
-    // `\` separates names on Windows, and `:` is for drives and alternate streams.
+    // On Windows, `\` separates names, and `:` is for drives and alternate streams.
     if name.contains(['\\', ':', '<', '>', '"', '|', '?', '*']) {
         return Err("a name must not contain `\\ : < > \" | ? *`");
     }
-    // macOS leaves some of them out when it compares names: they would make a second name of a hidden file.
+    // macOS ignores some of them when it compares names, so they would give a hidden file a second name.
     if name.contains(visible::is_hidden) {
         return Err("a name must not contain control characters or invisible characters");
     }

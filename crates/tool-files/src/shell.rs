@@ -1,9 +1,9 @@
-//! Commands that a model writes, in a shell that the program provides.
+//! Shells for the commands of a model. You provide the shell.
 //!
-//! This crate runs no command itself: where commands run, and what they reach, is the decision of a [`Shell`]. Its example
-//! `contained_shell` has one in a namespace of Linux, by bubblewrap, and the command line for a container.
+//! This crate runs no commands itself. A [`Shell`] decides where they run and what they can reach. The example
+//! `contained_shell` runs them in Linux namespaces by bubblewrap, and shows the command line for a container.
 //!
-//! [`BashTool`] is the body of Anthropic's `bash`, and [`ShellTool`] that of OpenAI's `shell`.
+//! [`BashTool`] is the body of Anthropic's `bash`, [`ShellTool`] the body of OpenAI's `shell`.
 
 use std::error::Error;
 use std::future::Future;
@@ -16,17 +16,17 @@ use tool_core::toolset;
 /// Maximum number of commands in one call of [`ShellTool`].
 const COMMANDS: usize = 32;
 
-/// Runs commands of a model, confined to what they may reach.
+/// Runs a model's commands in a confined environment.
 ///
-/// A command is hostile: a page that the model has read may have written it. Run it in a container, a virtual machine or a
-/// namespace, without the network and the keys of this program.
+/// Treat a command as hostile, because a page that the model read may have dictated it. Run it in a container, a
+/// virtual machine or a namespace, without access to the network or your program's keys.
 ///
 /// ```
 /// use std::io;
 ///
 /// use tool_files::shell::{Limits, Output, Shell};
 ///
-/// /// Knows one command, and runs nothing.
+/// /// Knows one command and runs nothing.
 /// struct Echo;
 ///
 /// impl Shell for Echo {
@@ -40,30 +40,30 @@ const COMMANDS: usize = 32;
 /// # let _ = Echo;
 /// ```
 pub trait Shell: Send + Sync + 'static {
-    /// Runs a command until it ends or a limit ends it. What the command does is in the output.
+    /// Runs a command until it ends or exceeds a limit. A failure of the command itself is part of the output.
     ///
-    /// Dropping the future ends the command.
+    /// Dropping the future must end the command.
     ///
     /// # Errors
     ///
-    /// If the command could not be started. The model does not see the error.
+    /// If the command can't be started. The model does not see the error.
     fn run(
         &self,
         command: &str,
         limits: &Limits,
     ) -> impl Future<Output = io::Result<Output>> + Send;
 
-    /// Starts anew, if commands share a state such as the working folder. By default nothing happens.
+    /// Restarts the shell, if commands share state such as the working folder. Does nothing by default.
     ///
     /// # Errors
     ///
-    /// If there is no shell afterwards. The model does not see the error.
+    /// If no shell could be started. The model does not see the error.
     fn restart(&self) -> impl Future<Output = io::Result<()>> + Send {
         async { Ok(()) }
     }
 }
 
-/// What a command may use. A [`Shell`] ends a command that uses more time, and reads no more than the bytes.
+/// Limits of a command. A [`Shell`] has to end a command at its time limit, and to stop reading at the byte limit.
 ///
 /// ```
 /// use std::time::Duration;
@@ -78,9 +78,9 @@ pub trait Shell: Send + Sync + 'static {
 pub struct Limits {
     /// Maximum wall-clock time. The default is 30 seconds.
     pub time: Duration,
-    /// Maximum number of bytes of standard output, and of standard error. The default is 64 KiB.
+    /// Maximum number of bytes of standard output, and the same for standard error. The default is 64 KiB.
     pub output_bytes: usize,
-    /// The variables of the environment. There are no others: a command inherits none of this program.
+    /// The environment variables. A command gets only these and inherits none of your program's.
     pub variables: Vec<(String, String)>,
 }
 
@@ -101,20 +101,20 @@ impl Limits {
         self
     }
 
-    /// Sets the maximum number of bytes of standard output, and of standard error.
+    /// Sets the maximum number of bytes of standard output, and the same for standard error.
     pub fn output_bytes(mut self, most: usize) -> Limits {
         self.output_bytes = most;
         self
     }
 
-    /// Adds a variable of the environment.
+    /// Adds an environment variable.
     pub fn variable(mut self, name: &str, value: &str) -> Limits {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 }
 
-/// What a command wrote, and how it ended.
+/// The output of a command, and how it ended.
 ///
 /// ```
 /// use tool_files::shell::{End, Output};
@@ -125,7 +125,7 @@ impl Limits {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output {
-    /// Standard output. What is not UTF-8 is replaced for the model.
+    /// Standard output. Bytes that are not UTF-8 are replaced before the model sees them.
     pub stdout: Vec<u8>,
     /// Standard error.
     pub stderr: Vec<u8>,
@@ -142,9 +142,9 @@ pub struct Output {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It ended itself, with this exit code.
+    /// The command ended itself, with this exit code.
     Exited(i32),
-    /// It exceeded its time.
+    /// The command exceeded its time limit.
     TimedOut,
 }
 
@@ -158,7 +158,7 @@ impl Output {
         }
     }
 
-    /// Creates the output of a command that exceeded its time, with what it wrote until then.
+    /// Creates the output of a command that exceeded its time, with everything written until then.
     pub fn timed_out(stdout: impl Into<Vec<u8>>, stderr: impl Into<Vec<u8>>) -> Output {
         Output {
             stdout: stdout.into(),
@@ -168,14 +168,14 @@ impl Output {
     }
 }
 
-/// The reason that a call of a shell has no output. The model reads the message.
+/// An error of a call of a shell. The model reads the message.
 ///
 /// ```
 /// use std::error::Error;
 ///
 /// use tool_files::shell::ShellError;
 ///
-/// /// Returns the cause, for the log: the model does not see it.
+/// /// Returns the cause for the log. The model does not see it.
 /// fn cause(error: &ShellError) -> Option<String> {
 ///     error.source().map(ToString::to_string)
 /// }
@@ -217,7 +217,7 @@ impl Error for ShellError {
     }
 }
 
-/// Returns text for the model, within a limit.
+/// Converts bytes to text for the model, up to a limit.
 fn text(bytes: &[u8], most: usize) -> String {
     let kept = &bytes[..bytes.len().min(most)];
     let mut text = String::from_utf8_lossy(kept).into_owned();
@@ -308,7 +308,7 @@ impl<S: Shell> BashTool<S> {
 
 /// The body of OpenAI's `shell`. Adds one tool, `shell`, with [`RegistryBuilder::toolset`].
 ///
-/// The limits are those of a whole call. The model may ask for less, not for more.
+/// The limits apply to a whole call, which may contain several commands. The model may ask for less, not for more.
 ///
 /// [`RegistryBuilder::toolset`]: tool_core::RegistryBuilder::toolset
 ///

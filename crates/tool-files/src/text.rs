@@ -1,6 +1,7 @@
-//! Views and edits of a text in memory.
+//! Views and edits of text in memory.
 //!
-//! Models see and write lines that end with `\n`. In a file with `\r\n` they match and get `\r\n`; nothing else changes.
+//! Models see and write lines that end with `\n`. In files with `\r\n`, their `\n` matches `\r\n` and is written as
+//! `\r\n`; the rest of the file stays as it is.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -10,10 +11,10 @@ use crate::error::{Reason, shown};
 /// Maximum number of lines in a message about several matches.
 const MATCHES: usize = 20;
 
-/// Number of lines around a change that a result shows.
+/// Number of lines that a result shows before and after a change.
 const AROUND: usize = 2;
 
-/// Returns a text with `\n` at the end of each line.
+/// Returns a text with its line ends as `\n`.
 pub(crate) fn normal(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") {
         text.replace("\r\n", "\n").into()
@@ -22,7 +23,7 @@ pub(crate) fn normal(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a text with the line ends of a file: those of its first line.
+/// Converts the line ends of a text to the kind that the first line of a file has.
 fn as_in(file: &str, text: &str) -> String {
     let text = normal(text);
     let is_windows = file
@@ -35,7 +36,7 @@ fn as_in(file: &str, text: &str) -> String {
     }
 }
 
-/// Returns the place in a text of a place in [`normal`] text.
+/// Converts an offset in [`normal`] text to one in the original text.
 fn place(text: &str, normal: usize) -> usize {
     let mut rest = normal;
     let mut bytes = text.bytes().enumerate().peekable();
@@ -51,9 +52,9 @@ fn place(text: &str, normal: usize) -> usize {
     text.len()
 }
 
-/// Writes lines with their numbers, and a note if there is more than fits.
+/// Writes lines with their numbers, and a note if they were cut.
 ///
-/// A range has the numbers of the first and the last line, from 1; -1 is the last line of the file.
+/// A range is the first and last line, counted from 1; -1 is the last line of the file.
 pub(crate) fn numbered(
     text: &str,
     range: Option<(i64, i64)>,
@@ -84,7 +85,7 @@ pub(crate) fn numbered(
     Ok(lines(&text, first, last, most))
 }
 
-/// Writes lines with their numbers. Each line must be there.
+/// Writes lines with their numbers. Requires that the lines exist.
 fn lines(normal: &str, first: usize, last: usize, most: usize) -> String {
     let mut shown = String::new();
     let mut room = most;
@@ -113,14 +114,14 @@ fn lines(normal: &str, first: usize, last: usize, most: usize) -> String {
             .expect("a string");
             break;
         }
-        // The number counts, too: a file may have many empty lines.
+        // Counts the number as well, because a file may have many empty lines.
         room = room.saturating_sub(length + 8);
         shown.push_str(line);
     }
     shown
 }
 
-/// Replaces the only occurrence of a string. Also returns the lines around the change, with their numbers.
+/// Replaces the only occurrence of a string. Also returns the numbered lines around the change.
 pub(crate) fn replace(
     file: &str,
     old: &str,
@@ -139,7 +140,7 @@ pub(crate) fn replace(
         if starts.len() > MATCHES {
             break;
         }
-        // Occurrences that overlap are several, too.
+        // Occurrences that overlap count as several.
         from = start + text[start..].chars().next().map_or(1, char::len_utf8);
     }
     let line = |start: usize| 1 + text[..start].matches('\n').count();
@@ -165,7 +166,7 @@ pub(crate) fn replace(
     Ok((changed, snippet))
 }
 
-/// Inserts lines after a line; 0 is the start of the file.
+/// Inserts lines after a line, where 0 is the start of the file.
 pub(crate) fn insert(file: &str, line: i64, inserted: &str) -> Result<String, Reason> {
     let last = file.lines().count();
     let after = usize::try_from(line)
@@ -185,7 +186,7 @@ pub(crate) fn insert(file: &str, line: i64, inserted: &str) -> Result<String, Re
     Ok([&file[..at], &before, &added, &file[at..]].concat())
 }
 
-/// Returns the lines from one to another and some around them.
+/// Returns a range of lines with a few around it.
 fn snippet(text: &str, first: usize, last: usize, most: usize) -> String {
     let text = normal(text);
     let count = text.split('\n').count();
@@ -237,7 +238,7 @@ mod tests {
         let (changed, snippet) = replace("a\nb\nc\nd\n", "b\nc", "x", MOST).unwrap();
         assert_eq!(changed, "a\nx\nd\n");
         assert_eq!(snippet, "     1\ta\n     2\tx\n     3\td\n     4\t");
-        // Only what changes: mixed line ends stay as they are.
+        // Mixed line ends stay as they are, except in the replaced part.
         let (changed, _) = replace("a\r\nb\r\nc\nd\re", "b\nc", "x\ny", MOST).unwrap();
         assert_eq!(changed, "a\r\nx\r\ny\nd\re");
         let (changed, _) = replace("a\r\nb\r\n", "\n", "", MOST)

@@ -1,4 +1,4 @@
-//! The commands of models, as calls of a registry, and the results that models read.
+//! Commands of models, sent as calls to a registry, and the results that models read.
 
 mod support;
 
@@ -28,7 +28,7 @@ fn ok(registry: &Registry, name: &str, arguments: Value) -> String {
 fn error(registry: &Registry, name: &str, arguments: Value) -> String {
     let (text, is_error) = call(registry, name, arguments);
     assert!(is_error, "{text}");
-    // What the registry writes in front of the message of any tool.
+    // The registry writes this in front of each tool's message.
     text.split_once("]: ").expect("a reference").1.to_owned()
 }
 
@@ -271,7 +271,7 @@ fn a_patch_applies_whole_or_not_at_all() {
     assert_eq!(text, "The path src is not a file.");
 }
 
-/// Answers with what it was asked, and ignores the limits.
+/// Returns its input as output, and ignores the limits.
 struct Spy;
 
 impl Shell for Spy {

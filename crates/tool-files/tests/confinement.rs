@@ -1,4 +1,4 @@
-//! Attempts to reach files outside of the folder, or to make the program wait or run out of memory.
+//! Attempts to reach files outside of the folder, or to make the program hang or run out of memory.
 
 mod support;
 
@@ -11,7 +11,7 @@ fn kind<T>(result: Result<T, FileError>) -> Option<FileErrorKind> {
     result.err().map(|error| error.kind())
 }
 
-/// Everything that may be done with a path fails.
+/// Checks that every operation on a path fails.
 fn assert_unusable(folder: &Folder, path: &str) {
     let all = [
         ("read", folder.read(path).is_err()),
@@ -77,7 +77,7 @@ fn no_path_leaves_the_folder() {
         &deep,
     ] {
         if path == "~" {
-            // A shell would read it as the home folder; here it is a name.
+            // A shell would read it as the home folder; here it is an ordinary name.
             assert_eq!(kind(folder.read(path)), Some(FileErrorKind::Missing));
             continue;
         }
@@ -96,7 +96,7 @@ fn no_path_leaves_the_folder() {
     for path in ["", "."] {
         assert_unusable(&folder, path);
     }
-    // Characters that look like others are names of their own.
+    // Characters that only look like special ones are ordinary.
     for path in [
         "\u{ff0e}\u{ff0e}\u{ff0f}secret.md",
         "\u{2024}\u{2024}\u{2215}secret.md",
@@ -200,7 +200,7 @@ fn only_listed_paths_are_writable() {
     for path in ["memory.md", "history/a.md", "deep/a.md", "deep/a/b/c.md"] {
         assert_eq!(folder.write(path, "mine"), Ok(()), "{path}");
     }
-    // What is not writable as a whole is neither moved nor deleted as a whole.
+    // A folder that is only partly writable is neither moved nor deleted.
     for path in ["history", "deep"] {
         assert_eq!(
             kind(folder.remove(path)),
@@ -254,7 +254,7 @@ fn sizes_are_limited() {
     assert_eq!(folder.read("a.md").unwrap(), fits);
     fs::write(place.inside("large"), large).unwrap();
     assert_eq!(kind(folder.read("large")), Some(FileErrorKind::TooLarge));
-    // A file of many gigabytes costs as little as one that is a byte too large.
+    // A file of many gigabytes costs no more than one that is a byte too large.
     fs::File::create(place.inside("huge"))
         .unwrap()
         .set_len(1 << 40)
@@ -294,7 +294,7 @@ fn only_text_is_read_and_written() {
     assert!(!place.inside("a").exists());
 }
 
-/// Readers never see a part of a text.
+/// Readers never see half a text.
 #[test]
 fn a_write_is_seen_whole_or_not_at_all() {
     let place = Place::new();
@@ -319,7 +319,7 @@ fn a_write_is_seen_whole_or_not_at_all() {
     assert_eq!(names.len(), 1, "{names:?}");
 }
 
-/// A clone of a folder shares its changes: none is lost.
+/// Clones of a folder lose none of each other's changes.
 #[test]
 fn changes_at_the_same_time_are_all_there() {
     let place = Place::new();
@@ -398,7 +398,7 @@ mod linux {
         symlink("plan.md", place.inside("near.md")).unwrap();
         symlink("gone", place.inside("dangling.md")).unwrap();
         symlink("..", place.inside("up")).unwrap();
-        // cap-std alone would follow this one.
+        // cap-std alone would follow this link.
         folder.write("real/plan.md", "fine\n").unwrap();
         symlink("real", place.inside("near")).unwrap();
         symlink("/proc/self", place.inside("proc")).unwrap();
@@ -505,7 +505,7 @@ mod linux {
         assert_eq!([mode("new") & 0o022, mode("new/file") & 0o133], [0, 0]);
     }
 
-    /// Swaps `inside/notes` and `inside/other`, a link to the folder above, until the test is over.
+    /// Keeps swapping `inside/notes` and `inside/other`, a link to the folder above, until the test is over.
     fn with_a_folder_that_moves(place: &Place, test: impl FnOnce()) {
         symlink("..", place.inside("other")).unwrap();
         let is_over = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! Diffs that are generated and mutated, judged by OpenAI's own package: both give the same text, or both fail.
+//! Generated and mutated diffs, compared with OpenAI's own package: both return the same text, or both fail.
 //!
 //! `TOOL_FILES_ORACLE` names a Python interpreter with the package `openai-agents`. Without it the test is skipped.
 
@@ -14,7 +14,7 @@ use tool_files::diff;
 
 const CASES: usize = 20_000;
 
-/// Lines that are often equal, or equal but for whitespace of several kinds.
+/// Generates lines that are often equal, or equal except for whitespace.
 fn lines() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => "[ab]{0,2}",
@@ -39,7 +39,7 @@ fn texts() -> impl Strategy<Value = String> {
         })
 }
 
-/// A line of a diff, which comes from the text if there is a number.
+/// A line of a diff. `Header` has the index of a line of the text.
 #[derive(Debug, Clone)]
 enum Part {
     Keep,

@@ -18,11 +18,11 @@ enum Step {
     Rename(String, String),
 }
 
-/// The folder as the documentation describes it: a file has a text, a folder has none.
+/// The folder as documented: files have a text, folders have none.
 #[derive(Debug, Default)]
 struct Model(BTreeMap<String, Option<String>>);
 
-/// The limit of the size of files.
+/// The size limit of files.
 const BYTES: usize = 12;
 
 impl Model {
@@ -30,7 +30,7 @@ impl Model {
         path.match_indices('/').map(|(end, _)| &path[..end])
     }
 
-    /// Returns `true` if a file is where a folder is needed.
+    /// Returns `true` if a parent in the path is a file.
     fn is_blocked(&self, path: &str) -> bool {
         Self::parents(path).any(|parent| matches!(self.0.get(parent), Some(Some(_))))
     }
@@ -164,7 +164,7 @@ proptest! {
         place.assert_secret();
     }
 
-    /// Whatever a model writes as a path, nothing happens outside of the folder.
+    /// Whatever path a model writes, nothing outside of the folder changes.
     #[test]
     fn no_path_leaves_the_folder(path in "(/|\\.|\\.\\.|[a-c]|\\\\|:|~1|\u{200b}|\0|con|secret.md| ){1,6}", text in "[a-z]{0,4}") {
         let place = Place::new();
