@@ -1,4 +1,4 @@
-//! The answers to the questions of a call.
+//! Answers to the questions of a call.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::OnceCell;
 use tool_core::call::elicit::{ElicitError, Elicited};
 
-/// Gives a key one answer in a call.
+/// Keeps one answer for each key of a call.
 #[derive(Clone, Default)]
 pub(crate) struct Answers(Arc<Mutex<HashMap<String, Arc<OnceCell<Elicited>>>>>);
 
 impl Answers {
-    /// Returns the answer of a key. Asks if there is none; whoever asks the same meanwhile waits for that answer.
+    /// Returns the answer for a key, asking for it if there is none. Another caller with the same key waits for the
+    /// same answer.
     pub(crate) async fn of(
         &self,
         key: &str,

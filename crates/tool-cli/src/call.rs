@@ -1,4 +1,4 @@
-//! `call`: makes a call as a model would, and shows its result.
+//! `call`: makes a call like a model, and shows its result.
 
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Write};
@@ -15,10 +15,10 @@ use crate::progress::ProgressLine;
 use crate::terminal::{Terminal, confirm, indented};
 use crate::{example, flags, output, questions};
 
-/// A call is held this often at most, by hooks that hold it again after each decision.
+/// Maximum number of decisions on a call, because hooks could hold it again after each.
 const HOLDS: usize = 16;
 
-/// One runs the call, and one waits for Ctrl-C.
+/// One thread runs the call, and one waits for Ctrl-C.
 const THREADS: usize = 2;
 
 pub(crate) fn command() -> Command {
@@ -65,7 +65,7 @@ pub(crate) fn run(cli: Cli, builder: RegistryBuilder, matches: &ArgMatches) -> R
             "name a tool to call, such as `call NAME`; `list` shows them",
         ));
     };
-    // What is wrong with the flags needs no context value.
+    // Finds wrong flags before the context values are created.
     let tool = find(&inspected(builder.clone())?, name)?;
     let flags = flags::of(&tool);
     let given = given
@@ -120,7 +120,7 @@ fn failure(kind: ToolErrorKind, message: String) -> Failure {
     }
 }
 
-/// Makes a call, and asks the person at the terminal while hooks hold it.
+/// Makes a call. If hooks hold it, asks the person at the terminal.
 async fn decided(registry: &Registry, call: ToolCall) -> ToolResult {
     let mut call = call;
     let mut result = cancellable(registry, call.clone()).await;
@@ -137,7 +137,7 @@ async fn decided(registry: &Registry, call: ToolCall) -> ToolResult {
     result
 }
 
-/// Asks for a decision; returns `None` if nobody is there.
+/// Asks for a decision. Returns `None` if there is nobody to ask.
 fn decide(hold: &Hold) -> Option<Decision> {
     let mut out = Terminal::stderr();
     let _ = writeln!(out, "{} wants to run:", hold.tool());
@@ -151,7 +151,7 @@ fn decide(hold: &Hold) -> Option<Decision> {
     }
 }
 
-/// Makes a call. Ctrl-C cancels it; a second one ends the program.
+/// Makes a call. The first Ctrl-C cancels it, the second ends the program.
 async fn cancellable(registry: &Registry, call: ToolCall) -> ToolResult {
     let token = CancellationToken::new();
     let progress = ProgressLine::default();
@@ -177,11 +177,11 @@ async fn cancel_when_interrupted(token: CancellationToken) {
     }
 }
 
-/// There are no signals.
+/// WebAssembly has no signals.
 #[cfg(target_family = "wasm")]
 async fn cancel_when_interrupted(_: CancellationToken) {}
 
-/// Makes the calls on standard input, one after the other, and writes a line for each.
+/// Makes the calls that are lines on standard input, one after the other, and writes one line for each.
 fn lines(registry: &Registry, saved: &output::Saved) -> Result<(), Failure> {
     let runtime = runtime(THREADS)?;
     let (mut wrong, mut failed) = (0_usize, 0_usize);

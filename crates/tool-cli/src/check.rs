@@ -1,4 +1,4 @@
-//! `check`: what a test of the tools would check.
+//! `check`: runs the checks that a test of the tools would contain.
 
 use std::io::Write;
 

@@ -57,7 +57,7 @@ pub struct Cli {
     pub(crate) eval: crate::eval::Settings,
 }
 
-/// Why a command ends with a code other than 0.
+/// The reason for which a command fails, with an exit code other than 0.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A tool or a check failed.
@@ -66,7 +66,7 @@ pub(crate) enum Failure {
     Wrong(String),
     /// A person cancelled the call.
     Cancelled(String),
-    /// Nobody reads the output any more, which is not an error.
+    /// The reader of the output is gone, which is not an error.
     Closed,
 }
 
@@ -89,7 +89,7 @@ impl Failure {
         };
         if !message.is_empty() {
             let mut out = Terminal::stderr();
-            // If nobody reads the error, the exit code is all there is.
+            // If nobody can read the error, there is still the exit code.
             let _ = out.styled(BAD, "error");
             let _ = writeln!(out, ": {message}");
         }
@@ -112,7 +112,8 @@ impl Cli {
         Cli::new(|| Registry::builder().linked())
     }
 
-    /// Creates the command line of chosen tools, with the settings of their registry, such as hooks and time-outs.
+    /// Creates the command line of chosen tools. The closure builds their registry, with settings such as hooks and
+    /// timeouts.
     ///
     /// ```
     /// use tool_core::{Registry, tool, tools};
@@ -142,13 +143,13 @@ impl Cli {
         }
     }
 
-    /// Sets how to create a [context value](RegistryBuilder::context) of the tools. It is created only if a command
+    /// Sets how to create a [context value](RegistryBuilder::context) of the tools. The closure runs only if a command
     /// calls tools.
     pub fn context<T: Any + Send + Sync>(self, open: impl FnOnce() -> T + 'static) -> Cli {
         self.opened(|builder| Ok(builder.context(open())))
     }
 
-    /// Sets how to create a context value, which can fail. The message of the error ends the command with code 1.
+    /// Sets how to create a context value if that can fail. An error ends the command with its message and code 1.
     ///
     /// ```no_run
     /// use std::fs::File;
@@ -179,7 +180,7 @@ impl Cli {
         self
     }
 
-    /// Sets the name of the program in its help. The default is that of the executable file.
+    /// Sets the name of the program in its help. The default is the name of the executable file.
     pub fn name(mut self, name: impl Into<String>) -> Cli {
         self.name = Some(name.into());
         self
@@ -208,17 +209,17 @@ impl Cli {
         self
     }
 
-    /// Sets the maximum size of all tools, as [`Budget::bytes`](tool_core::budget::Budget::bytes) counts it. `check`
-    /// fails if they are larger.
+    /// Sets the maximum size of all tools together, as counted by [`Budget::bytes`](tool_core::budget::Budget::bytes).
+    /// `check` fails if they are larger.
     pub fn budget_bytes(mut self, bytes: usize) -> Cli {
         self.budget = Some(bytes);
         self
     }
 
-    /// Returns the commands, to add them to a program of clap or to change their help.
+    /// Returns the commands, so that you can add them to your own clap program or change their help.
     ///
-    /// The flags of a tool are not among them: [`execute`](Cli::execute) reads them when the name of the tool is known, so that
-    /// the start of a program with many tools stays fast.
+    /// They don't contain the flags of the tools. [`execute`](Cli::execute) reads those once it knows which tool is
+    /// called, so programs with many tools start fast.
     pub fn command(&self) -> Command {
         let name = self.program();
         let mut command = Command::new(name)
@@ -232,7 +233,7 @@ impl Cli {
         command
     }
 
-    /// Carries out the command that was given, and returns the exit code of the program.
+    /// Runs the parsed command, and returns the exit code of the program.
     ///
     /// ```no_run
     /// use tool_cli::clap::Command;
@@ -250,8 +251,8 @@ impl Cli {
         }
     }
 
-    /// Reads the command line of the program, carries it out, and returns the exit code. Ends the program with code 2
-    /// if the command line is wrong.
+    /// Parses the command line of the program, runs the command, and returns the exit code. Ends the program with code
+    /// 2 if the command line is wrong.
     pub fn run(self) -> ExitCode {
         let matches = self.command().get_matches();
         self.execute(&matches)
@@ -286,7 +287,7 @@ impl Cli {
         }
     }
 
-    /// Returns the name of the program: the one that was set, or that of the executable file.
+    /// Returns the name that was set for the program, or the name of the executable file.
     pub(crate) fn program(&self) -> String {
         self.name.clone().unwrap_or_else(|| {
             let path = std::env::args_os().next().map(PathBuf::from);
@@ -295,7 +296,7 @@ impl Cli {
         })
     }
 
-    /// Builds the registry with what the tools need.
+    /// Builds the registry with the context values.
     pub(crate) fn registry(self, mut builder: RegistryBuilder) -> Result<Registry, Failure> {
         for open in self.contexts {
             builder = open(builder)?;
@@ -327,23 +328,23 @@ impl Cli {
     }
 }
 
-/// Builds the registry without what the tools need.
+/// Builds the registry without the context values.
 pub(crate) fn inspected(builder: RegistryBuilder) -> Result<Registry, Failure> {
     builder.build_without_context().map_err(Failure::failed)
 }
 
-/// Finds a tool by its name, which may be written with `-` in place of `_`.
+/// Finds a tool by its name. The name may contain `-` in place of `_`.
 pub(crate) fn find(registry: &Registry, name: &str) -> Result<ToolEntry, Failure> {
     let found = registry.get(name);
     let found = found.or_else(|| registry.get(&name.replace('-', "_")));
     found.ok_or_else(|| {
-        // Suggests names, as for a model.
+        // The registry suggests similar names, as it does for models.
         let error = registry.validate(&ToolCall::new("", name, "{}")).err();
         Failure::Wrong(error.map_or_else(String::new, |error| error.message().to_owned()))
     })
 }
 
-/// Creates a runtime with this number of threads, or with this thread alone where there are no others.
+/// Creates a runtime with this number of threads, or one on the current thread if the target has no others.
 pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
     #[cfg(not(target_family = "wasm"))]
     let mut builder = tokio::runtime::Builder::new_multi_thread();

@@ -1,4 +1,4 @@
-//! `eval`: do models call the tools right?
+//! `eval`: checks whether models call the right tools.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -16,19 +16,19 @@ use crate::cli::{Cli, Failure, inspected, runtime};
 use crate::output;
 use crate::terminal::{BAD, GOOD, Terminal};
 
-/// The file that is read if the program and the command line name none.
+/// The file of cases, unless the program or the command line names another one.
 const DEFAULT: &str = "tools.eval.toml";
 
-/// How often a request is repeated that fails for a reason that may pass.
+/// Maximum number of retries of a request that failed temporarily.
 const RETRIES: u32 = 3;
 
-/// A model of the program.
+/// A model that the program adds.
 type OwnModel = (String, Box<dyn Fn(Registry) -> Agent>);
 
-/// Registers a check.
+/// Registers a check with an evaluation.
 type Predicate = Box<dyn FnOnce(Eval) -> Eval>;
 
-/// What a program says about evaluations.
+/// The program's settings for evaluations.
 #[derive(Default)]
 pub(crate) struct Settings {
     file: Option<PathBuf>,
@@ -45,7 +45,7 @@ impl Cli {
         self
     }
 
-    /// Registers a check that cases name, as [`Eval::predicate`](tool_agent::eval::Eval::predicate) does.
+    /// Registers a check that cases can name, like [`Eval::predicate`](tool_agent::eval::Eval::predicate).
     ///
     /// ```no_run
     /// tool_cli::Cli::linked()
@@ -66,7 +66,7 @@ impl Cli {
         self
     }
 
-    /// Adds a model that `eval` asks beside those of the file: any [`Agent`] with the tools of the program.
+    /// Adds a model that `eval` runs in addition to the file's: any [`Agent`] with the tools of the program.
     ///
     /// ```no_run
     /// use tool_agent::Agent;
@@ -211,7 +211,7 @@ pub(crate) fn run(
     let settings = std::mem::take(&mut cli.eval);
     let path = |name: &str| matches.get_one::<PathBuf>(name);
     let (entries, given) = (path("bfcl"), path("file").cloned().or(settings.file));
-    // The leaderboard needs no cases of the program, and takes its models from the file if there is one.
+    // The leaderboard brings its own cases, so the file is optional and adds only models.
     let file = match (&given, entries) {
         (Some(path), _) => Some(EvalFile::read(path)?),
         (None, Some(_)) if !PathBuf::from(DEFAULT).exists() => None,
@@ -294,7 +294,7 @@ pub(crate) fn run(
     }
     write(&report, matches)?;
     let failures = match entries {
-        // A score of the leaderboard is no check.
+        // A leaderboard measures; only missing results make it fail.
         Some(_) => incomplete.into_iter().collect(),
         None => report.failures(),
     };
@@ -304,7 +304,7 @@ pub(crate) fn run(
     Err(Failure::Failed(failures.join("\n  ")))
 }
 
-/// Returns the models to ask, with the settings of those that are recorded.
+/// Returns the models to run, with the settings of their recordings.
 fn models(
     file: Option<&EvalFile>,
     own: &[OwnModel],
@@ -377,7 +377,7 @@ fn models(
     Ok(models)
 }
 
-/// Writes the report to standard output, or to the file of `--output`.
+/// Writes the report to standard output, or to the file given by `--output`.
 fn write(report: &Report, matches: &ArgMatches) -> Result<(), Failure> {
     let is_file = matches.get_one::<PathBuf>("output").is_some();
     let format = matches.get_one::<String>("format").map(String::as_str);

@@ -1,4 +1,4 @@
-//! Examples of calls, as command lines.
+//! Examples of calls, shown as command lines.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use tool_core::ToolSpec;
 
 use crate::flags::{Flag, Kind};
 
-/// Returns the examples of a tool as command lines, for the end of its help; empty if it has none.
+/// Returns the examples of a tool as command lines, for the end of its help. Empty if the tool has none.
 pub(crate) fn after_help(tool: &ToolSpec, flags: &[Flag], program: &str) -> String {
     let lines = tool.examples().map(|example| line(tool, flags, example));
     let lines: Vec<_> = lines.collect();
@@ -20,7 +20,7 @@ pub(crate) fn after_help(tool: &ToolSpec, flags: &[Flag], program: &str) -> Stri
     format!("Examples:{}", lines.collect::<String>())
 }
 
-/// Returns the command line of a call: flags where all values have one, else the whole.
+/// Returns the command line of a call. Uses flags if every value has one, otherwise one JSON argument.
 pub(crate) fn line(tool: &ToolSpec, flags: &[Flag], arguments: &str) -> String {
     let values: Option<Value> = serde_json::from_str(arguments).ok();
     let members = values
@@ -34,7 +34,7 @@ pub(crate) fn line(tool: &ToolSpec, flags: &[Flag], arguments: &str) -> String {
         let (Some(flag), Some(value)) = (flag, plain(value)) else {
             return format!("{} --arguments {}", tool.name, quoted(arguments));
         };
-        // After a space, a value of this form would be read from a file, or as a flag.
+        // Written after a space, such a value would be taken for another flag or argument.
         let space = match flag.kind {
             Kind::Boolean => "=",
             _ if value.starts_with('-') && value.parse::<f64>().is_err() => "=",
@@ -58,7 +58,7 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// Quotes a word for a POSIX shell, if it has to be.
+/// Quotes a word for a POSIX shell, if necessary.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! The flags of a tool: from its schema to flags, and from flags to strings with names.
+//! The flags of a tool: converts its schema to flags, and parsed flags to arguments.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -12,13 +12,13 @@ use crate::cli::Failure;
 use crate::input;
 use crate::terminal::safe;
 
-/// Objects in objects have flags down to this level; what is deeper is given as JSON.
+/// Nested objects have flags down to this level; deeper values are given as JSON.
 const DEEPEST: usize = 4;
 
-/// A recursive schema has no more flags than this.
+/// Maximum number of flags, because a recursive schema has no end.
 const MOST: usize = 200;
 
-/// Flags that every tool has.
+/// Flags that exist for every tool.
 const TAKEN: [&str; 5] = ["help", "arguments", "arg", "out", "version"];
 
 /// A flag for one value of the arguments.
@@ -30,11 +30,11 @@ pub(crate) struct Flag {
     pub(crate) required: bool,
     pub(crate) kind: Kind,
     pub(crate) is_list: bool,
-    /// `true` if it is an object whose members have flags.
+    /// `true` for an object with flags for its members.
     pub(crate) has_members: bool,
     description: String,
     default: Option<String>,
-    /// The strings that are possible; empty if there are others.
+    /// The possible strings. Empty if other strings are possible too.
     pub(crate) values: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
     Number,
     Integer,
     String,
-    /// Anything else, written as JSON.
+    /// Any other value, written as JSON.
     Json,
 }
 
@@ -65,8 +65,8 @@ pub(crate) fn of(tool: &ToolSpec) -> Vec<Flag> {
     of_schema(tool.parameters_json())
 }
 
-/// Returns the flags of a schema. A parameter whose name can't be that of a flag, or is already that of another, has none:
-/// `--arg` gives it a value.
+/// Returns the flags of a schema. A parameter has no flag if its name can't be a flag's or is taken. Use `--arg` for
+/// it.
 pub(crate) fn of_schema(schema: &str) -> Vec<Flag> {
     let Ok(schema) = Json::parse(schema) else {
         return Vec::new();
@@ -111,7 +111,7 @@ fn collect(
         let has_members = !is_list && !value.get_members("properties").is_empty();
         flags.push(Flag {
             long: path.replace('_', "-"),
-            // A key with a dot would be read as a path.
+            // A key that contains a dot would be read as a path.
             path: path.clone(),
             required: required && !has_members,
             kind: kind(item),
@@ -127,7 +127,7 @@ fn collect(
     }
 }
 
-/// Follows a reference, and leaves `null` out of two alternatives.
+/// Follows a reference. If one of two alternatives is `null`, returns the other.
 fn resolved<'s>(schema: &'s Json, root: &'s Json) -> &'s Json {
     let mut schema = schema;
     for _ in 0..8 {
@@ -149,7 +149,7 @@ fn resolved<'s>(schema: &'s Json, root: &'s Json) -> &'s Json {
     schema
 }
 
-/// Returns the type other than `null`; empty if there are several.
+/// Returns the type, ignoring `null`. Empty if several types remain.
 fn type_of(schema: &Json) -> &str {
     if let Some(one) = schema.get_str("type") {
         return one;
@@ -184,7 +184,7 @@ pub(crate) fn command(tool: &ToolSpec, flags: &[Flag]) -> Command {
     with_flags(tool, flags, false)
 }
 
-/// Returns the command of a tool for a script that completes it: possible values are completed, too.
+/// Returns the command of a tool for completion scripts, which complete possible values as well.
 pub(crate) fn completed(tool: &ToolSpec) -> Command {
     with_flags(tool, &of(tool), true)
 }
@@ -236,7 +236,7 @@ fn arg(flag: &Flag, is_completed: bool) -> Arg {
     arg
 }
 
-/// Returns the help of a flag: its description, whether it must be given, and its values.
+/// Returns the help of a flag: its description, its values, and whether it is required.
 pub(crate) fn help(flag: &Flag) -> String {
     let mut help = flag.description.clone();
     let mut note = |text: String| {
@@ -258,7 +258,7 @@ pub(crate) fn help(flag: &Flag) -> String {
     safe(&help).into_owned()
 }
 
-/// Returns the arguments of a call as JSON text.
+/// Returns the arguments of a call as JSON.
 pub(crate) fn arguments(
     tool: &ToolSpec,
     flags: &[Flag],
@@ -285,7 +285,7 @@ pub(crate) fn arguments(
     Ok(tool.arguments_from_text(pairs))
 }
 
-/// Returns what is wrong with the arguments, with the names of the flags.
+/// Describes an invalid argument by the name of its flag.
 pub(crate) fn violation(flags: &[Flag], violation: &Violation) -> String {
     let path = violation.path();
     let flag = flags
@@ -317,7 +317,7 @@ mod tests {
         let flags = of_schema(schema);
         let longs: Vec<_> = flags.iter().map(|flag| &*flag.long).collect();
         assert_eq!(longs, ["a-b", "c.d", "c", "größe"]);
-        // clap panics at a name that is there twice.
+        // clap panics if two flags have the same name.
         let args = flags.iter().map(|flag| arg(flag, true));
         Command::new("tool").args(args).debug_assert();
     }

@@ -1,13 +1,13 @@
-//! Values that come from files or standard input.
+//! Values read from files or standard input.
 
 use std::io::Read;
 
 use crate::cli::Failure;
 
-/// A value from a file is no longer than this, so that a wrong path can't fill the memory.
+/// Maximum length of a value from a file, so a wrong path can't fill the memory.
 const LONGEST: u64 = 64 << 20;
 
-/// Reads values. Standard input can be read once.
+/// Reads values. Standard input can be read only once.
 #[derive(Default)]
 pub(crate) struct Input {
     /// The flag that read standard input.
@@ -15,8 +15,8 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Returns the content of a file for `@path`, standard input for `-`, and `@path` for `@@path`. Any other value is
-    /// returned as it is.
+    /// Returns the content of a file for `@path`, standard input for `-`, and `@path` for `@@path`. Returns any other
+    /// value unchanged.
     pub(crate) fn read(&mut self, flag: &str, value: &str) -> Result<String, Failure> {
         if value == "-" {
             if let Some(earlier) = self.stdin.replace(flag.to_owned()) {

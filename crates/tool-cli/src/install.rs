@@ -1,4 +1,4 @@
-//! `install`: writes the entry of this program into the file of an MCP client.
+//! `install`: adds this program to the configuration file of an MCP client.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tool_core::schema::Json;
 use crate::cli::Failure;
 use crate::terminal::{Terminal, confirm};
 
-/// The clients: name, file in the folder of a project, and the key of the servers.
+/// The clients: name, path in a project's folder, and the key for servers in the file.
 const CLIENTS: [(&str, &str, &str); 3] = [
     ("claude-code", ".mcp.json", "mcpServers"),
     ("cursor", ".cursor/mcp.json", "mcpServers"),
@@ -38,7 +38,7 @@ pub(crate) fn run(matches: &ArgMatches, program: &str) -> Result<(), Failure> {
     };
     let path = PathBuf::from(path);
     let cant = |error| Failure::failed(format!("can't write {}: {error}", path.display()));
-    // The project may be of a stranger: what is asked about is what is written.
+    // The project may come from a stranger, so make sure that no link redirects the write that the user agrees to.
     files::check(&path).map_err(cant)?;
     let executable = std::env::current_exe().map_err(|error| {
         Failure::failed(format!("can't find the path of this program: {error}"))
@@ -84,12 +84,12 @@ pub(crate) fn run(matches: &ArgMatches, program: &str) -> Result<(), Failure> {
     write(&path, before.map(|(text, _)| text), &after).map_err(cant)
 }
 
-/// Writes the file, and what it was before the first time to another. Follows no link.
+/// Writes the file. The first time, saves a backup of the old one. Follows no link.
 fn write(path: &Path, before: Option<String>, after: &str) -> io::Result<()> {
     if let Some(text) = before {
         let backup = path.with_extension("json.bak");
         match files::create(&backup, text.as_bytes()) {
-            // The file of before the first time, unless it is a link.
+            // A backup exists, and keeps the oldest version. It must not be a link.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => files::check(&backup)?,
             created => created?,
         }
@@ -117,7 +117,7 @@ fn read(path: &Path) -> Result<Option<(String, Json)>, Failure> {
             "{} is not an object; it stays as it is",
             path.display()
         ))),
-        // Such as a comment, which would be lost.
+        // The file may contain comments, which would get lost.
         Err(error) => Err(Failure::failed(format!(
             "{} is not JSON ({error}); it stays as it is",
             path.display()
@@ -125,8 +125,8 @@ fn read(path: &Path) -> Result<Option<(String, Json)>, Failure> {
     }
 }
 
-/// Returns the file with the entry of this program. All others stay, in their order, and so does what the user added to the
-/// entry, such as variables and other arguments.
+/// Returns the file with the entry of this program. Other entries stay in their order. In this program's entry,
+/// additions of the user stay, such as variables and other arguments.
 fn with_entry(
     before: Option<&Json>,
     key: &str,
@@ -160,7 +160,7 @@ fn with_entry(
     Ok(members.into_iter().collect())
 }
 
-/// Replaces a member in its place, or adds it at the end.
+/// Replaces a member at its position, or adds it at the end.
 fn replaced(mut members: Vec<(String, Json)>, key: &str, value: Json) -> Vec<(String, Json)> {
     match members.iter_mut().find(|(name, _)| name == key) {
         Some((_, old)) => *old = value,
@@ -226,7 +226,7 @@ mod tests {
             assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine");
             std::fs::remove_file(&link).unwrap();
         }
-        // Where files were written before.
+        // A link at a temporary name that is easy to guess must not be followed.
         symlink(&victim, folder.join(".mcp.json.new")).unwrap();
         write(&path, None, "theirs").unwrap();
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine");

@@ -24,41 +24,43 @@
 //!   --dice: must be at most 20, got 300
 //! ```
 //!
-//! | command | what it does |
+//! | command | purpose |
 //! |---|---|
-//! | `list`, `show NAME` | shows the tools, and all that is known about one |
-//! | `call NAME --flag …` | calls a tool; its parameters are flags |
-//! | `call --jsonl` | makes the calls that come as lines of JSON on standard input |
-//! | `render PROVIDER` | writes what a provider is sent, and what it rejects |
+//! | `list`, `show NAME` | lists the tools, or shows everything about one |
+//! | `call NAME --flag …` | calls a tool, with a flag for each parameter |
+//! | `call --jsonl` | makes calls read from standard input, one JSON object a line |
+//! | `render PROVIDER` | writes the tools as sent to a provider, and the parts that it rejects |
 //! | `docs` | writes the catalogue, as Markdown or HTML |
 //! | `check` | checks examples, lock files, catalogues and budgets, for CI |
-//! | `eval` | asks models what users say, and compares their calls with the expected ones (feature `eval`) |
-//! | `completions SHELL` | writes a script that completes names and flags |
+//! | `eval` | sends the words of users to models, and compares their calls with the expected ones (feature `eval`) |
+//! | `completions SHELL` | writes a script that completes names and flags in your shell |
 //! | `skill` | writes a page that tells a coding agent how to use this program |
-//! | `mcp`, `install CLIENT` | serves the tools to MCP clients, and writes their entry (feature `mcp`) |
-//! | `web` | serves a page on which you call the tools (feature `web`) |
+//! | `mcp`, `install CLIENT` | serves the tools to MCP clients, and adds this program to a client's configuration (feature `mcp`) |
+//! | `web` | serves a page on which you can call the tools (feature `web`) |
 //!
-//! Only `call`, `mcp`, `web` and an `eval` that runs tools build the [context values](Cli::context) of the tools, so the others
-//! run where there is no database.
+//! Only `call`, `mcp`, `web` and an `eval` that runs tools create the [context values](Cli::context) of the tools. So
+//! you can run the other commands where there is no database.
 //!
 //! # Output
 //!
-//! At a terminal, `list`, `show` and `call` write for people: in colour (unless `NO_COLOR` is set), wrapped at words, and
-//! without characters that control a terminal. In a pipe or a file they write JSON alone. Files and pictures of results are saved
-//! to the folder of `--out`. While a call runs, what a hook holds and what a tool asks ([`elicit`](tool_core::call::elicit)) are
-//! questions to the person at the terminal.
+//! At a terminal, `list`, `show` and `call` write for people: in colour (unless `NO_COLOR` is set), wrapped at words,
+//! and without characters that control a terminal. In a pipe or a file they write only JSON. Files and pictures in
+//! results are saved to the folder given by `--out`. If a hook holds the call or a tool asks something
+//! ([`elicit`](tool_core::call::elicit)), you answer at the terminal.
 //!
-//! The exit code is 0 if all is well, 1 if the tool or a check failed, 2 if the command line, the arguments or a file of cases
-//! are wrong, and 130 if Ctrl-C cancelled the call.
+//! The exit code is 0 on success. It is 1 if the tool or a check failed, 2 if the command line, the arguments or a file
+//! of cases are wrong, and 130 if Ctrl-C cancelled the call.
 //!
 //! # The page
 //!
-//! `web` writes the address of a page to standard error. It is the [catalogue](tool_core::docs) with a form for each tool: what is wrong
-//! with the arguments stands at its field while you type, and calls show their progress, their pictures and what a hook asks. A question
-//! of a tool ([`elicit`](tool_core::call::elicit)) is a form, too. Calls pass the registry like a model's.
+//! `web` writes the address of a page to standard error; open it in your browser. The page is the
+//! [catalogue](tool_core::docs) with a form for each tool. It marks invalid arguments while you type, shows the
+//! progress and the pictures of calls, and asks you to decide if a hook holds one. Questions of tools
+//! ([`elicit`](tool_core::call::elicit)) are forms, too. Calls go through the registry like a model's.
 //!
-//! The page runs tools, so it is for you alone: the server listens at a loopback address, the address of the page has a random
-//! token, and requests for other hosts and from other sites are refused. Keep the address to yourself while the program runs.
+//! The page runs tools, so only you may reach it: the server listens on a loopback address, the page's address contains
+//! a random token, and the server refuses requests for other hosts and from other sites. Keep the address to yourself
+//! while the program runs.
 
 mod answers;
 mod call;

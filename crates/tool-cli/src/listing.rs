@@ -22,7 +22,7 @@ pub(crate) fn list(registry: &Registry, matches: &ArgMatches) -> Result<(), Fail
         |tool: &ToolEntry| tags.is_empty() || tool.tags().any(|tag| tags.iter().any(|t| *t == tag));
     let tools: Vec<_> = registry.specs().into_iter().filter(is_listed).collect();
     if !std::io::stdout().is_terminal() {
-        // As one piece: the rest of the start takes less time than the pieces would.
+        // Writing all at once is fastest: in pieces it would take longer than the rest of the start.
         let mut out = JsonWriter::new();
         out.array(|out| tools.iter().for_each(|tool| summary(tool, out)));
         std::io::stdout().write_all((out.into_string() + "\n").as_bytes())?;
@@ -75,7 +75,7 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// Writes what a list has of a tool.
+/// Writes the summary of a tool in a list.
 fn summary(tool: &ToolSpec, out: &mut JsonWriter) {
     out.object(|out| {
         out.key("name").string(&tool.name);
@@ -83,7 +83,7 @@ fn summary(tool: &ToolSpec, out: &mut JsonWriter) {
     });
 }
 
-/// Returns what is known about a tool. What is not known is left out.
+/// Returns everything known about a tool, leaving out empty fields.
 fn whole(tool: &ToolSpec) -> Value {
     let schema = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let mut fields = Map::new();
@@ -117,7 +117,7 @@ fn whole(tool: &ToolSpec) -> Value {
     Value::Object(fields)
 }
 
-/// Returns what a reader should know before a call.
+/// Returns the properties that a reader should know before a call.
 fn marks(tool: &ToolSpec) -> String {
     let annotations = tool.annotations;
     let marks = [

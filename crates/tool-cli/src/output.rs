@@ -1,4 +1,4 @@
-//! Results and documents, for people and for programs.
+//! Results and documents, for people and programs.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -14,7 +14,7 @@ use tool_core::schema::Json;
 use crate::cli::Failure;
 use crate::terminal::{NAME, Terminal, columns, safe};
 
-/// The folder for pictures and files of results.
+/// The folder for pictures and files in results.
 pub(crate) struct Saved {
     folder: PathBuf,
 }
@@ -27,7 +27,7 @@ impl Saved {
     /// Saves bytes to a new file, and returns its path.
     fn save(&self, tool: &str, media_type: &str, bytes: &[u8]) -> Result<PathBuf, Failure> {
         let ending = media_type.rsplit('/').next().unwrap_or_default();
-        // `svg+xml` is a picture before it is XML.
+        // The type `svg+xml` gets the ending `svg`.
         let ending = ending.split(['+', ';']).next().unwrap_or_default();
         let ending: String = ending
             .chars()
@@ -53,7 +53,7 @@ impl Saved {
         )))
     }
 
-    /// Saves the bytes of a part, if it has some; returns the file and the type of its content.
+    /// Saves the bytes of a part, if any. Returns the file and its media type.
     fn part(&self, tool: &str, part: &Content) -> Result<Option<(PathBuf, String)>, Failure> {
         let (media_type, bytes) = match part {
             Content::Image(image) => (image.media_type(), image.bytes()),
@@ -73,7 +73,7 @@ fn cant_write(path: &Path, error: &std::io::Error) -> Failure {
     Failure::failed(format!("can't write {}: {error}", path.display()))
 }
 
-/// Writes a page to standard output, or to the file of `--output`.
+/// Writes a page to standard output, or to the file given by `--output`.
 pub(crate) fn document(matches: &ArgMatches, page: &str) -> Result<(), Failure> {
     match matches.get_one::<PathBuf>("output") {
         Some(path) => save(path, page),
@@ -86,7 +86,8 @@ pub(crate) fn save(path: &Path, page: &str) -> Result<(), Failure> {
     files::replace(path, page.as_bytes()).map_err(|error| cant_write(path, &error))
 }
 
-/// Returns a result as JSON: its value, a string, or the list of its parts. An error is an object with `error`.
+/// Returns a result as JSON: its structured value, a string, or a list of its parts. An error is an object with
+/// `error`.
 pub(crate) fn json(result: &ToolResult, saved: &Saved) -> Result<Value, Failure> {
     if let Some(error) = result.error() {
         let violations = error.violations().iter();
@@ -118,7 +119,7 @@ pub(crate) fn json(result: &ToolResult, saved: &Saved) -> Result<Value, Failure>
     }
 }
 
-/// Writes a result for people. The error of a failed call is left to the end of the program.
+/// Writes a result for people. Leaves out the error of a failed call, which is written when the program ends.
 pub(crate) fn people(result: &ToolResult, saved: &Saved) -> Result<(), Failure> {
     if result.is_error() {
         return Ok(());
@@ -141,7 +142,7 @@ pub(crate) fn people(result: &ToolResult, saved: &Saved) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Returns `true` for objects without others inside.
+/// Returns `true` if no object contains another object or list.
 fn is_table(rows: &[Json]) -> bool {
     let is_flat = |(_, value): &(String, Json)| !matches!(value, Json::Array(_) | Json::Object(_));
     !rows.is_empty()
@@ -150,7 +151,7 @@ fn is_table(rows: &[Json]) -> bool {
             .all(|row| !row.members().is_empty() && row.members().iter().all(is_flat))
 }
 
-/// Writes a row for each object; or a block, where the rows are wider than the terminal.
+/// Writes a row for each object. If the rows are wider than the terminal, writes a block for each instead.
 fn table(rows: &[Json], out: &mut Terminal<std::io::Stdout>) -> Result<(), Failure> {
     let mut heads: Vec<&str> = Vec::new();
     for (key, _) in rows.iter().flat_map(Json::members) {

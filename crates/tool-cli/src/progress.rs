@@ -9,10 +9,10 @@ use tool_core::call::Progress;
 
 use crate::terminal::safe;
 
-/// The characters of a message that are shown: the row must not be wrapped, because it is written over.
+/// Maximum number of characters of a message. The row must not wrap, because the next message overwrites it.
 const LONGEST: usize = 24;
 
-/// What is shown of the progress of a call.
+/// The row that shows the progress of a call.
 #[derive(Clone, Default)]
 pub(crate) struct ProgressLine(Arc<AtomicBool>);
 
@@ -25,7 +25,7 @@ impl ProgressLine {
         let is_shown = self.0.clone();
         call.on_progress(move |progress| {
             is_shown.store(true, Ordering::Relaxed);
-            // If nobody sees it, the call goes on.
+            // If the row can't be written, the call goes on.
             let _ = write!(std::io::stderr(), "\r\x1b[K{}", line(progress));
         })
     }

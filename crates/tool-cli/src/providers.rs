@@ -1,4 +1,4 @@
-//! `render`: what a provider is sent.
+//! `render`: shows the tools as sent to a provider.
 
 use std::io::{IsTerminal, Write};
 

@@ -1,4 +1,4 @@
-//! Questions of running tools, which the person at the terminal answers.
+//! Questions of running tools, answered by the person at the terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::flags::{self, Flag, Kind};
 use crate::progress::ProgressLine;
 use crate::terminal::{Terminal, confirm, forget_typed, indented, line};
 
-/// Asks on behalf of a call, one question after the other.
+/// Asks the questions of a call, one after the other.
 struct Asker {
     tool: String,
     progress: ProgressLine,
@@ -48,7 +48,8 @@ impl Elicitor for Asker {
         let (answers, key) = (self.answers.clone(), key.to_owned());
         let terminal = self.terminal.clone();
         let (sender, receiver) = oneshot::channel();
-        // Not a thread of the runtime, which would wait at the end for an answer that a cancelled call needs no more.
+        // A thread of its own: the runtime would wait for its threads when the program ends, even for the answer to a
+        // cancelled call.
         std::thread::spawn(move || {
             let asked = async {
                 let _terminal = terminal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +60,7 @@ impl Elicitor for Asker {
                 ask(&tool, &request)
             };
             let answer = block_on(answers.of(&key, asked));
-            // A call that was cancelled meanwhile needs no answer.
+            // If the call was cancelled meanwhile, nobody needs the answer.
             let _ = sender.send(answer.unwrap_or_else(|error| Err(ElicitError::failed(error))));
         });
         Box::pin(async {
@@ -110,7 +111,7 @@ fn form(schema: &str) -> io::Result<Elicited> {
         "  (an empty line leaves a value out, Ctrl-D declines)"
     )?;
     let mut pairs = Vec::new();
-    // An object is asked for by its values.
+    // An object's values are asked for one by one.
     for flag in flags.iter().filter(|flag| !flag.has_members) {
         let about = about(flag);
         if !about.is_empty() {
@@ -143,7 +144,7 @@ fn form(schema: &str) -> io::Result<Elicited> {
     ))
 }
 
-/// Returns the description of a value, and what it has to be.
+/// Returns the description of a value, and its type or possible values.
 fn about(flag: &Flag) -> String {
     let mut about = flags::help(flag);
     let kind = match flag.kind {
@@ -157,7 +158,7 @@ fn about(flag: &Flag) -> String {
     about + &format!("[{kind}]")
 }
 
-/// Returns what is wrong with a value. The tool judges what is not seen here, such as a range.
+/// Describes a problem with a value. The tool finds others, such as a number out of range.
 fn problem(flag: &Flag, given: &str) -> Option<String> {
     let value = value(flag, given);
     let fits = match flag.kind {
@@ -177,7 +178,7 @@ fn problem(flag: &Flag, given: &str) -> Option<String> {
     Some(format!("expected {expected}"))
 }
 
-/// Returns a value as a flag would have it.
+/// Converts an answer to the value of a flag.
 fn value(flag: &Flag, given: &str) -> String {
     let word = given.to_ascii_lowercase();
     match (flag.kind, &*word) {

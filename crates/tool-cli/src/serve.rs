@@ -52,7 +52,7 @@ pub(crate) fn run(cli: Cli, builder: RegistryBuilder, matches: &ArgMatches) -> R
     let version = cli.version.clone().unwrap_or("0".into());
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     if let (Some(published), Some(about)) = (text("manifest"), text("about")) {
-        // Nothing is called, so that the context values may be missing.
+        // Listing the tools calls none of them, so it works without context values.
         let server = Server::new(inspected(builder)?).name(name, version);
         let manifest = server.manifest(published, about).argument("mcp");
         let json = manifest.server_json().map_err(Failure::wrong)?;

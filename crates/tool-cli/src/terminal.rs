@@ -1,4 +1,4 @@
-//! Safe output to a terminal, and questions to the person at it.
+//! Safe output to a terminal, and questions to its user.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, IsTerminal, Stderr, Stdout, Write};
@@ -7,13 +7,13 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use tool_core::visible;
 
-/// Writes text for people, without the characters with which a text can take over their terminal.
+/// Writes text for people, without the characters that could take over their terminal.
 ///
-/// A model and the tools write much of what the programs print. [`safe`] is applied to all of it, so
-/// no print needs to care.
+/// Models and tools write much of the text that programs print. Every print goes through [`safe`], so you don't have to
+/// escape anything.
 ///
-/// At a terminal, lines are wrapped at words. What does not fit goes on further right in the next row, so that it can't
-/// look like a line of its own. A word is written once it is complete, so that text may arrive in pieces.
+/// At a terminal, lines are wrapped at words. Continuation rows are indented, so they can't look like lines of their
+/// own. A word is written once it is complete, so text may arrive in pieces.
 ///
 /// ```
 /// use std::io::Write;
@@ -27,32 +27,32 @@ use tool_core::visible;
 #[derive(Debug)]
 pub struct Terminal<W: Write> {
     out: W,
-    /// The columns of the terminal. `None` if the output is not one: nothing is wrapped then.
+    /// The columns of the terminal. `None` if the output is not a terminal; then nothing is wrapped.
     width: Option<usize>,
     is_coloured: bool,
-    /// The last word, which may go on.
+    /// The last word, which may be incomplete.
     word: String,
     /// The spaces before it.
     spaces: usize,
-    /// The columns of the row that are written.
+    /// The number of columns used in the current row.
     column: usize,
-    /// Where the next row of the line starts.
+    /// The indentation of the next row of this line.
     hang: usize,
-    /// The rows that are complete.
+    /// The number of complete rows.
     rows: usize,
 }
 
-/// The style of what went well.
+/// The style of success.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// The style of what failed.
+/// The style of failure.
 pub const BAD: Style = AnsiColor::Red.on_default();
-/// The style of names, such as who says something.
+/// The style of names, such as the speaker's in a chat.
 pub const NAME: Style = Style::new().bold();
 
 /// The indentation of continued rows.
 const HANG: usize = 4;
 
-/// A narrower terminal is written as if it had these columns.
+/// A narrower terminal is treated as if it had this many columns.
 const NARROWEST: usize = 20;
 
 impl Terminal<Stdout> {
@@ -82,7 +82,7 @@ fn width(out: &impl std::os::fd::AsFd) -> Option<usize> {
     Some(size.ws_col.into())
 }
 
-/// The standard library does not know them.
+/// The standard library can't read the width.
 #[cfg(not(unix))]
 fn width<T>(_: &T) -> Option<usize> {
     None
@@ -92,7 +92,7 @@ impl<W: Write> Terminal<W> {
     fn new(out: W, width: Option<usize>, is_coloured: bool) -> Terminal<W> {
         Terminal {
             out,
-            // Some terminals do not know their size.
+            // Some terminals don't know their size.
             width: width
                 .filter(|width| *width > 0)
                 .map(|width| width.max(NARROWEST)),
@@ -105,12 +105,12 @@ impl<W: Write> Terminal<W> {
         }
     }
 
-    /// Returns the columns of the terminal; `None` if the output is not one.
+    /// Returns the columns of the terminal, or `None` if the output is not a terminal.
     pub fn width(&self) -> Option<usize> {
         self.width
     }
 
-    /// Returns the number of rows that are complete.
+    /// Returns the number of complete rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -131,7 +131,7 @@ impl<W: Write> Terminal<W> {
         write!(self.out, "{style:#}")
     }
 
-    /// Writes text in rows of this width, up to the last word.
+    /// Writes text in rows of this width. Keeps the last word, which may be incomplete.
     fn wrap(&mut self, text: &str, width: usize) -> io::Result<()> {
         for character in text.chars() {
             match character {
@@ -155,7 +155,7 @@ impl<W: Write> Terminal<W> {
         }
     }
 
-    /// Writes the last word, in a new row if it does not fit, and in several if it is longer than a row.
+    /// Writes the last word. Starts a new row if it does not fit, and uses several if it is longer than a row.
     fn end_word_within(&mut self, width: usize) -> io::Result<()> {
         if self.word.is_empty() {
             return Ok(());
@@ -188,7 +188,7 @@ impl<W: Write> Terminal<W> {
         write!(self.out, "{:spaces$}", "")
     }
 
-    /// Ends a row. The next one starts with these spaces, unless nothing follows.
+    /// Ends a row. The next one starts with these spaces, if it is not empty.
     fn end_row(&mut self, spaces: usize) -> io::Result<()> {
         self.rows += 1;
         self.column = 0;
@@ -197,7 +197,7 @@ impl<W: Write> Terminal<W> {
     }
 }
 
-/// Returns the maximum width of a character, in columns. Terminals differ.
+/// Returns the maximum width of a character, in columns. Terminals differ, so the actual width may be smaller.
 ///
 /// ```
 /// assert_eq!(tool_cli::terminal::columns_of('日'), 2);
@@ -217,7 +217,7 @@ pub fn columns(text: &str) -> usize {
 
 impl<W: Write> Write for Terminal<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // `write!` passes on whole strings, so no character is split.
+        // `write!` passes whole strings, so no character is split between two calls.
         let text = String::from_utf8_lossy(bytes);
         let text = safe(&text);
         match self.width {
@@ -227,7 +227,7 @@ impl<W: Write> Write for Terminal<W> {
         Ok(bytes.len())
     }
 
-    /// Writes what is complete, and the spaces after it.
+    /// Writes all complete words and the spaces after them.
     fn flush(&mut self) -> io::Result<()> {
         if let Some(width) = self.width
             && self.word.is_empty()
@@ -243,15 +243,15 @@ impl<W: Write> Write for Terminal<W> {
 /// Writes the last word.
 impl<W: Write> Drop for Terminal<W> {
     fn drop(&mut self) {
-        // Nobody can be told.
+        // An error can't be reported here.
         let _ = self.end_word();
     }
 }
 
 /// Returns a text that is safe to print.
 ///
-/// Escapes control characters, such as the one that starts an ANSI or OSC sequence, and [other characters that nobody
-/// sees](tool_core::visible): `\u001b`, as JSON does. Keeps line breaks and tabs.
+/// Escapes control characters, such as those that start ANSI and OSC sequences, and [other invisible
+/// characters](tool_core::visible). The escapes look like JSON's: `\u001b`. Line breaks and tabs stay.
 ///
 /// ```
 /// use tool_cli::terminal::safe;
@@ -263,7 +263,7 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     visible::escape_json(text)
 }
 
-/// Indents every line but the first, so that no line of a text looks like one of the program.
+/// Indents every line except the first, so no line of the text looks like one of the program.
 ///
 /// ```
 /// use tool_cli::terminal::indented;
@@ -274,7 +274,7 @@ pub fn indented(text: &str, columns: usize) -> String {
     text.replace('\n', &format!("\n{}", " ".repeat(columns)))
 }
 
-/// Asks the person at the terminal a question and waits for the answer. Only `y` and `yes` agree.
+/// Asks the user at the terminal a question, and waits for the answer. Only `y` and `yes` agree.
 ///
 /// Discards input that was typed before the question appeared.
 ///
@@ -298,12 +298,12 @@ pub fn confirm(question: &str) -> io::Result<Option<bool>> {
     ask(question, &mut stdin.lock(), &mut Terminal::stderr()).map(Some)
 }
 
-/// Asks for a line, and takes one that is already typed. Returns `None` if the input ends.
+/// Asks for a line. Accepts a line that is already typed. Returns `None` at the end of the input.
 pub(crate) fn line(question: &str) -> io::Result<Option<String>> {
     read_line(question, &mut io::stdin().lock(), &mut Terminal::stderr())
 }
 
-/// Waits until the person at the terminal wants to read on. Returns `false` if nobody is there.
+/// Waits until the user at the terminal wants to read on. Returns `false` if there is no terminal.
 ///
 /// ```no_run
 /// tool_cli::terminal::pause("Press Enter for the next call.")?;
@@ -322,7 +322,7 @@ pub fn pause(said: &str) -> io::Result<bool> {
     Ok(read.is_some())
 }
 
-/// Throws away what was typed and not read. Returns `false` where that is not possible.
+/// Discards typed input that was not read. Returns `false` on systems that can't do so.
 pub(crate) fn forget_typed() -> io::Result<bool> {
     #[cfg(unix)]
     rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush)?;
@@ -334,7 +334,7 @@ fn ask(question: &str, input: &mut impl BufRead, out: &mut impl Write) -> io::Re
     Ok(["y", "yes"].contains(&&*answer.trim().to_ascii_lowercase()))
 }
 
-/// Writes a question and reads the line after it. Returns `None` if the input ends.
+/// Writes a question and reads the line after it. Returns `None` at the end of the input.
 fn read_line(
     question: &str,
     input: &mut impl BufRead,
@@ -368,7 +368,7 @@ mod tests {
         assert!(written.ends_with(r"\u001b[31m"), "{written}");
     }
 
-    /// Returns what a terminal of this width shows.
+    /// Returns the rows that a terminal of this width shows.
     fn shown(
         width: usize,
         is_coloured: bool,
@@ -389,7 +389,7 @@ mod tests {
             shown(20, false, all),
             "user: a line that is\n    longer than the\n    terminal\n  done  short\n\n"
         );
-        // Text that arrives in pieces is wrapped as if it came at once.
+        // Text that arrives in pieces is wrapped like text that arrives at once.
         for size in 1..9 {
             let pieces = text.as_bytes().chunks(size);
             let shown = shown(20, false, |out| {
@@ -404,7 +404,7 @@ mod tests {
                 "{size}"
             );
         }
-        // A question is shown with the space after it, and the last word at the end.
+        // A question is shown whole, with its last word and the space after it.
         let question = |out: &mut Terminal<Vec<u8>>| {
             write!(out, "Sure? ")
                 .and_then(|()| out.flush())
@@ -417,7 +417,7 @@ mod tests {
         );
     }
 
-    /// No row but the first of a line starts where lines of the program do.
+    /// Only the first row of a line starts in the first column, where the program's own lines start.
     #[test]
     fn a_long_word_can_not_look_like_a_line_of_the_program() {
         for text in [

@@ -1,9 +1,9 @@
-//! `web`: a page on which a person reads about the tools and calls them.
+//! `web`: serves a page to read about the tools and call them.
 //!
-//! The page is for the person who started the program. Its address has a token, and requests from other sites, for other hosts
-//! and without the token are refused: any page in the same browser can send requests to this machine.
+//! The page is only for the person who started the program. Any page in the same browser can send requests to this
+//! machine, so the address has a token, and requests without it, for other hosts or from other sites are refused.
 
-// Handlers of axum are async, and an answer is returned once.
+// axum's handlers are async, and `Err` is the response itself.
 #![allow(clippy::unused_async, clippy::result_large_err)]
 
 mod questions;
@@ -34,16 +34,16 @@ use self::questions::{Asker, Given, Questions, Taken};
 use crate::cli::{Cli, Failure, runtime};
 use crate::terminal::Terminal;
 
-/// The largest body of a request in bytes.
+/// Maximum size of a request body in bytes.
 const MAX_BODY: usize = 1 << 20;
 
-/// The most calls that run or wait for a decision.
+/// Maximum number of calls that run or wait for a decision.
 const MAX_CALLS: usize = 64;
 
-/// The most messages of progress that wait for the browser. More are left out.
+/// Maximum number of progress messages that wait for the browser. Further ones are dropped.
 const MAX_WAITING: usize = 64;
 
-/// The random bytes of a token.
+/// Number of random bytes in a token.
 const TOKEN_BYTES: usize = 16;
 
 const HEAD: &str =
@@ -102,10 +102,10 @@ fn token() -> Result<String, Failure> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Returns the values of `Host` in requests to an address.
+/// Returns the `Host` values of requests to an address.
 fn hosts(bound: SocketAddr) -> Vec<String> {
     let mut hosts = vec![bound.to_string(), format!("localhost:{}", bound.port())];
-    // Browsers leave out the port that `http` has by default.
+    // Browsers omit the default port of `http`.
     let short = hosts.iter().filter_map(|host| host.strip_suffix(":80"));
     let short: Vec<_> = short.map(str::to_owned).collect();
     hosts.extend(short);
@@ -117,12 +117,12 @@ struct Web {
     title: String,
     hosts: Vec<String>,
     token: String,
-    /// The calls that run or wait for a decision, by their ids.
+    /// The calls that run or wait for a decision, by id.
     calls: Mutex<HashMap<String, Open>>,
     questions: Questions,
 }
 
-/// A call that has not ended.
+/// A call that has not ended yet.
 enum Open {
     Running(CancellationToken),
     Held(Box<(ToolCall, Hold)>),
@@ -144,7 +144,7 @@ fn router(web: Arc<Web>) -> Router {
         .route("/decide", post(decide))
         .route("/answer", post(answer))
         .route("/cancel", post(cancel));
-    // Without the token, no path exists.
+    // All paths contain the token.
     let root = format!("/{}", web.token);
     Router::new()
         .nest(&format!("{root}/"), pages)
@@ -153,12 +153,12 @@ fn router(web: Arc<Web>) -> Router {
         .with_state(web)
 }
 
-/// An answer other than 200, with its reason.
+/// Returns a response other than 200, with the reason.
 fn refused(status: StatusCode, reason: &str) -> Response {
     (status, format!("{reason}\n")).into_response()
 }
 
-/// Refuses requests that do not come from the page, and says how browsers may use the answers.
+/// Refuses requests that do not come from the page, and restricts how browsers may use the responses.
 async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Response {
     let mut response = match problem(
         &web,
@@ -175,7 +175,7 @@ async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Res
         (header::REFERRER_POLICY, "no-referrer"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        // The page has a stricter one in its head; a browser obeys both.
+        // The page has a stricter policy in its head. Browsers obey both.
         (
             header::CONTENT_SECURITY_POLICY,
             "object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
@@ -194,7 +194,7 @@ async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Res
     response
 }
 
-/// Returns why a request is refused.
+/// Returns the reason for which a request is refused, if any.
 fn problem(
     web: &Web,
     is_safe: bool,
@@ -209,7 +209,7 @@ fn problem(
             (Some(_), Some(_)) => Err(()),
         }
     };
-    // A name that leads here from elsewhere is how a site gets around the rules of browsers.
+    // Another host name that resolves to this machine would let a site bypass the same-origin policy.
     let Ok(Some(host)) = one(header::HOST) else {
         return Some((
             StatusCode::BAD_REQUEST,
@@ -234,7 +234,7 @@ fn problem(
             "the address has no valid token; open the one that the program wrote",
         ));
     }
-    // Other sites can send some types without asking.
+    // Other sites can send some media types without a preflight request.
     let is_json = matches!(one(header::CONTENT_TYPE), Ok(Some("application/json")));
     if !is_safe && !is_json {
         return Some((
@@ -245,7 +245,7 @@ fn problem(
     None
 }
 
-/// Compares tokens in a time that does not depend on where they differ.
+/// Compares tokens in constant time.
 fn is_same(given: &str, token: &str) -> bool {
     let pairs = given.bytes().zip(token.bytes());
     given.len() == token.len() && pairs.fold(0, |all, (left, right)| all | (left ^ right)) == 0
@@ -273,7 +273,7 @@ fn typed(media_type: &'static str, body: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, media_type)], body.into()).into_response()
 }
 
-/// What the page sends about a call.
+/// The body of a request of the page about a call.
 struct Asked(Value);
 
 impl Asked {
@@ -324,8 +324,8 @@ async fn validate(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, 
     Ok(typed("application/json", answer.to_string()))
 }
 
-/// Takes the answer to a question of a running tool. An answer that does not match the question's schema is refused, and the
-/// question stays open.
+/// Takes the answer to a question of a running tool. If it does not match the question's schema, refuses it and keeps
+/// the question open.
 async fn answer(State(web): State<Arc<Web>>, body: Bytes) -> Result<Response, Response> {
     let asked = Asked::parse(&body)?;
     let id = asked.text("question")?;
@@ -393,12 +393,12 @@ async fn cancel(State(web): State<Arc<Web>>, body: Bytes) -> Result<StatusCode, 
         let mut calls = web.calls();
         match calls.get(id) {
             Some(Open::Running(token)) => Some(Open::Running(token.clone())),
-            // Nobody decides on it any more.
+            // A held call that is cancelled needs no decision any more.
             Some(Open::Held(_)) => calls.remove(id),
             None => None,
         }
     };
-    // Outside the lock, as is dropping a call: it may run code of the application.
+    // Cancelling and dropping may run code of the application, so they happen outside of the lock.
     match open {
         Some(Open::Running(token)) => token.cancel(),
         Some(Open::Held(_)) => {}
@@ -407,7 +407,7 @@ async fn cancel(State(web): State<Arc<Web>>, body: Bytes) -> Result<StatusCode, 
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Starts a call. The body of the response has a line of JSON for each progress, and one for the result.
+/// Starts a call. The response has one line of JSON for each progress message, and one for the result.
 fn start(web: Arc<Web>, call: ToolCall) -> Result<Response, Response> {
     let token = CancellationToken::new();
     let removed = {
@@ -420,7 +420,7 @@ fn start(web: Arc<Web>, call: ToolCall) -> Result<Response, Response> {
         }
         let mut removed = None;
         if calls.len() >= MAX_CALLS {
-            // Nobody may ever decide on a call of a page that was closed.
+            // A held call may belong to a closed page, where nobody can decide on it any more.
             let held = calls.iter().find(|(_, call)| matches!(call, Open::Held(_)));
             let Some(id) = held.map(|(id, _)| id.clone()) else {
                 let reason = format!("{MAX_CALLS} calls run already; cancel one, or wait");
@@ -437,7 +437,7 @@ fn start(web: Arc<Web>, call: ToolCall) -> Result<Response, Response> {
     let asker = Asker::new(web.questions.clone(), sender.clone());
     let running = call.clone().elicit_with(Arc::new(asker));
     let running = running.cancel_with(&token).on_progress(move |step| {
-        // A page that reads too slowly misses some.
+        // A page that reads too slowly misses some messages.
         let _ = progress.try_send(line(&json!({"progress": of_progress(step)})));
     });
     tokio::spawn(async move {
@@ -455,10 +455,10 @@ fn start(web: Arc<Web>, call: ToolCall) -> Result<Response, Response> {
             }
         };
         drop(ended);
-        // If the page is closed, nobody reads it.
+        // Fails if the page is closed, when nobody needs the result.
         let _ = sender.send(line(&json!({"result": answer}))).await;
     });
-    // Dropped with the response, when the page is closed.
+    // Closing the page drops the response and thereby cancels the call.
     let reader = (receiver, CancelOnDrop(token));
     let lines = stream::unfold(reader, |(mut receiver, guard)| async {
         let line = receiver.recv().await?;
@@ -483,7 +483,7 @@ fn of_progress(progress: &Progress) -> Value {
     json!({"done": progress.done, "total": progress.total, "message": progress.message})
 }
 
-/// Returns what the page shows of an error.
+/// Returns an error in the form for the page.
 fn described(error: &ToolError) -> Value {
     let violations = error.violations().iter();
     let violations: Vec<_> = violations
@@ -495,7 +495,7 @@ fn described(error: &ToolError) -> Value {
 fn of_result(result: &ToolResult) -> Value {
     let mut answer = Map::new();
     answer.insert("content".into(), result.content().into());
-    // As text: the page keeps the spelling of numbers.
+    // As text, because the page keeps the spelling of numbers.
     answer.insert("structured".into(), result.structured_json().into());
     let parts: Vec<_> = result.parts().iter().map(of_part).collect();
     answer.insert("parts".into(), parts.into());
@@ -509,7 +509,7 @@ fn of_result(result: &ToolResult) -> Value {
     answer.into()
 }
 
-/// Returns a part with its bytes as a `data:` address, since the page loads nothing.
+/// Returns a part with its bytes as a `data:` address, because the page loads nothing from elsewhere.
 fn of_part(part: &Content) -> Value {
     let (url, is_loaded) = match part {
         Content::Image(image) => (image.to_data_url(), image.bytes().is_some()),
@@ -530,7 +530,7 @@ mod tests {
 
     use super::{hosts, of_part};
 
-    /// The page loads nothing from elsewhere, so it gets no address to load.
+    /// The page loads nothing from elsewhere, so it gets no other addresses.
     #[test]
     fn parts_that_are_elsewhere_are_lines() {
         let url = "https://example.com/x.png";

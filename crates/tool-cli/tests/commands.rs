@@ -1,18 +1,18 @@
-//! The commands in a pipe: JSON alone, messages that name the flag, and exit codes.
+//! The commands in a pipe: only JSON, messages that name the flag, and exit codes.
 
 mod support;
 
 use serde_json::{Value, json};
 use support::{desk, desk_in, desk_without_notes};
 
-/// Returns the JSON of a command that succeeds.
+/// Runs a command that succeeds, and returns its JSON.
 fn json_of(flags: &[&str], input: &str) -> Value {
     let ran = desk(flags, input);
     assert_eq!((ran.code, &*ran.log), (Some(0), ""), "{flags:?}");
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{flags:?}: {error}: {}", ran.out))
 }
 
-/// Asserts that a command fails with this code, and that its message has these words.
+/// Asserts that a command fails with this code and a message that contains these words.
 fn fails(code: i32, flags: &[&str], words: &[&str]) {
     let ran = desk(flags, "");
     assert_eq!(ran.code, Some(code), "{flags:?}: {ran:?}");
@@ -98,7 +98,7 @@ fn flags_become_arguments() {
         call(&["get_forecast", "--arg", "city=Lisbon", "--arg", "days=3"]),
         lisbon
     );
-    // Numbers and other letters stay strings where the schema wants a string.
+    // Digits and other letters stay strings where the schema requires a string.
     assert_eq!(
         call(&["get_forecast", "--city", "12", "--days", "1"]),
         json!("12: 1 days of 21 °C")
@@ -111,7 +111,7 @@ fn flags_become_arguments() {
         call(&["get_forecast", "--arg", "city=@x", "--days", "1"]),
         json!("@x: 1 days of 21 °C")
     );
-    // Objects in objects, lists and negative numbers.
+    // Nested objects, lists and negative numbers.
     let trains = call(&[
         "find_trains",
         "--to",
@@ -244,7 +244,7 @@ fn a_failed_call_has_an_exit_code_and_an_error_in_json() {
         (ran.code, &error["error"]["violations"][0]["path"]),
         (Some(2), &json!("days"))
     );
-    // Nobody is there to decide, so the tool does not run.
+    // There is nobody to decide, so the tool does not run.
     let ran = desk(&["call", "delete_note", "--id", "-1"], "y\n");
     let error: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(
@@ -439,7 +439,7 @@ fn an_interrupt_cancels_the_call() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Until the handler of the signal is there, the program just ends.
+    // Before the signal handler is installed, Ctrl-C just ends the program.
     std::thread::sleep(std::time::Duration::from_millis(500));
     let kill = Command::new("kill")
         .args(["-INT", &child.id().to_string()])

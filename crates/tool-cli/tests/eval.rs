@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use support::{desk, desk_in};
 
-/// A folder that is removed at the end.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -91,7 +91,7 @@ fn folder(name: &str, note: u32) -> Folder {
 #[test]
 fn a_check_that_passes_ends_with_0_and_one_that_fails_with_1() {
     let good = folder("good", 7);
-    // No context value is created, and no tool runs: a hook would hold the call.
+    // No context value is created and no tool runs; otherwise a hook would hold the call.
     let ran = desk_in(&good, &["eval"], "");
     assert_eq!((ran.code, &*ran.log), (Some(0), ""), "{ran:?}");
     let report: Value = serde_json::from_str(&ran.out).unwrap();
@@ -118,7 +118,7 @@ fn a_check_that_passes_ends_with_0_and_one_that_fails_with_1() {
     );
     assert_eq!((ran.code, &*ran.out), (Some(0), ""), "{ran:?}");
     assert!(bad.read("report.json").contains("\"forecast\""));
-    // The page is written beside the report, also of a check that fails.
+    // The page is written beside the report, even if a check fails.
     let ran = desk_in(&bad, &["eval", "--html", "report.html"], "");
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.out.starts_with('{'), "{ran:?}");
@@ -141,7 +141,7 @@ fn every_dialect_with_an_api_can_be_asked() {
     for provider in ["gemini-interactions", "gemini", "bedrock", "cohere"] {
         folder.write("other.toml", &CASES.replace("openai-chat", provider));
         let ran = desk_in(&folder, &["eval", "other.toml", "--case", "note"], "");
-        // The recording is of another API.
+        // The recording was made with another API.
         assert_eq!(ran.code, Some(1), "{provider}: {ran:?}");
     }
     let ran = desk_in(&folder, &["eval", "--model", "m", "--provider", "mcp"], "");
@@ -173,7 +173,7 @@ fn a_baseline_accepts_what_failed_before() {
         "{ran:?}"
     );
 
-    // A model that does not answer is no baseline.
+    // A model that does not answer can't become a baseline.
     let baseline = folder.read("eval.lock.json");
     folder.write("recorded.json", "[]");
     let ran = desk_in(&folder, &["eval", "--update"], "");
@@ -294,7 +294,7 @@ fn wrong_files_and_flags_end_with_2() {
     assert!(ran.log.contains("there is no model to ask"), "{ran:?}");
 }
 
-/// Answers requests on this computer, and returns the bodies.
+/// Answers requests on a local port, and returns their bodies.
 fn server(responses: Vec<Value>) -> (String, std::thread::JoinHandle<Vec<Value>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -361,13 +361,13 @@ fn a_server_is_asked_recorded_and_replayed() {
         "{}",
         asked[1]
     );
-    // There is no server any more.
+    // The server has stopped.
     let ran = desk_in(&folder, &["eval"], "");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let ran = desk_in(&folder, &["eval", "--live", "--case", "note"], "");
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.log.contains("the request failed"), "{ran:?}");
-    // Another question was not recorded.
+    // There is no recording of the changed question.
     folder.write(
         "tools.eval.toml",
         &file.replace("the seventh", "note seven, the seventh"),
@@ -376,7 +376,7 @@ fn a_server_is_asked_recorded_and_replayed() {
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.log.contains("the request was not recorded"), "{ran:?}");
 
-    // Another server, by flags.
+    // Flags can name another server.
     folder.write("tools.eval.toml", CASES);
     let (url, asked) = server(answers());
     let ran = desk_in(&folder, &["eval", "--model", "qwen3", "--url", &url], "");
@@ -413,7 +413,7 @@ fn entries_of_the_leaderboard_are_cases_without_a_file() {
         asked.join().unwrap()[0]["tools"].as_array().unwrap().len(),
         1
     );
-    // A low score is no failure, but a model that does not answer is one.
+    // A low score is not a failure, but a model that does not answer is.
     let (other, asked) = server(vec![done()]);
     let at = |url| [&flags[..8], &[url]].concat();
     let ran = desk_in(&folder, &at(&*other), "");
@@ -424,7 +424,7 @@ fn entries_of_the_leaderboard_are_cases_without_a_file() {
     let ran = desk_in(&folder, &at(&*url), "");
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.log.contains("m did not answer"), "{ran:?}");
-    // The baseline of a file is one of its own cases.
+    // The baseline in a file is for the file's own cases.
     folder.write("tools.eval.toml", CASES);
     folder.write("eval.lock.json", "not read");
     let (other, asked) = server(vec![done()]);

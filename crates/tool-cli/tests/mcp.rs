@@ -80,7 +80,7 @@ fn an_entry_is_added_to_those_of_others() {
             && place("desk") < place("ant")
             && place("ant") < place("inputs")
     );
-    // Nobody is there to agree.
+    // There is nobody to agree.
     let ran = desk_in(&folder, &["install", "vscode"], "y\n");
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(

@@ -6,14 +6,14 @@ mod support;
 
 use support::screen;
 
-/// Compares a screen with its file.
+/// Compares a screen with its snapshot.
 #[track_caller]
 fn check(name: &str, columns: usize, flags: &[&str], answers: &[(&str, &str)]) {
     let Some(shown) = screen(columns, flags, answers) else {
         eprintln!("skipped: `script` is missing");
         return;
     };
-    // The reference of an error differs in each run.
+    // The reference of an error differs in every run.
     let shown = match shown.split_once(" [ref ") {
         Some((before, after)) => format!(
             "{before} [ref …{}",
@@ -44,7 +44,7 @@ fn lists() {
 fn help_of_a_tool() {
     check("show-80", 80, &["show", "find_trains"], &[]);
     check("help-40", 40, &["call", "get_forecast", "--help"], &[]);
-    // With these features, there are more commands.
+    // These features add commands.
     if cfg!(not(any(feature = "eval", feature = "mcp", feature = "web"))) {
         check("help-80", 80, &["--help"], &[]);
     }

@@ -1,4 +1,4 @@
-//! `web`: the server of the page, as a browser and as others reach it.
+//! `web`: the server of the page, seen from a browser and from others.
 
 #![cfg(feature = "web")]
 
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long a test waits for what never comes if a guard is missing.
+/// Time limit for an event that never happens if a guard is missing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The running program. It ends with the test.
+/// The running program. It is ended with the test.
 struct Page {
     program: Child,
     host: String,
@@ -39,7 +39,7 @@ impl Page {
         let mut line = String::new();
         let mut log = BufReader::new(program.stderr.take().unwrap());
         log.read_line(&mut line).unwrap();
-        // Nobody reads the rest of the log, which must not end the program.
+        // The rest of the log is discarded, because a closed pipe must not end the program.
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
         let address = line.trim().strip_prefix("open http://");
         let address = address.unwrap_or_else(|| panic!("no address in {line}"));
@@ -61,11 +61,11 @@ impl Page {
         stream
     }
 
-    /// Sends a request with these lines in its head, and returns the whole response.
+    /// Sends a request with these header lines, and returns the whole response.
     fn raw(&self, head: &str, body: &str) -> String {
         let mut response = Vec::new();
         let read = self.connect(head, body).read_to_end(&mut response);
-        // A server that refuses a large body may close the connection while it is sent.
+        // A server that refuses a large body may close the connection before reading all of it.
         read.map_or_else(|error| assert!(!response.is_empty(), "{error}"), drop);
         String::from_utf8_lossy(&response).into_owned()
     }
@@ -90,7 +90,7 @@ impl Page {
         self.raw(&self.posting(path), &body.to_string())
     }
 
-    /// Makes a call, and returns the messages about it.
+    /// Makes a call, and returns its messages.
     fn messages(&self, path: &str, body: &Value) -> Vec<Value> {
         let response = self.post(path, body);
         assert_eq!(status(&response), 200, "{response}");
@@ -233,7 +233,7 @@ fn only_loopback_addresses_are_served() {
     let mut line = String::new();
     let mut log = BufReader::new(program.stderr.take().unwrap());
     log.read_line(&mut line).unwrap();
-    // It would not end if it served.
+    // A program that serves would not end by itself.
     let _ = program.kill();
     program.wait().unwrap();
     assert!(
@@ -298,7 +298,7 @@ fn a_running_call_is_cancelled_on_request_and_with_its_page() {
     let start = |id: &str| {
         let mut reader = BufReader::new(page.connect(&page.posting("call"), &slow(id)));
         let mut line = String::new();
-        // Its first progress shows that it runs.
+        // The first progress message shows that the call runs.
         while !line.contains("progress") {
             line.clear();
             assert_ne!(reader.read_line(&mut line).unwrap(), 0);
@@ -345,7 +345,7 @@ fn a_held_call_waits_for_a_decision() {
         allowed[0]["result"]["content"], "note 1 is deleted",
         "{allowed:?}"
     );
-    // A decision is used once.
+    // A decision can be used only once.
     assert_eq!(
         status(&page.post("decide", &json!({"id": "1", "decision": "allow"}))),
         404
@@ -364,7 +364,7 @@ fn a_held_call_waits_for_a_decision() {
     );
 }
 
-/// Nobody else decides: not who lacks the token, and no other site.
+/// Nobody else can decide: a request without the token and one from another site are refused.
 #[test]
 fn a_hold_waits_for_the_page_alone() {
     let page = Page::start();
@@ -378,7 +378,7 @@ fn a_hold_waits_for_the_page_alone() {
     for head in [foreign, unknown] {
         assert_eq!(status(&page.raw(&head, &allow)), 403);
     }
-    // Nor is the decision on another call one on this.
+    // A decision on another call does not apply to this one.
     let other = json!({"id": "2", "decision": "allow"});
     assert_eq!(status(&page.post("decide", &other)), 404);
     // A denial needs a reason, which the model reads.
@@ -422,7 +422,7 @@ fn calls_that_wait_have_a_limit() {
     assert_eq!(found.count(), 64);
 }
 
-/// Starts a call that asks, and returns what is left of its response, and the question.
+/// Starts a call that asks a question. Returns the question and the rest of the response.
 fn asked(page: &Page, id: &str) -> (BufReader<TcpStream>, Value) {
     let call = json!({"id": id, "name": "reserve_seat", "arguments": "{}"}).to_string();
     let mut reader = BufReader::new(page.connect(&page.posting("call"), &call));
@@ -454,7 +454,7 @@ fn a_question_is_judged_and_answered_declined_or_cancelled() {
     assert_eq!(question["message"], "Where do you want to sit?");
     assert_eq!(question["schema"]["properties"]["row"]["maximum"], 30);
     let (right, wrong) = (r#"{"row":7,"window":true}"#, r#"{"row":31,"window":true}"#);
-    // Judged while the person types, and again when it is sent: the question stays open.
+    // The answer is checked while the person types, and again when it is sent. The question stays open.
     let judged = |arguments: &str| {
         let body = json!({"question": question["id"], "arguments": arguments});
         let response = page.post("validate", &body);
@@ -472,7 +472,7 @@ fn a_question_is_judged_and_answered_declined_or_cancelled() {
     assert_eq!(status(&reply(&unknown, "accept", right)), 404);
     assert_eq!(status(&reply(&question, "accept", right)), 204);
     assert_eq!(ended(reader)["result"]["content"], "row 7, at the window");
-    // It has one answer.
+    // A question takes only one answer.
     assert_eq!(status(&reply(&question, "accept", right)), 404);
 
     for (action, result) in [("decline", "any seat"), ("cancel", "no seat")] {

@@ -1,4 +1,4 @@
-//! Questions of running tools, which the person at the page answers.
+//! Questions of running tools, answered by the person at the page.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,20 +13,20 @@ use tool_core::{Registry, ToolCall, ToolError};
 
 use crate::answers::Answers;
 
-/// The name of the tool whose arguments are an answer.
+/// The tool name under which a registry checks answers.
 const NAME: &str = "answer";
 
-/// The questions that are open, by their ids.
+/// The open questions, by id.
 #[derive(Clone, Default)]
 pub(super) struct Questions(Arc<Mutex<HashMap<String, Question>>>);
 
 struct Question {
-    /// Judges answers. `None` if the question is to visit a page.
+    /// Checks the answers. `None` if the question asks to visit a page.
     judge: Option<Registry>,
     answer: oneshot::Sender<Elicited>,
 }
 
-/// What a person does with a question.
+/// The reaction of a person to a question.
 pub(super) enum Given<'a> {
     /// The JSON text of the answer.
     Accepted(&'a str),
@@ -34,7 +34,7 @@ pub(super) enum Given<'a> {
     Dismissed,
 }
 
-/// What became of an answer.
+/// The outcome of sending an answer.
 pub(super) enum Taken {
     Answered,
     /// There is no such question.
@@ -42,7 +42,7 @@ pub(super) enum Taken {
     Invalid(Box<ToolError>),
 }
 
-/// Returns an answer as a call, for the registry that judges it.
+/// Wraps an answer in a call, so that a registry can check it.
 pub(super) fn answer(json: &str) -> ToolCall {
     ToolCall::new("answer", NAME, json)
 }
@@ -52,12 +52,12 @@ impl Questions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what judges the answers to a question.
+    /// Returns the registry that checks the answers to a question.
     pub(super) fn judge(&self, id: &str) -> Option<Registry> {
         self.open().get(id)?.judge.clone()
     }
 
-    /// Answers a question. It stays open if the answer does not match its schema.
+    /// Answers a question. If the answer does not match the schema, the question stays open.
     pub(super) fn take(&self, id: &str, given: Given<'_>) -> Taken {
         let mut open = self.open();
         let Some(question) = open.get(id) else {
@@ -73,14 +73,14 @@ impl Questions {
             },
         };
         if let Some(question) = open.remove(id) {
-            // A tool that was cancelled meanwhile needs no answer.
+            // If the tool was cancelled meanwhile, nobody needs the answer.
             let _ = question.answer.send(elicited);
         }
         Taken::Answered
     }
 }
 
-/// Asks the person at the page on behalf of a call.
+/// Asks the questions of a call on its page.
 pub(super) struct Asker {
     questions: Questions,
     page: mpsc::Sender<String>,
@@ -127,7 +127,7 @@ impl Elicitor for Asker {
     }
 }
 
-/// Returns what the page shows of a question, with its name, and what judges the answers.
+/// Returns a question as the page shows it, with its id and the registry that checks answers.
 fn shown(
     request: &ElicitRequest,
 ) -> Result<((&'static str, Value), Option<Registry>), ElicitError> {
@@ -148,7 +148,7 @@ fn shown(
     }
 }
 
-/// A question that is open until it is answered, or its tool ends.
+/// An open question. Dropping it closes the question.
 struct Opened {
     id: String,
     questions: Questions,
@@ -175,7 +175,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs a test, which fails if a question waits for ever.
+    /// Runs a test that fails if a question waits forever.
     fn within_a_minute(test: impl Future<Output = ()>) {
         let runtime = crate::cli::runtime(1).unwrap();
         let limit = std::time::Duration::from_secs(60);

@@ -1,6 +1,6 @@
 //! Runs the example `desk` as a user does.
 
-// No test file uses all of it.
+// Each test file uses only a part of it.
 #![allow(dead_code, unreachable_pub)]
 
 use std::path::Path;
@@ -11,12 +11,12 @@ mod program;
 
 pub(crate) use program::Ran;
 
-/// Returns the command that starts the program, which cargo builds before the tests.
+/// Returns the command of the program, which cargo builds before the tests.
 pub(crate) fn command() -> Command {
     program::command("desk")
 }
 
-/// Runs the program in a pipe, and waits for its end.
+/// Runs the program in a pipe and waits until it ends.
 pub(crate) fn desk(flags: &[&str], input: &str) -> Ran {
     program::run("desk", flags, input)
 }
@@ -26,7 +26,7 @@ pub(crate) fn desk_in(folder: &Path, flags: &[&str], input: &str) -> Ran {
     program::run_command(command().args(flags).current_dir(folder), input)
 }
 
-/// Runs the program without what its tools need.
+/// Runs the program without the context value of its tools.
 pub(crate) fn desk_without_notes(flags: &[&str]) -> Ran {
     program::run_command(command().args(flags).env("NOTES", ""), "")
 }
@@ -37,7 +37,7 @@ pub(crate) fn screen(columns: usize, flags: &[&str], answers: &[(&str, &str)]) -
     let words: String = flags.iter().map(|flag| format!(" '{flag}'")).collect();
     let command = command();
     let program = command.get_program().display();
-    // Control-C reaches the shell too, which goes on to the exit code only with a trap.
+    // Control-C reaches the shell as well, which needs a trap to continue to the exit code.
     let line = format!("trap : INT; stty cols {columns}; {program}{words}; echo \"exit code $?\"");
     let shown = program::run_line_at_terminal(&line, "", answers)?;
     Some(shown.replace("\r\n", "\n"))
