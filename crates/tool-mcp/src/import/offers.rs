@@ -724,3 +724,37 @@ fn timed_out(limit: Duration) -> ImportError {
     let text = format!("the server did not answer within {limit:?}");
     ImportError::new(ImportErrorKind::TimedOut, text)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::visible_item;
+
+    #[test]
+    fn titles_lose_hidden_characters_and_names_with_some_are_left_out() {
+        let mut hidden = 0;
+        let item = json!({
+            "name": "report",
+            "title": "A\u{200b} report",
+            "description": "for\u{202e} you",
+            "arguments": [{"name": "year", "description": "four\u{e0041} digits"}],
+        });
+        let visible = json!({
+            "name": "report",
+            "title": "A report",
+            "description": "for you",
+            "arguments": [{"name": "year", "description": "four digits"}],
+        });
+        assert_eq!(visible_item(item, &mut hidden), Some(visible));
+        assert_eq!(hidden, 3);
+        for item in [
+            json!({"name": "re\u{200b}port"}),
+            json!({"name": "report", "uri": "file:///re\u{200b}port"}),
+            json!({"name": "report", "uriTemplate": "file:///{na\u{200b}me}"}),
+            json!({"name": "report", "arguments": [{"name": "ye\u{200b}ar"}]}),
+        ] {
+            assert_eq!(visible_item(item.clone(), &mut hidden), None, "{item}");
+        }
+    }
+}
