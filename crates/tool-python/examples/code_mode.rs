@@ -1,4 +1,4 @@
-//! Measures a task of 20 calls: one call in each response, calls side by side, and code.
+//! Measures a task of 20 calls, made one per response, side by side, and from code.
 //!
 //! ```sh
 //! cargo run --release --package tool-python --example code_mode
@@ -49,7 +49,7 @@ const CODE: &str = "
 unpaid = {c: sum(o['cents'] for o in get_orders(c) if not o['paid']) for c in list_customers()}
 max(unpaid.items(), key=lambda item: item[1])";
 
-/// A conversation with a model that follows a script.
+/// A conversation with a scripted model.
 struct Chat {
     dialect: OpenAiChat,
     registry: Registry,
@@ -82,7 +82,7 @@ impl Chat {
         self.tokens.encode_ordinary(&value.to_string()).len()
     }
 
-    /// Sends a request, which the model answers with these calls. Returns their results.
+    /// Sends a request, which the model answers with these calls. Returns the results of the calls.
     fn turn(&mut self, calls: &[(&str, Value)]) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         self.start = Instant::now();
         let tools = json!(self.registry.render(&self.dialect));

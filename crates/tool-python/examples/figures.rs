@@ -1,4 +1,4 @@
-//! Measures what the sandbox costs.
+//! Measures the cost of the sandbox.
 //!
 //! ```sh
 //! cargo run --release --package tool-python --example figures
@@ -120,7 +120,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         seconds * 1e6 / f64::from(count)
     );
 
-    // From the decision to the return of `run`, which deletes the folder after the process is reaped.
+    // From the decision to stop until `run` returns. It reaps the process and deletes the folder first.
     let kills = (0..40)
         .map(|_| {
             let stop = tool_python::Stop::new();

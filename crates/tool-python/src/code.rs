@@ -32,7 +32,7 @@ type Decide = Box<dyn Fn(HeldCall) -> BoxFuture<Decision> + Send + Sync>;
 
 /// Creates a tool with which a model calls the tools of a registry from Python code.
 ///
-/// Its description contains [stubs](crate::stubs()) of the tools. Register it in another registry, which is the one that
+/// Its description contains [stubs](crate::stubs()) of the tools. Add it to a second registry, which is the one that
 /// the model sees. See [`CodeTool`].
 ///
 /// ```no_run
@@ -45,7 +45,7 @@ type Decide = Box<dyn Fn(HeldCall) -> BoxFuture<Decision> + Send + Sync>;
 ///     article * 100
 /// }
 ///
-/// // What code may call is not what the model sees.
+/// // The code calls this registry. The model sees another one.
 /// let inner = Registry::builder().tools(tools![get_price]).build()?;
 /// let tool = code_mode(&Sandbox::new(Policy::new())?, &inner).build()?;
 /// let registry = Registry::builder().tool(tool).build()?;
@@ -65,9 +65,9 @@ pub fn code_mode(sandbox: &Sandbox, registry: &Registry) -> CodeTool {
     }
 }
 
-/// Creates a tool that runs Python code and returns what it prints, its value, its pictures and a list of its files.
+/// Creates a tool that runs Python code. It returns the output, the value, the pictures and a list of the files.
 ///
-/// Open figures of matplotlib are saved as PNG files at the end of the code. See [`CodeTool`].
+/// Figures of matplotlib that are open at the end are saved as PNG files. See [`CodeTool`].
 ///
 /// ```no_run
 /// use tool_core::{Registry, ToolCall};
@@ -95,7 +95,7 @@ pub fn python_sandbox(sandbox: &Sandbox) -> CodeTool {
     }
 }
 
-/// What a model reads is short.
+/// Models read little, so the limits are low.
 pub(crate) fn limits() -> Limits {
     Limits {
         output: 64 << 10,
@@ -106,15 +106,15 @@ pub(crate) fn limits() -> Limits {
     }
 }
 
-/// A tool that runs code in a sandbox, before it is built. No registry has one unless it is added.
+/// Builder of a tool that runs code in a sandbox. No registry contains one unless you add it.
 ///
-/// Calls from the code run like any other call of the registry: its validation, hooks, timeouts and telemetry apply.
-/// They have the context values of the call of this tool, and are cancelled with it. Their ids are its id, a dot and a
-/// number, and [`ToolCall::is_programmatic`] is `true` for them.
+/// Calls from the code are like any other calls of the registry: its validation, hooks, timeouts and telemetry apply.
+/// They have the context values of the outer call, which runs the code, and are cancelled with it. Their id is the
+/// outer call's id, a dot and a number, and [`ToolCall::is_programmatic`] returns `true`.
 ///
 /// In the code, each tool is a function: `f(x=1)` waits for the result, and `await f.start(x=1)` works with
-/// `asyncio.gather`. A structured result is a Python value, any other its text. An error raises `ToolError` with the
-/// message for the model. Pictures and other media that a tool returns don't reach the code.
+/// `asyncio.gather`. A structured result becomes a Python value, any other a string. An error raises `ToolError` with
+/// the message for the model. Pictures and other media that a tool returns don't reach the code.
 ///
 /// ```no_run
 /// use tool_core::{Registry, tool, tools};
@@ -155,35 +155,35 @@ impl CodeTool {
         self
     }
 
-    /// Sets the limits of each run. [`Limits::stop`] ends them all. Default: [`Limits::default`], but 64 KiB of
-    /// output, 1 MiB for a message, and 1,000 calls of which 16 run side by side.
+    /// Sets the limits of each run. Use [`Limits::stop`] to end all of them. The default is [`Limits::default`], but
+    /// with 64 KiB of output, 1 MiB for a message, and 1,000 calls, of which 16 run side by side.
     pub fn limits(mut self, limits: Limits) -> CodeTool {
         self.limits = limits;
         self
     }
 
-    /// Sets how many bytes the model gets of each run at most: the value, the output, the names of files and errors
-    /// together. What is longer is cut at rows, members and lines, and the result says what was left out. At least
-    /// 1 KiB. Default: 16 KiB. Pictures don't count.
+    /// Sets the maximum number of bytes that the model gets of a run. The value, the output, the names of files and
+    /// errors count together. Longer results are cut at rows, members and lines, and say how much was left out. At
+    /// least 1 KiB; the default is 16 KiB. Pictures don't count.
     pub fn shown(mut self, bytes: usize) -> CodeTool {
         self.shown = bytes.max(1 << 10);
         self
     }
 
-    /// Returns at most `count` pictures of at most `bytes` each, in the order of their names. Default: 4 of 2 MiB for
-    /// [`python_sandbox`], none for [`code_mode`].
+    /// Returns at most `count` pictures of at most `bytes` each, in the order of their names. The default is 4 of 2 MiB
+    /// for [`python_sandbox`], and none for [`code_mode`].
     pub fn pictures(mut self, count: usize, bytes: u64) -> CodeTool {
         self.pictures = Pictures { count, bytes };
         self
     }
 
-    /// Checks the types of code with mypy before it runs. Code with an error doesn't run: the model gets the lines that are
-    /// wrong, such as a parameter that a tool does not have, before any tool was called. What works here but not for a type
-    /// checker, such as `await` at the top level, is no error.
+    /// Checks the types of code with mypy before it runs. Code with an error, such as a parameter that a tool does not
+    /// have, doesn't run: the model gets the wrong lines before any tool was called. Constructs that only type checkers
+    /// reject, such as `await` at the top level, are allowed.
     ///
-    /// mypy runs in the sandbox, in a run of its own with [`Limits::default`], so it must be installed in the interpreter's
-    /// [virtual environment](crate::Policy::venv). It takes about a second. If the types can't be checked, the code
-    /// doesn't run.
+    /// mypy runs in the sandbox too, separately and with [`Limits::default`]. So it must be installed in the
+    /// interpreter's [virtual environment](crate::Policy::venv). It takes about a second. If the types can't be
+    /// checked, the code doesn't run.
     ///
     /// # Errors
     ///
@@ -203,11 +203,11 @@ impl CodeTool {
         Ok(self)
     }
 
-    /// Decides on calls that a `before` hook [holds](tool_core::hooks::Gate::hold). Meanwhile the code waits, and the clock of
-    /// [`Limits::time`] stands still; a timeout of the registry that has this tool runs on. Without this, such a call
-    /// raises `ToolError`.
+    /// Sets how to decide on calls that a `before` hook [holds](tool_core::hooks::Gate::hold). Without it, such a call
+    /// raises `ToolError`. Meanwhile the code waits, and the clock of [`Limits::time`] stands still. But a timeout that
+    /// the outer registry has for this tool runs on.
     ///
-    /// The code waits in memory: when the process ends, so do the held call and the code.
+    /// The code waits in memory, so it ends with the process, and the held call with it.
     ///
     /// ```no_run
     /// # use tool_core::hooks::Decision;
@@ -232,7 +232,7 @@ impl CodeTool {
         self
     }
 
-    /// Builds the tool. Its stubs declare the tools that the registry has now.
+    /// Builds the tool. Its stubs declare the current tools of the registry.
     ///
     /// # Errors
     ///
@@ -299,7 +299,7 @@ impl fmt::Debug for CodeTool {
     }
 }
 
-/// A call from code that a hook holds; see [`CodeTool::on_hold`].
+/// A held call from code, passed to the closure of [`CodeTool::on_hold`].
 ///
 /// ```
 /// use tool_core::hooks::Decision;
@@ -316,16 +316,16 @@ impl fmt::Debug for CodeTool {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HeldCall {
-    /// The tool, its arguments and the reason.
+    /// The tool, the arguments and the reason of the hold.
     pub hold: Hold,
-    /// The call of the tool that runs the code, with its context values.
+    /// The outer call, which runs the code, with its context values.
     pub call: CallContext,
 }
 
 struct Shared {
     tool: CodeTool,
     prelude: String,
-    /// What a check of types needs, if there is one.
+    /// The inputs of the type check, if it is on.
     checked: Option<Inputs>,
 }
 
@@ -379,19 +379,19 @@ impl Shared {
                 }
                 match running.poll_next_unpin(context) {
                     Poll::Ready(Some(Ok(id))) => drop(handles.remove(&id)),
-                    // It was cancelled.
+                    // The call was cancelled.
                     Poll::Ready(Some(Err(_))) => {}
                     Poll::Ready(None) | Poll::Pending => return Poll::Pending,
                 }
             }
         });
         let outcome = outcome.await;
-        // What still runs is cancelled.
+        // Cancels the calls that are still running.
         drop(running);
         self.report(&outcome?)
     }
 
-    /// Checks the types of code. The error lists what is wrong.
+    /// Checks the types of code. The error lists the wrong lines.
     async fn check(&self, inputs: Inputs) -> Result<(), Failure> {
         let sandbox = self.tool.sandbox.clone();
         let limits = Limits {
@@ -422,7 +422,7 @@ impl Shared {
         Err(Failure::Code(shown::cut(&problem, self.tool.shown)))
     }
 
-    /// Makes a call of the code.
+    /// Makes a call for the code.
     async fn answer(&self, mut host_call: HostCall, outer: &CallContext, number: u64) {
         let Some(registry) = &self.tool.registry else {
             return host_call.fail("there are no tools");
@@ -450,7 +450,7 @@ impl Shared {
         }
     }
 
-    /// Writes the result for the model.
+    /// Converts the outcome to a result for the model.
     fn report(&self, outcome: &Outcome) -> Result<AnyOutput, Failure> {
         if !outcome.is_finished() {
             return Err(Failure::Code(failure(outcome, self.tool.shown)));
@@ -470,7 +470,7 @@ impl Shared {
                 return None;
             }
             let bytes = outcome.read(&file.path, self.tool.pictures.bytes).ok()?;
-            // A provider rejects a whole request for a file that is something else.
+            // A provider rejects the whole request if the bytes don't match the type.
             if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
                 Some(Image::png(bytes).into())
             } else if bytes.starts_with(b"\xff\xd8\xff") {
@@ -483,7 +483,7 @@ impl Shared {
     }
 }
 
-/// Returns the result of a call to the code.
+/// Passes the result of a call to the code.
 fn give(call: HostCall, result: &ToolResult) {
     if result.is_error() {
         return call.fail(result.content());
@@ -494,12 +494,12 @@ fn give(call: HostCall, result: &ToolResult) {
     }
 }
 
-/// Describes a failed run in at most `most` bytes: the exception with the lines of the code, the limit that it met, and what
-/// it printed before.
+/// Describes a failed run in at most `most` bytes: the exception with its lines of code, the limit that was met, and
+/// the output before.
 pub(crate) fn failure(outcome: &Outcome, most: usize) -> String {
     let mut text = String::new();
     if let EndedBy::Raised(exception) = &outcome.ended_by {
-        // Frames of libraries and of this crate tell a model nothing.
+        // Frames of libraries and of this crate don't help a model.
         let mut is_foreign = false;
         for line in exception.traceback.lines() {
             if let Some(place) = line.strip_prefix("  File \"") {
@@ -529,10 +529,10 @@ struct Functioning<'a> {
     calls: mpsc::UnboundedSender<Said>,
 }
 
-/// What the code says to the task that makes its calls.
+/// A message of the code to the task that makes its calls.
 enum Said {
     Call(HostCall),
-    /// It no longer waits for this call.
+    /// The code no longer waits for this call.
     Cancel(u64),
 }
 
@@ -542,7 +542,7 @@ impl Tools for Functioning<'_> {
     }
 
     fn call(&self, call: HostCall) {
-        // Dropped, and thereby failed, if nobody waits for the run any more.
+        // If nobody waits for the run any more, the call is dropped and thereby fails.
         let _ = self.calls.unbounded_send(Said::Call(call));
     }
 
@@ -558,7 +558,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts a run. The limits that `run` gets are these, with the means to end it.
+    /// Starts a run. `run` gets these limits, with a [`Stop`] that ends it.
     pub(crate) fn start(
         limits: &Limits,
         run: impl FnOnce(&Limits) -> Result<Outcome, Error> + Send + 'static,
@@ -569,7 +569,7 @@ impl Running {
             stop: Some(stop.clone()),
             ..limits.clone()
         };
-        // Fails to send if this was dropped.
+        // Sending fails if this was dropped.
         thread::Builder::new()
             .name("tool-python run".to_owned())
             .spawn(move || drop(end.send(run(&limits))))
@@ -598,12 +598,12 @@ impl Drop for Running {
     }
 }
 
-/// The reason that there is no result.
+/// The reason for which there is no result.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// For the model.
+    /// A message for the model.
     Code(String),
-    /// For the operator.
+    /// An error for the operator.
     Sandbox(Error),
 }
 

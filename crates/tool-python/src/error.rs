@@ -4,9 +4,10 @@ use std::io;
 
 use crate::Layer;
 
-/// The reason that a sandbox can't be created, or that code can't be started in one.
+/// An error of creating a sandbox, or of starting code in one.
 ///
-/// What the code does, such as raising an exception or exceeding a limit, is no error: see [`EndedBy`](crate::EndedBy).
+/// A failure of the code itself, such as an exception or an exceeded limit, isn't an error here: see
+/// [`EndedBy`](crate::EndedBy).
 ///
 /// ```
 /// use tool_python::{Error, Policy, Sandbox};
@@ -22,25 +23,25 @@ use crate::Layer;
 pub enum Error {
     /// The operating system or the processor architecture is not supported.
     Unsupported(&'static str),
-    /// The kernel lacks a layer, and the policy doesn't [allow](crate::Policy::allow_weaker) going without it.
+    /// The kernel lacks a layer, and the policy doesn't [allow](crate::Policy::allow_weaker) that.
     Missing {
         /// The layer.
         layer: Layer,
-        /// What was found instead.
+        /// The reason, such as an older version that was found.
         found: String,
     },
     /// This program runs as root and the policy names no [user](crate::Policy::user) for the code.
     Root,
-    /// This program runs as root without these capabilities, so it could neither change the user nor measure what the code
-    /// uses.
+    /// This program runs as root without these capabilities. So it can neither change the user nor measure the
+    /// resources that the code uses.
     Capabilities(Vec<&'static str>),
     /// The policy or a limit is invalid.
     Policy(String),
-    /// The interpreter can't be used.
+    /// The interpreter is unusable.
     Interpreter(String),
     /// A new interpreter could not be started or locked.
     Start(String),
-    /// An operation of the host failed, which the message names.
+    /// An operation of the host failed; the message names it.
     Io(io::Error),
 }
 
@@ -67,7 +68,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The message, because `main` may return the error.
+/// Shows the message, because `main` may return the error.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -86,7 +87,7 @@ impl StdError for Error {
 
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 impl Error {
-    /// Returns what wraps an error of the system, which does not say what failed.
+    /// Returns a closure that adds the failed operation to an error of the system.
     pub(crate) fn named<E: Into<io::Error>>(what: impl fmt::Display) -> impl FnOnce(E) -> Error {
         move |error| {
             let error = error.into();

@@ -32,18 +32,19 @@ const PYTHON_TOOL: &str = "create_and_register_python_tool";
 const ANALYSIS_TOOL: &str = "create_and_register_analysis_tool";
 const LIST_TOOL: &str = "list_created_tools";
 
-/// The most characters of code, and of tests.
+/// Maximum number of characters of code, and the same for tests.
 const CODE: usize = 40_000;
 
-/// Tools that a model writes: checked in the sandbox, approved by somebody, stored in a folder, and run in the sandbox.
+/// Tools that a model writes. They are checked in the sandbox, approved by a person, stored in a folder, and run in the
+/// sandbox.
 ///
-/// [`tools`](Workshop::tools) are the tools with which a model writes others, and [`gate`](Workshop::gate) is the hook that
-/// checks what it wrote and holds the call until somebody decides. Once that is allowed, the tool is in the registry, and
-/// the next request of the same run lists it.
+/// Give the model [`tools`](Workshop::tools) to write tools with, and add [`gate`](Workshop::gate) as a hook. It checks
+/// a new tool, and holds the call until somebody decides. Once they allow it, the tool is in the registry, and the next
+/// request of the same run lists it.
 ///
-/// Nothing that a model writes approves anything: a tool is only added if the application attached a
-/// [decision](tool_core::ToolCall::decided_by) to the call, with the name of who made it, on a hold with exactly the text of
-/// the [`Review`]. That text contains the code, the tests, the results of the checks, and their SHA-256 hashes.
+/// A model can't approve its own tool. A tool is only added if your application attached a
+/// [decision](tool_core::ToolCall::decided_by) to the call, with a name, on a hold with exactly the text of the
+/// [`Review`]. That text contains the code, the tests, the results of the checks, and their SHA-256 hashes.
 ///
 /// ```no_run
 /// use tool_core::hooks::Decision;
@@ -61,7 +62,7 @@ const CODE: usize = 40_000;
 ///     eprintln!("{name} is not loaded: {problem}");
 /// }
 ///
-/// // `run::Run` keeps held calls, and its `decide` takes the name. Without a run:
+/// // With a `run::Run`, held calls are kept for you, and its `decide` takes the name. Without a run:
 /// let result = registry.call(call.clone()).await;
 /// if let Some(hold) = result.error().and_then(|error| error.hold()) {
 ///     println!("{}", hold.reason());
@@ -81,10 +82,10 @@ pub struct Workshop {
 
 type Decide = Arc<dyn Fn(Review) -> BoxFuture<Decision> + Send + Sync>;
 
-/// Who decides on new tools.
+/// The way in which new tools are approved.
 #[derive(Clone)]
 enum Approval {
-    /// Who decides on held calls.
+    /// By a decision on the held call.
     Hold,
     Reviewer {
         by: Arc<str>,
@@ -95,7 +96,7 @@ enum Approval {
 
 struct State {
     store: Store,
-    /// The tools that were added to a registry. Locked while the store or a registry is changed.
+    /// The tools that were added to a registry. Locked while the store or a registry changes.
     made: Mutex<HashMap<String, ToolEntry>>,
 }
 
@@ -118,7 +119,7 @@ type Made<'a> = MutexGuard<'a, HashMap<String, ToolEntry>>;
 pub struct Loaded {
     /// The names of the tools that were added.
     pub added: Vec<String>,
-    /// The names of those that were not, because a byte of them changed or their name is taken, and the reason.
+    /// The names of the rejected tools, with the reason: a byte changed, or the name is taken.
     pub rejected: Vec<(String, String)>,
 }
 
@@ -140,11 +141,11 @@ pub struct MadeTool {
     pub version: u32,
     /// `true` if the tool can be called.
     pub state: MadeState,
-    /// Who approved it; empty if its files were changed.
+    /// The name of the approver; empty if the files were changed.
     pub approved_by: String,
-    /// When, in seconds since 1970, UTC; 0 if its files were changed.
+    /// The time of the approval, in seconds since 1970, UTC; 0 if the files were changed.
     pub approved_at: u64,
-    /// [`Review::digest`]; empty if its files were changed.
+    /// The [`Review::digest`]; empty if the files were changed.
     pub digest: String,
 }
 
@@ -168,21 +169,21 @@ pub struct MadeTool {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MadeState {
-    /// It can be loaded.
+    /// The tool can be loaded.
     Active,
-    /// It is not loaded until [`Workshop::enable`].
+    /// The tool is not loaded until [`Workshop::enable`].
     Disabled,
-    /// It is not loaded, for this reason: its files are not those that were approved.
+    /// The tool is not loaded because its files changed after the approval. Contains the details.
     Changed(String),
 }
 
 impl Workshop {
-    /// Opens a folder with tools, and creates it if it is missing. The code in the sandbox must not reach it.
+    /// Opens a folder with tools, or creates it. The code in the sandbox must not have access to it.
     ///
     /// # Errors
     ///
-    /// If the folder can't be used, or other users own it, may write to it, to something in it or to a folder that it is in:
-    /// who can write there can approve tools.
+    /// If the folder can't be used. Also if other users own it, or may write to it, to its contents or to one of its
+    /// parents, because anybody who can write there can approve tools.
     pub fn open(sandbox: &Sandbox, folder: impl AsRef<Path>) -> io::Result<Workshop> {
         Ok(Workshop {
             sandbox: sandbox.clone(),
@@ -195,17 +196,17 @@ impl Workshop {
         })
     }
 
-    /// Sets the limits of each run: of a call, of all tests of a tool, and of each generated input. Applies to what is
-    /// created after this. Default: [`Limits::default`], but 64 KiB of output and 1 MiB for a message.
+    /// Sets the limits of each run. A run is a call, all tests of a tool, or one generated input. Applies to tools that
+    /// are created later. The default is [`Limits::default`], but with 64 KiB of output and 1 MiB for a message.
     pub fn limits(mut self, limits: Limits) -> Workshop {
         self.limits = limits;
         self
     }
 
-    /// Lets a closure decide on new tools, such as one that asks a model, in place of whoever decides on held calls.
-    /// `by` is stored as the name of who approved. Anything but [`Decision::Allow`] rejects the tool.
+    /// Lets a closure decide on new tools, for instance by asking another model, so calls are not held. `by` is stored
+    /// as the name of the approver. Anything but [`Decision::Allow`] rejects the tool.
     ///
-    /// What a model sees of a review was written by another one, which may try to persuade it.
+    /// Beware that another model wrote most of the review, and may try to persuade yours.
     ///
     /// ```no_run
     /// # use tool_core::hooks::Decision;
@@ -232,8 +233,7 @@ impl Workshop {
         self
     }
 
-    /// Rejects all new tools before anything of them runs, because nobody is there to approve them. Stored tools
-    /// work.
+    /// Rejects all new tools without running anything of them. Use it where nobody can approve. Stored tools work.
     pub fn unattended(mut self) -> Workshop {
         self.approval = Approval::Nobody;
         self
@@ -341,10 +341,10 @@ impl Workshop {
         tools
     }
 
-    /// Returns the hook for the registry with the [`tools`](Workshop::tools). It runs the checks of a new tool, returns
-    /// what fails as an error to the model, and otherwise holds the call; the reason is the text of the [`Review`].
+    /// Returns the hook for the registry that contains [`tools`](Workshop::tools). It runs the checks of a new tool. A
+    /// failure is an error for the model; otherwise the call is held, with the text of the [`Review`] as the reason.
     ///
-    /// When the call comes back with a decision, nothing runs again: the results of the checks were saved.
+    /// When the call comes back with a decision, nothing runs again, because the results of the checks were saved.
     pub fn gate(&self) -> impl Fn(HookCall) -> BoxFuture<Gate> + Send + Sync + 'static + use<> {
         let workshop = self.clone();
         move |hook| {
@@ -357,7 +357,7 @@ impl Workshop {
             Box::pin(async move {
                 match workshop.approval {
                     Approval::Hold => {}
-                    // The tool itself asks.
+                    // The reviewer is asked later, by the tool.
                     Approval::Reviewer { .. } => return Gate::Allow,
                     Approval::Nobody => return Gate::deny(NOBODY),
                 }
@@ -415,7 +415,7 @@ impl Workshop {
         }
     }
 
-    /// Checks a proposal, unless that was done before.
+    /// Checks a proposal, unless its results are saved.
     async fn review(
         &self,
         registry: &Registry,
@@ -445,7 +445,7 @@ impl Workshop {
         }
     }
 
-    /// Returns the version that a new tool gets, and the one that it replaces.
+    /// Returns the version of a new tool, and the version that it replaces.
     fn next_version(
         &self,
         registry: &Registry,
@@ -459,7 +459,7 @@ impl Workshop {
             ));
         }
         let taken = || format!("name: another tool is called `{name}`; choose another name");
-        // A registry with deferred tools lists these by itself.
+        // A registry with deferred tools adds these names itself.
         if matches!(name, "search_tools" | "call_tool") {
             return Err(taken());
         }
@@ -489,7 +489,7 @@ impl Workshop {
         }
     }
 
-    /// Stores an approved tool and adds it to the registry: both or none.
+    /// Stores an approved tool and adds it to the registry. If either fails, does neither.
     fn register(
         &self,
         registry: &Registry,
@@ -521,7 +521,7 @@ impl Workshop {
         store
             .add(&lock, &review.files())
             .map_err(|error| match error.kind() {
-                // Another process uses the folder too.
+                // Another process that uses the folder was faster.
                 ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty => MEANWHILE.to_owned(),
                 _ => unusable(error),
             })?;
@@ -540,8 +540,8 @@ impl Workshop {
         ))
     }
 
-    /// Adds the latest version of each stored tool to a registry, unless it is disabled or its files are not those that
-    /// were approved. Log [`Loaded::rejected`].
+    /// Adds the latest version of each stored tool to a registry. Leaves out disabled tools, and rejects tools with
+    /// changed files. Log [`Loaded::rejected`].
     ///
     /// # Errors
     ///
@@ -559,7 +559,7 @@ impl Workshop {
         Ok(loaded)
     }
 
-    /// Adds a stored tool to a registry. Returns `None` if there is none, or it is disabled.
+    /// Adds a stored tool to a registry. Returns `None` if it does not exist or is disabled.
     fn load_one(
         &self,
         registry: &Registry,
@@ -600,12 +600,12 @@ impl Workshop {
         self.state.list()
     }
 
-    /// Removes a tool from the registry until it is [enabled](Workshop::enable), also after a restart. The model can't
-    /// create one of that name meanwhile.
+    /// Removes a tool from the registry until it is [enabled](Workshop::enable) again, even after a restart. Meanwhile
+    /// the model can't create a tool with its name.
     ///
     /// # Errors
     ///
-    /// If there is no such tool, or the folder can't be changed.
+    /// If the tool does not exist, or the folder can't be changed.
     pub fn disable(&self, registry: &Registry, name: &str) -> io::Result<()> {
         let mut made = lock(&self.state.made);
         self.state.existing(name)?;
@@ -618,7 +618,7 @@ impl Workshop {
     ///
     /// # Errors
     ///
-    /// If there is no such tool, its files are not those that were approved, its name is taken, or the folder can't be
+    /// If the tool does not exist, its files changed after the approval, its name is taken, or the folder can't be
     /// changed.
     pub fn enable(&self, registry: &Registry, name: &str) -> io::Result<()> {
         let mut made = lock(&self.state.made);
@@ -630,12 +630,12 @@ impl Workshop {
         }
     }
 
-    /// Removes a tool from the registry and deletes all its versions. The model may create one of that name, which
-    /// needs approval like any other.
+    /// Removes a tool from the registry and deletes all its versions. The model may then create a tool with this name,
+    /// which needs approval like any other.
     ///
     /// # Errors
     ///
-    /// If there is no such tool, or the folder can't be changed.
+    /// If the tool does not exist, or the folder can't be changed.
     pub fn remove(&self, registry: &Registry, name: &str) -> io::Result<()> {
         let mut made = lock(&self.state.made);
         withdraw(registry, name, &mut made);
@@ -696,7 +696,7 @@ impl State {
 
 fn withdraw(registry: &Registry, name: &str, made: &mut Made<'_>) {
     if let Some(tool) = made.remove(name) {
-        // Without additions this can't fail.
+        // Removing alone can't fail.
         let _ = registry.exchange(&[tool], []);
     }
 }
@@ -705,7 +705,7 @@ fn missing() -> io::Error {
     io::Error::new(ErrorKind::NotFound, "there is no such tool")
 }
 
-/// For the model, which can't help it.
+/// Returns a message for the model, which can't do anything about the error.
 fn unusable(error: io::Error) -> String {
     format!("the folder of the tools can't be used: {}", error.kind())
 }

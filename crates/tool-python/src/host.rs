@@ -3,14 +3,13 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-/// The functions of the host that the code may call.
+/// Functions of the host that the code may call.
 ///
-/// Inside, each [name](Tools::names) is a function with keyword arguments. `name(x=1)` waits for the result;
+/// In the code, each [name](Tools::names) is a function with keyword arguments. `name(x=1)` waits for the result;
 /// `await name.start(x=1)` waits for it in an event loop, so `asyncio.gather` makes calls side by side. Both raise
-/// `ToolError` with the message of a call that [failed](HostCall::fail).
+/// `ToolError` with the message if the call [failed](HostCall::fail).
 ///
-/// The code may call any name with any arguments, at any time and as often as its limits allow: the host must check
-/// both.
+/// The code may call any name with any arguments, at any time and as often as its limits allow, so check both.
 ///
 /// ```
 /// use tool_python::{HostCall, Tools};
@@ -43,12 +42,12 @@ pub trait Tools: Sync {
         String::new()
     }
 
-    /// Handles a call. Runs on the thread of the run, which enforces limits: it should hand on slow work with the call,
-    /// which can be answered from any thread.
+    /// Handles a call. Runs on the thread that enforces the limits of the run, so hand slow work to another thread. A
+    /// call can be answered from any thread.
     fn call(&self, call: HostCall);
 
-    /// Told when the code no longer waits for the answer to a call, such as after `asyncio.wait_for`. `id` is its
-    /// [`HostCall::id`]. The call should be answered all the same, or dropped. Does nothing by default.
+    /// Called when the code stops waiting for an answer, for instance because `asyncio.wait_for` timed out. `id` is the
+    /// [`HostCall::id`]. Answer or drop the call all the same. Does nothing by default.
     fn cancel(&self, id: u64) {
         let _ = id;
     }
@@ -70,15 +69,15 @@ impl Tools for NoTools {
     }
 }
 
-/// Where the answers of a run go.
+/// The destination of answers in a run.
 pub(crate) trait Answers: Send + Sync {
-    /// Sends the answer to a call: the JSON text of the value, or a message.
+    /// Sends the answer to a call, which is a value as JSON or an error message.
     fn answer(&self, id: u64, answer: Result<&str, &str>);
     /// Stops or continues the clock of the run.
     fn hold(&self, held: bool);
 }
 
-/// A call from the code to the host. Dropped without an answer, it fails.
+/// A call from the code to the host. Dropping it without an answer fails the call.
 ///
 /// ```
 /// use tool_python::{HostCall, Tools};
@@ -92,7 +91,7 @@ pub(crate) trait Answers: Send + Sync {
 ///     }
 ///
 ///     fn call(&self, call: HostCall) {
-///         // The arguments come from the code: check them.
+///         // The code chose the arguments, so check them.
 ///         match serde_json::from_str::<std::collections::BTreeMap<String, i32>>(call.arguments()) {
 ///             Ok(numbers) => {
 ///                 let sum: i64 = numbers.values().copied().map(i64::from).sum();
@@ -112,7 +111,7 @@ pub struct HostCall {
 }
 
 impl HostCall {
-    /// Returns its number, which no other call of the run has while this one has no answer.
+    /// Returns the number of the call. No other call of the run has it until this one is answered.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -122,13 +121,14 @@ impl HostCall {
         &self.name
     }
 
-    /// Returns the arguments: the JSON text of an object. Integers have any number of digits.
+    /// Returns the arguments as the text of a JSON object. Integers may have any number of digits.
     pub fn arguments(&self) -> &str {
         self.arguments.get()
     }
 
-    /// Stops the clock of [`Limits::time`](crate::Limits::time) until the call is answered, as for an approval by a person.
-    /// The code itself is not stopped: its other threads run on, within [`Limits::cpu`](crate::Limits::cpu).
+    /// Stops the clock of [`Limits::time`](crate::Limits::time) until the call is answered, for instance while a person
+    /// decides on it. The code itself is not stopped: its other threads run on, within
+    /// [`Limits::cpu`](crate::Limits::cpu).
     pub fn hold(&mut self) {
         if let (false, Some(answers)) = (self.held, &self.answers) {
             answers.hold(true);
@@ -136,7 +136,7 @@ impl HostCall {
         }
     }
 
-    /// Returns a value to the code, as JSON text. Text that is not JSON fails the call.
+    /// Returns a value to the code, given as JSON. Text that is not JSON fails the call.
     pub fn answer(mut self, json: &str) {
         if serde_json::from_str::<&RawValue>(json).is_ok() {
             self.finish(Ok(json));
@@ -166,7 +166,7 @@ impl Drop for HostCall {
     }
 }
 
-/// The arguments may be secret.
+/// Leaves out the arguments, which may be secret.
 impl fmt::Debug for HostCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostCall")
@@ -176,7 +176,7 @@ impl fmt::Debug for HostCall {
     }
 }
 
-/// Values that the code finds as global variables.
+/// Values for the code, as global variables.
 ///
 /// ```
 /// use tool_python::Inputs;
@@ -195,11 +195,11 @@ impl Inputs {
         Inputs::default()
     }
 
-    /// Adds a variable from JSON text. Integers may have any number of digits.
+    /// Adds a variable with a value given as JSON. Integers may have any number of digits.
     ///
     /// # Errors
     ///
-    /// If the text is not JSON. JSON has no `NaN`.
+    /// If the text is not JSON, which has no `NaN`.
     pub fn json(mut self, name: impl Into<String>, text: &str) -> Result<Inputs, crate::Error> {
         let name = name.into();
         let value = RawValue::from_string(text.to_owned()).map_err(|error| {
@@ -209,7 +209,7 @@ impl Inputs {
         Ok(self)
     }
 
-    /// Adds a variable with the value of a JSON tree.
+    /// Adds a variable with a JSON value.
     pub fn value(mut self, name: impl Into<String>, value: &serde_json::Value) -> Inputs {
         let text = RawValue::from_string(value.to_string()).expect("a `Value` displays as JSON");
         self.values.push((name.into(), text));

@@ -53,7 +53,7 @@ pub use policy::{Layer, Limits, Policy, Report, Stop, User};
 #[cfg(feature = "code-mode")]
 pub use stubs::stubs;
 
-/// Runs Python code in locked processes, one for each piece of code. Clones share a pool.
+/// Runs Python code in locked processes, with a new process for each piece of code. Clones share a pool.
 ///
 /// ```no_run
 /// use tool_python::{Inputs, Limits, NoTools, Policy, Sandbox};
@@ -68,7 +68,7 @@ pub use stubs::stubs;
 pub struct Sandbox(imp::Sandbox);
 
 impl Sandbox {
-    /// Reports which layers the kernel has.
+    /// Reports the layers that the kernel supports.
     pub fn probe() -> Report {
         imp::probe()
     }
@@ -77,9 +77,9 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// If the kernel lacks a layer that the policy doesn't [allow](Policy::allow_weaker) to be missing, this program
-    /// runs as root and the policy names no [user](Policy::user), or without a capability that this needs, it can't read
-    /// what it will measure, or the interpreter can't be used.
+    /// If the kernel lacks a layer, unless the policy [allows](Policy::allow_weaker) that. If this program runs as root
+    /// without a capability that it needs, or without a [user](Policy::user) in the policy. If the resources of a run
+    /// can't be measured, or the interpreter can't be used.
     pub fn new(policy: Policy) -> Result<Sandbox, Error> {
         imp::Sandbox::new(policy).map(Sandbox)
     }
@@ -89,8 +89,8 @@ impl Sandbox {
         self.0.version()
     }
 
-    /// Runs code and waits for its end. What the code does is in the [`Outcome`]. Blocks the thread, which
-    /// also serves the calls of the code: call it from a thread that may block.
+    /// Runs code and waits for its end. Failures of the code are in the [`Outcome`]. Blocks the thread, which also
+    /// serves the calls of the code.
     ///
     /// ```no_run
     /// use tool_python::{EndedBy, Inputs, Limits, NoTools, Policy, Sandbox};
@@ -98,7 +98,7 @@ impl Sandbox {
     /// let sandbox = Sandbox::new(Policy::new())?;
     /// let code = "print('counting'); 1 / 0";
     /// let outcome = sandbox.run(code, &Inputs::new(), &NoTools, &Limits::default())?;
-    /// // What the code does is no error of the sandbox.
+    /// // A failure of the code isn't an error of the sandbox.
     /// assert_eq!(outcome.stdout, "counting\n");
     /// assert!(matches!(outcome.ended_by, EndedBy::Raised(exception) if exception.kind == "ZeroDivisionError"));
     /// # Ok::<(), tool_python::Error>(())
@@ -127,7 +127,7 @@ impl fmt::Debug for Sandbox {
     }
 }
 
-/// Locks a mutex, even if a thread panicked while it held the lock.
+/// Locks a mutex, even if it is poisoned.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,14 +20,14 @@ pub(crate) use disk::RunFolder;
 use filter::Filters;
 use launch::Process;
 
-/// Locks a folder, as long as it is open. Returns `false` if others have it locked, too.
+/// Locks a folder while it is open. Returns `false` if others have locked it too.
 #[cfg(feature = "extend")]
 pub(crate) fn lock_alone(folder: &std::fs::File) -> bool {
     use rustix::fs::{FlockOperation, flock};
     flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
-/// Locks a folder together with others, as long as it is open.
+/// Locks a folder while it is open, shared with others.
 #[cfg(feature = "extend")]
 pub(crate) fn lock_shared(folder: &std::fs::File) -> std::io::Result<()> {
     use rustix::fs::{FlockOperation, flock};
@@ -42,14 +42,14 @@ pub(crate) fn probe() -> Report {
     }
 }
 
-/// What the starts of a sandbox share.
+/// Values that all starts of a sandbox share.
 pub(crate) struct Shared {
     policy: Policy,
-    /// The layers that are used.
+    /// The layers in use.
     kernel: Report,
     interpreter: Interpreter,
     filters: Filters,
-    /// Started interpreters that have run nothing.
+    /// Started interpreters that have not run any code.
     ready: Mutex<VecDeque<Process>>,
 }
 
@@ -58,7 +58,7 @@ struct Interpreter {
     version: String,
     /// `boot.py`, compiled by this version.
     boot: Vec<u8>,
-    /// Paths that it must read.
+    /// Paths that the interpreter must read.
     reads: Vec<PathBuf>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Sandbox(Arc<Shared>);
 impl Sandbox {
     pub(crate) fn new(policy: Policy) -> Result<Sandbox, Error> {
         let found = probe();
-        // A report from the policy can only take layers away.
+        // A report in the policy can only remove layers.
         let kernel = policy.kernel.map_or(found, |report| Report {
             supported: report.supported,
             landlock_abi: found.landlock_abi.min(report.landlock_abi),
@@ -138,7 +138,7 @@ impl Sandbox {
         run::run(self.take()?, code, inputs, tools, limits, &refill)
     }
 
-    /// Returns a locked interpreter, from the pool if one is there.
+    /// Returns a locked interpreter, from the pool if possible.
     fn take(&self) -> Result<Process, Error> {
         loop {
             let pooled = lock(&self.0.ready).pop_front();
@@ -149,7 +149,7 @@ impl Sandbox {
             };
             match process.make_ready(&self.0) {
                 Ok(()) => return Ok(process),
-                // Something may have killed it while it waited.
+                // Something may have killed it while it was waiting.
                 Err(_) if is_pooled => {}
                 Err(error) => return Err(error),
             }
@@ -158,7 +158,7 @@ impl Sandbox {
 }
 
 impl Interpreter {
-    /// Asks the interpreter where its library and packages are. It runs no code but `describe.py`.
+    /// Asks the interpreter for the paths of its library and packages. Runs only `describe.py`.
     fn find(policy: &Policy) -> Result<Interpreter, Error> {
         let python = policy.python.clone().unwrap_or_else(|| "python3".into());
         let output = Command::new(&python)
@@ -229,7 +229,7 @@ impl Interpreter {
     }
 }
 
-/// Reads hexadecimal digits.
+/// Decodes hexadecimal digits.
 fn bytes_of_hex(text: &[u8]) -> Vec<u8> {
     let digit = |byte: u8| {
         char::from(byte)

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::imp;
 
-/// What a run produced, however it ended. Dropping it deletes the run folder.
+/// The result of a run, however it ended. Dropping it deletes the run folder.
 ///
 /// ```
 /// use tool_python::Outcome;
@@ -21,19 +21,19 @@ use crate::imp;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The value of the last line, if that is an expression with a value other than `None`.
+    /// The value of the last line, if it is an expression and not `None`.
     pub result: Option<Value>,
-    /// What the code wrote to stdout. Bytes that are not UTF-8 are replaced.
+    /// The code's output on stdout. Bytes that are not UTF-8 are replaced.
     pub stdout: String,
-    /// What the code wrote to stderr.
+    /// The code's output on stderr.
     pub stderr: String,
-    /// The files in the run folder at the end, sorted by path, without those in `.cache`.
+    /// The files in the run folder at the end, sorted by path, except the files in `.cache`.
     pub files: Vec<File>,
     /// Number of calls that the code made to the host.
     pub calls: u64,
-    /// Why the run ended.
+    /// The way in which the run ended.
     pub ended_by: EndedBy,
-    /// The limit that the code met, and its value, in words.
+    /// The limit that ended the run, and its value, in words.
     #[cfg_attr(not(feature = "code-mode"), allow(dead_code))]
     pub(crate) limit: Option<String>,
     pub(crate) folder: imp::RunFolder,
@@ -49,7 +49,7 @@ impl Outcome {
     ///
     /// # Errors
     ///
-    /// If it is not in [`files`](Outcome::files), is longer than `limit` bytes, or can't be read.
+    /// If the file is not in [`files`](Outcome::files), is longer than `limit` bytes, or can't be read.
     pub fn read(&self, path: impl AsRef<Path>, limit: u64) -> io::Result<Vec<u8>> {
         let path = path.as_ref();
         let Some(file) = self.files.iter().find(|file| file.path == path) else {
@@ -66,7 +66,7 @@ impl Outcome {
     }
 }
 
-/// A result of the code.
+/// The value of the code's last line.
 ///
 /// ```
 /// use tool_python::Value;
@@ -81,10 +81,10 @@ impl Outcome {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Value {
-    /// The value as JSON text that reads back as the same value. Integers have any number of digits. Tuples are
+    /// A JSON text that reads back as exactly the same value. Integers may have any number of digits. Tuples are
     /// arrays.
     Json(Box<RawValue>),
-    /// Python's `repr` of a value that has no exact form in JSON: `nan`, an array of numpy, a string with a lone
+    /// The `repr` of a value that JSON can't represent exactly, such as `nan`, a numpy array, or a string with a lone
     /// surrogate.
     Text(String),
 }
@@ -113,13 +113,13 @@ impl Value {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct File {
-    /// Its path, relative to the run folder.
+    /// The path, relative to the run folder.
     pub path: PathBuf,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub bytes: u64,
 }
 
-/// Why a run ended.
+/// The way in which a run ended.
 ///
 /// ```
 /// use tool_python::EndedBy;
@@ -142,29 +142,30 @@ pub enum EndedBy {
     Finished,
     /// The code raised an exception.
     Raised(Exception),
-    /// The code left the interpreter with this status.
+    /// The code exited the interpreter with this status.
     Exit(u8),
-    /// A signal killed the interpreter: a crash of native code, or a system call of another architecture (`SIGSYS`).
+    /// A signal killed the interpreter. Native code crashed, or made a system call of another architecture (`SIGSYS`).
     Signal(i32),
-    /// It exceeded [`Limits::time`](crate::Limits::time).
+    /// The run exceeded [`Limits::time`](crate::Limits::time).
     Time,
-    /// It exceeded [`Limits::cpu`](crate::Limits::cpu).
+    /// The run exceeded [`Limits::cpu`](crate::Limits::cpu).
     Cpu,
-    /// It exceeded [`Limits::output`](crate::Limits::output).
+    /// The run exceeded [`Limits::output`](crate::Limits::output).
     Output,
-    /// It exceeded [`Limits::disk`](crate::Limits::disk).
+    /// The run exceeded [`Limits::disk`](crate::Limits::disk).
     Disk,
-    /// It exceeded [`Limits::files`](crate::Limits::files).
+    /// The run exceeded [`Limits::files`](crate::Limits::files).
     Files,
-    /// It exceeded [`Limits::threads`](crate::Limits::threads).
+    /// The run exceeded [`Limits::threads`](crate::Limits::threads).
     Threads,
-    /// It exceeded [`Limits::calls`](crate::Limits::calls).
+    /// The run exceeded [`Limits::calls`](crate::Limits::calls).
     Calls,
-    /// It sent the host something that is not a message, or closed the channel. Holds the details.
+    /// The code closed its channel to the host, or sent something that is not a message. Contains the details.
     Channel(String),
-    /// What it uses could not be measured any more, so no limit would have held. Holds the details.
+    /// The resources could not be measured any more, so the run was ended because no limit would have held. Contains
+    /// the details.
     Unmeasured(String),
-    /// [`Stop::stop`](crate::Stop::stop) ended it.
+    /// [`Stop::stop`](crate::Stop::stop) ended the run.
     Stopped,
 }
 
@@ -192,7 +193,7 @@ impl fmt::Display for EndedBy {
     }
 }
 
-/// Returns what usually causes a signal. The numbers are those of Linux.
+/// Returns the usual cause of a signal, with Linux numbers.
 fn meaning(signal: i32) -> &'static str {
     match signal {
         4 => ": native code has no valid instructions",
@@ -224,9 +225,9 @@ fn meaning(signal: i32) -> &'static str {
 #[non_exhaustive]
 #[serde(deny_unknown_fields)]
 pub struct Exception {
-    /// The name of its type, such as `ValueError`.
+    /// The name of the exception's type, such as `ValueError`.
     pub kind: String,
-    /// Its message.
+    /// The message of the exception.
     pub message: String,
     /// The traceback as Python prints it, with the lines of the code.
     pub traceback: String,

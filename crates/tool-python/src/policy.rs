@@ -11,16 +11,16 @@ use crate::{EndedBy, Error, lock};
 /// ```
 /// use tool_python::{Layer, Policy};
 ///
-/// // Only where something else isolates the program, such as a virtual machine.
+/// // Do this only if something else isolates the program, such as a virtual machine.
 /// let policy = Policy::new().allow_weaker(Layer::Landlock);
 /// # let _ = policy;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layer {
-    /// Limits which files can be read and written. Needs ABI 3 (Linux 6.2) for `truncate`.
+    /// Restricts access to files. Needs ABI 3 (Linux 6.2) for `truncate`.
     Landlock,
-    /// Limits which system calls can be made.
+    /// Restricts system calls.
     Seccomp,
 }
 
@@ -33,7 +33,7 @@ impl Layer {
     }
 }
 
-/// What a kernel offers. Returned by [`Sandbox::probe`](crate::Sandbox::probe).
+/// The layers that a kernel supports. Returned by [`Sandbox::probe`](crate::Sandbox::probe).
 ///
 /// ```
 /// let report = tool_python::Sandbox::probe();
@@ -72,13 +72,13 @@ impl Report {
         }
     }
 
-    /// Returns `true` if every layer is there.
+    /// Returns `true` if the kernel supports every layer.
     pub fn complete(&self) -> bool {
         let layers = [Layer::Landlock, Layer::Seccomp];
         self.supported && layers.iter().all(|&layer| self.lacks(layer).is_none())
     }
 
-    /// Removes a layer from the report, to test what a program does on a machine that lacks it.
+    /// Removes a layer from the report. Use it to test how your program behaves without the layer.
     ///
     /// ```
     /// use tool_python::{Error, Layer, Policy, Sandbox};
@@ -113,28 +113,27 @@ impl fmt::Display for Report {
     }
 }
 
-/// The user that code runs as, if the host runs as root.
+/// The user to run code as, if the host runs as root.
 ///
 /// ```
 /// use tool_python::{Policy, User};
 ///
-/// // In a container whose only user is root.
+/// // For a container whose only user is root.
 /// let policy = Policy::new().user(User { uid: 65534, gid: 65534 });
 /// # let _ = policy;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Its id. Not 0.
+    /// The id of the user, which must not be 0.
     pub uid: u32,
-    /// The id of its group. It gets no other groups. Not 0.
+    /// The id of the only group, which must not be 0.
     pub gid: u32,
 }
 
-/// The rules of a sandbox: which interpreter runs, as whom, and what it may read.
+/// The rules of a sandbox. They name the interpreter, its user, and the files that it may read.
 ///
-/// The code may read the interpreter's library and packages, the shared libraries of the system and what
-/// [`read`](Policy::read) adds. It may write into its own run folder, which is deleted with the
-/// [`Outcome`](crate::Outcome).
+/// The code may read the interpreter's library and packages, the shared libraries of the system, and any paths added by
+/// [`read`](Policy::read). It may write into its own run folder, which is deleted with the [`Outcome`](crate::Outcome).
 ///
 /// ```
 /// use tool_python::{Policy, User};
@@ -161,21 +160,21 @@ impl Policy {
         Policy::default()
     }
 
-    /// Sets the interpreter: `CPython` 3.11 or later. The interpreter and its library are trusted, and run as the host's
-    /// user until the lock is in place.
+    /// Sets the interpreter, which must be `CPython` 3.11 or later. The interpreter and its library are trusted,
+    /// because they run as the host's user until the lock is in place.
     pub fn python(mut self, path: impl Into<PathBuf>) -> Policy {
         self.python = Some(path.into());
         self
     }
 
-    /// Sets the interpreter to the one of a virtual environment, with its packages.
+    /// Sets the interpreter and packages to a virtual environment's.
     pub fn venv(self, folder: impl AsRef<Path>) -> Policy {
         self.python(folder.as_ref().join("bin/python"))
     }
 
-    /// Sets the user that the code runs as. Needed if the host runs as root, and only then possible.
+    /// Sets the user to run the code as. Required if the host runs as root, otherwise an error.
     ///
-    /// Nothing else should run as that user.
+    /// Choose a user that nothing else runs as.
     pub fn user(mut self, user: User) -> Policy {
         self.user = Some(user);
         self
@@ -187,13 +186,14 @@ impl Policy {
         self
     }
 
-    /// Sets the folder in which run folders are created. Default: [`std::env::temp_dir`].
+    /// Sets the folder in which run folders are created. The default is [`std::env::temp_dir`].
     pub fn folder(mut self, path: impl Into<PathBuf>) -> Policy {
         self.folder = Some(path.into());
         self
     }
 
-    /// Keeps this many interpreters started and locked. Each runs one piece of code. Default: 0.
+    /// Keeps this number of interpreters started and locked, so runs start faster. Each runs one piece of code. The
+    /// default is 0.
     pub fn pool(mut self, size: usize) -> Policy {
         self.pool = size;
         self
@@ -201,14 +201,14 @@ impl Policy {
 
     /// Accepts a kernel that lacks the layer. The layer is used where it exists.
     ///
-    /// Without Landlock the code reads and writes whatever its user can. Without seccomp it reaches the network
-    /// and other processes of its user. Either way, only code that you trust should run.
+    /// Without Landlock, the code can read and write every file of its user. Without seccomp, it reaches the network
+    /// and other processes of its user. Either way, run only code that you trust.
     pub fn allow_weaker(mut self, layer: Layer) -> Policy {
         self.weaker.push(layer);
         self
     }
 
-    /// Replaces what [`Sandbox::probe`](crate::Sandbox::probe) found, to test behaviour on a kernel that lacks
+    /// Replaces the report of [`Sandbox::probe`](crate::Sandbox::probe), to test your program as on a kernel that lacks
     /// [a layer](Report::without). A layer that the report lacks is not used.
     pub fn kernel(mut self, report: Report) -> Policy {
         self.kernel = Some(report);
@@ -216,7 +216,7 @@ impl Policy {
     }
 }
 
-/// The limits of one run. Exceeding one ends it, and [`EndedBy`](crate::EndedBy) says which.
+/// The limits of one run. Exceeding one ends the run; [`EndedBy`](crate::EndedBy) names it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -226,17 +226,17 @@ impl Policy {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Wall-clock time from the start of the code. The time that a call is [held](crate::HostCall::hold) is not
-    /// counted. Default: 10 s.
+    /// Wall-clock time, counted from the start of the code. The clock stops while a call is
+    /// [held](crate::HostCall::hold). Default: 10 s.
     pub time: Duration,
     /// Time on processors, rounded up to seconds. Default: 10 s.
     pub cpu: Duration,
-    /// Address space in bytes, at least 192 MiB: numpy's libraries map that much before they do anything. Code that
-    /// allocates more gets a `MemoryError`. Default: 1 GiB.
+    /// Address space in bytes. At least 192 MiB, because numpy's libraries map that much before they do anything. Code
+    /// that allocates more gets a `MemoryError`. Default: 1 GiB.
     pub memory: u64,
-    /// Bytes that the code may write to stdout and stderr, together. Default: 1 MiB.
+    /// Bytes of stdout and stderr together. Default: 1 MiB.
     pub output: usize,
-    /// Bytes on disk, also of deleted files that are still open. Measured every 20 ms; a single file never exceeds
+    /// Bytes on disk, including deleted files that are still open. Measured every 20 ms; a single file never exceeds
     /// it. Default: 64 MiB.
     pub disk: u64,
     /// Files and folders in the run folder. Default: 1,000.
@@ -245,11 +245,11 @@ pub struct Limits {
     pub threads: usize,
     /// Calls to the host. Default: 10,000.
     pub calls: u64,
-    /// Calls to the host that have no answer yet. The code may send more, which wait. Default: 64.
+    /// Unanswered calls to the host. Further calls of the code wait. Default: 64.
     pub parallel: usize,
-    /// Bytes of one message from the code to the host: the arguments of a call, or the result. Default: 8 MiB.
+    /// Bytes of one message from the code to the host, such as the arguments of a call or the result. Default: 8 MiB.
     pub message: usize,
-    /// Ends the run from elsewhere.
+    /// Ends the run from another thread.
     pub stop: Option<Stop>,
 }
 
@@ -272,12 +272,12 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The smallest address space in which OpenBLAS starts with one thread.
+    /// The smallest address space with which OpenBLAS starts one thread.
     const MEMORY: u64 = 192 << 20;
-    /// Open files.
+    /// Maximum number of open files.
     pub(crate) const OPEN: u64 = 128;
 
-    /// Describes the limit that a run met, with its value.
+    /// Describes the limit that ended a run, with its value.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     pub(crate) fn met(&self, ended_by: &EndedBy) -> Option<String> {
         Some(match ended_by {
@@ -330,7 +330,7 @@ impl Limits {
     }
 }
 
-/// Ends runs from another thread. All clones are the same.
+/// Ends runs from another thread. Clones share their state.
 ///
 /// ```
 /// let stop = tool_python::Stop::new();
@@ -350,12 +350,12 @@ struct StopState {
 }
 
 impl Stop {
-    /// Creates one that has not been used.
+    /// Creates one that is not stopped.
     pub fn new() -> Stop {
         Stop::default()
     }
 
-    /// Ends all runs whose limits hold this, and every later one.
+    /// Ends all runs with this in their limits, including later ones.
     pub fn stop(&self) {
         self.0.stopped.store(true, Ordering::SeqCst);
         let wakes = std::mem::take(&mut *lock(&self.0.wakes));
@@ -370,7 +370,7 @@ impl Stop {
             || self.0.parent.as_ref().is_some_and(Stop::is_stopped)
     }
 
-    /// Creates one that is also stopped with this one.
+    /// Creates one that is stopped along with this one.
     #[cfg(feature = "code-mode")]
     pub(crate) fn child(&self) -> Stop {
         Stop(Arc::new(StopState {
@@ -379,7 +379,7 @@ impl Stop {
         }))
     }
 
-    /// Calls `wake` when stopped, as long as it lives.
+    /// Calls `wake` on a stop, as long as the returned value lives.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     pub(crate) fn wakes(&self, wake: &Arc<dyn Fn() + Send + Sync>) {
         if let Some(parent) = &self.0.parent {

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use tool_core::schema::Json;
 use tool_core::{Registry, ToolEntry, visible};
 
-/// Returns Python stubs of the tools of a registry: a function for each tool that is not deferred, with types from
-/// its schemas and a docstring from its descriptions, with its `start`, `ToolError` and `call_tool`. They pass
-/// `mypy --strict` and pyright as a `.pyi` file.
+/// Returns Python stubs of the tools of a registry. Each tool that is not deferred becomes a function with `start`,
+/// types from its schemas, and a docstring from its descriptions. The stubs also declare `ToolError` and `call_tool`.
+/// They pass `mypy --strict` and pyright as a `.pyi` file.
 ///
-/// A tool or a parameter whose name is not a Python identifier, is a keyword or hides a builtin gets another name.
-/// A tool without an output schema returns a `str`.
+/// A tool or a parameter gets another name if its own is not a Python identifier, is a keyword or hides a builtin. A
+/// tool without an output schema returns a `str`.
 ///
 /// ```
 /// use tool_core::{Registry, tool, tools};
@@ -41,11 +41,11 @@ pub fn stubs(registry: &Registry) -> String {
 pub(crate) struct Functions {
     /// Stubs for a type checker.
     pub(crate) stubs: String,
-    /// The same without what is true of all: the function `start` of each, the helpers and the imports.
+    /// The stubs without the parts that are the same for all tools: `start`, the helpers and the imports.
     pub(crate) shown: String,
     /// Python source that defines the functions, deferred tools included.
     pub(crate) prelude: String,
-    /// A line of Python that imports the stubs from `tools`, and declares what they lack.
+    /// A line of Python that imports the stubs from `tools`, and declares the names that they lack.
     pub(crate) import: String,
     pub(crate) has_deferred: bool,
 }
@@ -88,7 +88,7 @@ impl Functions {
                     .to_owned(),
             );
         }
-        // JSON texts of strings and arrays are Python literals.
+        // JSON strings and arrays are valid Python literals.
         let bindings = serde_json::to_string(&bindings).expect("strings serialize");
         let mut classes: Vec<_> = writer.names.iter().collect();
         classes.sort();
@@ -111,13 +111,13 @@ impl Functions {
     }
 }
 
-/// The keywords of Python, which neither functions nor parameters can have as names.
+/// Python's keywords, which can't be names of functions or parameters.
 const KEYWORDS: &str = "\
     False None True and as assert async await break class continue def del elif else except \
     finally for from global if import in is lambda nonlocal not or pass raise return try while \
     with yield";
 
-/// Other names that functions don't get: the builtins that code uses most, and what else is defined inside.
+/// Further names that functions don't get: common builtins, and names defined in the prelude.
 const BUILTINS: &str = "\
     abs all any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile \
     complex delattr dict dir divmod enumerate eval exec exit filter float format frozenset \
@@ -132,7 +132,7 @@ fn is_reserved(name: &str) -> bool {
     is_keyword(name) || BUILTINS.split(' ').any(|other| other == name)
 }
 
-/// Returns `true` for a keyword of Python.
+/// Returns `true` for a Python keyword.
 pub(crate) fn is_keyword(name: &str) -> bool {
     KEYWORDS.split(' ').any(|other| other == name)
 }
@@ -145,7 +145,7 @@ fn is_identifier(name: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Returns the name as an identifier that is not taken, and takes it.
+/// Returns the name as an unused identifier, and marks it as used.
 fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
     let mut mapped: String = name
         .chars()
@@ -157,7 +157,7 @@ fn identifier(name: &str, taken: &mut HashSet<String>) -> String {
             }
         })
         .collect();
-    // Inside classes Python changes names that begin with two underscores.
+    // Inside classes Python mangles names that begin with two underscores.
     if !is_identifier(&mapped) || mapped.starts_with("__") {
         mapped.insert_str(0, "tool_");
     }
@@ -185,14 +185,14 @@ struct Writer {
     names: HashSet<String>,
 }
 
-/// The schema that is written, and the names of its references.
+/// The schema being written, and the names of its references.
 struct Scope<'a> {
     root: &'a Json,
     references: HashMap<String, String>,
 }
 
 impl Writer {
-    /// Writes a tool. Returns the names of its parameters, and their keys.
+    /// Writes a tool. Returns the names and keys of its parameters.
     fn function(&mut self, tool: &ToolEntry, name: &str, is_listed: bool) -> Vec<(String, String)> {
         let schema = parsed(tool.parameters_json());
         let mut scope = Scope {
@@ -212,7 +212,7 @@ impl Writer {
                 required.contains(&Json::from(&**key)),
             ));
         }
-        // Python wants required parameters first.
+        // Python requires that required parameters come first.
         parameters.sort_by_key(|&(.., is_required)| !is_required);
         if is_listed {
             let mut signature = Vec::new();
@@ -229,7 +229,8 @@ impl Writer {
                     && value != "..."
                     && !holds(&kind, value)
                 {
-                    // `None` says that the parameter may be left out; any other value of another type is a mistake.
+                    // A default of `None` makes the parameter optional. Any other default of the wrong type is a
+                    // mistake.
                     if value == "None" {
                         kind.push_str(" | None");
                     } else {
@@ -271,7 +272,7 @@ impl Writer {
             .collect()
     }
 
-    /// Returns the Python type of the values of a schema.
+    /// Returns the Python type for a schema.
     fn kind(&mut self, schema: &Json, scope: &mut Scope<'_>, class: &str) -> String {
         let Json::Object(_) = schema else {
             return "Any".to_owned();
@@ -379,8 +380,8 @@ impl Writer {
                 (key, kind, note(property))
             })
             .collect();
-        // In the body of a class, a key hides the type of its name, and one that begins with two underscores is
-        // another one.
+        // In the body of a class, a key hides the type with the same name, and a key that begins with two underscores
+        // is mangled.
         let is_type = |name: &str| {
             let mut kinds = fields.iter().map(|(_, kind, _)| kind);
             kinds.any(|kind| words(kind).any(|word| word == name))
@@ -440,7 +441,7 @@ impl Writer {
         } else {
             camel(last)
         };
-        // Known before it is written, because it may refer to itself.
+        // Chosen before the class is written, because it may refer to itself.
         let name = self.class_name(&hint);
         scope.references.insert(reference.to_owned(), name.clone());
         if !schema.get_members("properties").is_empty()
@@ -455,12 +456,12 @@ impl Writer {
         name
     }
 
-    /// Returns the classes and functions, as models read them.
+    /// Returns the classes and functions in the form for models.
     fn shown(&self) -> String {
         with_imports(format!("{}{}", self.classes, self.functions.concat()))
     }
 
-    /// Returns everything that code finds, as type checkers read it.
+    /// Returns all declarations in the form for type checkers.
     fn stubs(&self) -> String {
         let functions = self.functions.iter();
         let functions: String = functions
@@ -470,7 +471,7 @@ impl Writer {
     }
 }
 
-/// What is true of all tools.
+/// The part that is the same for all tools.
 const HEAD: &str = "\
 _P = ParamSpec(\"_P\")
 _R = TypeVar(\"_R\")
@@ -493,7 +494,7 @@ def call_tool(name: str, /, **arguments: Any) -> Any:
 
 ";
 
-/// Adds the import of what the stubs use.
+/// Adds the imports that the stubs need.
 fn with_imports(body: String) -> String {
     let imports: Vec<_> = [
         "Any",
@@ -518,12 +519,12 @@ fn with_imports(body: String) -> String {
     format!("{head}{}\n", body.trim_end())
 }
 
-/// Returns the names, keywords and numbers in Python source.
+/// Returns the names, keywords and numbers in Python code.
 fn words(source: &str) -> impl Iterator<Item = &str> {
     source.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
 }
 
-/// Returns `true` if a literal of Python is one of the values of a type.
+/// Returns `true` if a Python literal belongs to a type.
 fn holds(kind: &str, literal: &str) -> bool {
     let kinds: &[&str] = match literal {
         "None" => &["Any", "None"],
@@ -575,7 +576,7 @@ fn camel(name: &str) -> String {
         .collect()
 }
 
-/// Names a member of a union by the constant that tells it apart, or by its number.
+/// Names a member of a union by its distinguishing constant, or by its number.
 fn variant(schema: &Json, at: usize) -> String {
     let constant = schema
         .get_members("properties")
@@ -635,12 +636,12 @@ fn literals(values: &[Json]) -> String {
     }
 }
 
-/// Returns a schema. A tool with another text accepts anything.
+/// Parses a schema. If the text is not JSON, the schema accepts anything.
 fn parsed(text: &str) -> Json {
     Json::parse(text).unwrap_or(Json::Boolean(true))
 }
 
-/// Returns a Python string literal: JSON's is one.
+/// Returns a Python string literal. A JSON string is one.
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("strings serialize")
 }
@@ -698,7 +699,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns text that can stand in a docstring, with its further lines indented.
+/// Escapes text for a docstring, and indents all lines but the first.
 fn docstring(text: &str) -> String {
     let text = text.replace(|c: char| c.is_control() && c != '\n', " ");
     let text = visible::remove(&text)
@@ -706,7 +707,7 @@ fn docstring(text: &str) -> String {
         .replace("\"\"\"", "\\\"\\\"\\\"");
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
     let text = lines.join("\n    ").replace("\n    \n", "\n\n");
-    // A quote before the closing ones would end the string early.
+    // A quote at the end would close the docstring early.
     if text.ends_with('"') {
         text + " "
     } else {

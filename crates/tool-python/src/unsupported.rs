@@ -1,4 +1,4 @@
-//! Other systems: everything returns an error.
+//! On other systems, every operation returns an error.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(crate) fn probe() -> Report {
     }
 }
 
-/// Nobody knows who else uses a folder.
+/// Without locks, another process may use the folder.
 #[cfg(feature = "extend")]
 pub(crate) fn lock_alone(_: &std::fs::File) -> bool {
     false

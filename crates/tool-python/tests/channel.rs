@@ -1,4 +1,4 @@
-//! Calls from the code to the host, and what a hostile process can send instead.
+//! Calls from the code to the host, and messages that a hostile process can send instead.
 
 mod common;
 
@@ -99,13 +99,13 @@ fn calls_run_side_by_side_in_gather_and_in_threads() {
     let Some(sandbox) = sandbox(policy()) else {
         return;
     };
-    // Each answer waits until all calls of its group are there.
+    // Each answer waits until all calls of its group have arrived.
     let waiting = Mutex::new(Vec::new());
     let tools = Host(&["meet"], |call: HostCall| {
         let mut waiting = waiting.lock().unwrap();
         waiting.push(call);
         if waiting.len() == 8 {
-            // In another order than they came.
+            // Answers in another order.
             for call in waiting.drain(..).rev() {
                 echo(call);
             }
@@ -133,7 +133,7 @@ await main()";
     assert_eq!(text(&run(&sandbox, code, &tools)), "[0,1,2,3,4,5,6,7]");
 }
 
-/// Keeps calls until there are as many as may be, or until no further one comes, and then answers one of them.
+/// Keeps calls until the limit is reached or no further call comes, and then answers one of them.
 struct Full {
     calls: Mutex<Vec<HostCall>>,
     most: AtomicUsize,
@@ -171,7 +171,7 @@ impl Tools for Full {
     }
 }
 
-/// However the code sends its calls: one by one, in an event loop, or many in one write that splits them anywhere.
+/// The code may send its calls one by one, in an event loop, or all in one write with arbitrary splits.
 #[test]
 fn never_more_calls_than_the_limit_wait_for_answers() {
     let Some(sandbox) = sandbox(policy().pool(1)) else {
@@ -218,7 +218,7 @@ answers";
     }
 }
 
-/// The host makes no more of them than fit, and none waits for a process that is gone.
+/// The host handles only as many as the limit allows, and no call waits for a process that is gone.
 #[test]
 fn calls_without_an_answer_do_not_hold_back_the_end() {
     let Some(sandbox) = sandbox(policy()) else {
@@ -304,7 +304,7 @@ fn hostile_messages_end_the_run_and_never_the_host() {
     let Some(sandbox) = sandbox(policy()) else {
         return;
     };
-    // Finds the channel: it is the only socket.
+    // Finds the channel, which is the only socket.
     let channel = "
 import os, stat
 fd = next(n for n in range(100) if n > 2 and stat.S_ISSOCK(os.fstat(n).st_mode))
@@ -408,13 +408,13 @@ def frame(data):
         let ended_by = outcome.ended_by.to_string();
         assert!(ended_by.contains(expected), "{what}: {outcome:?}");
     }
-    // Depth costs the host no stack: arguments stay text.
+    // Deep nesting needs no stack in the host, because arguments stay text.
     let deep = format!(
         "{channel}frame(b'{{\"call\":1,\"name\":\"x\",\"arguments\":{{\"a\":' + b'[' * 40000 + b']' * 40000 + b'}}}}')"
     );
     let outcome = sandbox.run(&deep, &Inputs::new(), &NoTools, &few).unwrap();
     assert_eq!((outcome.ended_by, outcome.calls), (EndedBy::Finished, 1));
-    // A forged end is an end: what follows isn't read.
+    // A forged end is final: the host reads nothing after it.
     let forged = format!("{channel}frame(b'{{\"value\":1}}')\nwhile True: pass");
     let outcome = sandbox
         .run(&forged, &Inputs::new(), &NoTools, &few)

@@ -1,4 +1,4 @@
-//! Code of a model that calls the tools of a registry.
+//! Model-written code that calls the tools of a registry.
 
 mod common;
 
@@ -83,7 +83,7 @@ fn limits() -> Limits {
     }
 }
 
-/// Runs code with a tool. `None` where the kernel has no sandbox.
+/// Runs code with a tool. Returns `None` if the kernel has no sandbox.
 async fn run(
     tool: impl FnOnce(&tool_python::Sandbox) -> CodeTool,
     code: &str,
@@ -133,7 +133,7 @@ async fn calls_run_side_by_side_in_gather() {
     assert_eq!(result, json!({"value": [0, 1, 2]}));
 }
 
-/// As models write it.
+/// Models write calls in this way.
 #[tokio::test]
 async fn calls_are_started_where_they_are_awaited() {
     let code = "
@@ -155,7 +155,7 @@ async def both(a):
     };
     let expected = json!([2, 5, [0, 1, 2], [0, 1, 2], 3, 4, 5, 3]);
     assert_eq!(result["value"], expected);
-    // Calls that were made before they are awaited, and calls by another name.
+    // Calls that are made first and awaited later, and calls under another name.
     let code = "
 import asyncio
 from asyncio import gather
@@ -178,12 +178,12 @@ async with asyncio.TaskGroup() as group:
 ]";
     let expected = json!([2, [1, 2, 3], [2, 1, 2, "slept"], 6, 7, 8, 9, 10, [2, 3], []]);
     assert_eq!(run_tools(code).await.unwrap()["value"], expected);
-    // A function of the code's own with the name of a tool is its own.
+    // A function that the code defines hides the tool of the same name.
     let own = "
 async def add(a): return a * 100
 await add(2)";
     assert_eq!(run_tools(own).await.unwrap()["value"], 200);
-    // A class, a parameter and a loop with the name of a tool, and a value that is no coroutine.
+    // A class, a parameter and a loop variable with the name of a tool, and a value that is not a coroutine.
     let own = "
 class add:
     def __init__(self, a): self.a = a
@@ -210,7 +210,7 @@ async fn a_started_call_that_is_never_awaited_is_an_error_with_its_line() {
             "calls = [add.start(n) for n in range(2)]\nawait calls[0]",
             1,
         ),
-        // Tasks that the event loop cancels at its end.
+        // The event loop cancels these tasks at its end.
         (
             "import asyncio\nasync def main():\n    asyncio.create_task(sleep_forever.start())\nawait main()",
             3,
@@ -263,7 +263,7 @@ except ToolError:
     assert_eq!(result["value"], "done");
 }
 
-/// They take other arguments than the functions of `asyncio` with these names.
+/// These tools take other arguments than the functions of `asyncio` with the same names.
 #[tokio::test]
 async fn a_tool_may_be_called_as_a_function_of_asyncio() {
     let Some(sandbox) = sandbox(policy()) else {
@@ -451,7 +451,7 @@ async fn code_that_returns_nothing_is_told_so() {
     assert!(run_tools("print(add(1))").await.unwrap()["note"].is_null());
 }
 
-/// Says when it is dropped.
+/// Sends a message when it is dropped.
 struct Dropped(tokio::sync::mpsc::UnboundedSender<()>);
 
 impl Drop for Dropped {
@@ -598,7 +598,7 @@ said";
         ("delete_note", "{}"),
     ];
     assert_eq!(said.len(), calls.len());
-    // Apart from the reference of each error.
+    // Ignores the reference of each error.
     let words = |text: &str| {
         text.split(' ')
             .filter(|word| !word.contains("ref"))
@@ -750,7 +750,7 @@ async fn dropping_the_call_ends_the_run() {
 
     let folder = std::env::temp_dir().join(format!("tool-python-{}", std::process::id()));
     std::fs::create_dir(&folder).unwrap();
-    // The user of the sandbox must enter it.
+    // The user of the sandbox must be able to enter it.
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
     let Some(sandbox) = sandbox(policy().folder(&folder)) else {
         return;
@@ -786,7 +786,7 @@ async fn dropping_the_call_ends_the_run() {
 
 #[tokio::test]
 async fn the_sandbox_returns_output_value_files_and_pictures() {
-    // The smallest PNG is enough: the tool looks at the first bytes.
+    // The smallest PNG is enough, because the tool only looks at the first bytes.
     let code = "
 open('a.txt', 'w').write('abc')
 open('b.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n123')
@@ -805,7 +805,7 @@ float('nan')";
     assert_eq!(result.parts().len(), 2, "the value and a picture");
 }
 
-/// Whatever the code returns, prints, names its files or raises.
+/// However long the code's value, output, file names or exception are.
 #[tokio::test]
 async fn what_the_model_gets_is_bounded_and_says_what_was_left_out() {
     let cases = [
@@ -869,7 +869,7 @@ async fn what_the_model_gets_is_bounded_and_says_what_was_left_out() {
             let call = ToolCall::new("call_1", "python_sandbox", json!({"code": code}));
             let result = registry.call(call).await;
             let text = result.content();
-            // An error has a few words and its reference in front.
+            // An error starts with a few words and its reference.
             assert!(text.len() <= most + 100, "{code}: {} bytes", text.len());
             assert!(text.contains(expected), "{code}: {text}");
             if let Some(value) = result.structured() {
@@ -922,7 +922,7 @@ said[2:]";
             "{text}"
         );
     }
-    // Nor do an exception and a `repr`, whose characters take up to six bytes.
+    // Exceptions and a `repr` stay within the limit too, although escaped characters take up to six bytes.
     for code in [
         "raise ValueError('\\x01' * 100_000)",
         "'\\x01' * 9_000, {1}",
@@ -1042,7 +1042,7 @@ async fn every_call_passes_the_hooks() {
         .build()
         .unwrap();
     let registry = Registry::builder().tool(tool).build().unwrap();
-    // In a loop, side by side, in threads and by the functions underneath.
+    // In a loop, side by side, in threads, and by the underlying functions.
     let code = "
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -1077,7 +1077,7 @@ async fn garbage_and_silence_end_the_run_and_the_registry_goes_on() {
         .build()
         .unwrap();
     let registry = Registry::builder().tool(tool).build().unwrap();
-    // The channel is one of the first descriptors.
+    // The channel is among the first descriptors.
     let write = "import os\nfor fd in range(3, 12):\n    try: os.write(fd, DATA)\n    except OSError: pass\nadd(1)";
     let cases = [
         (
@@ -1166,11 +1166,11 @@ said, add(1)";
         .call(ToolCall::new("call_1", "run_code", json!({"code": code})))
         .await;
     assert_eq!(result.content(), r#"{"value":["code can't run code",2]}"#);
-    // It holds the registry that it is in.
+    // The tool holds the registry that contains it, so neither would be dropped.
     registry.remove("run_code").unwrap();
 }
 
-/// Checks the pictures of matplotlib, where the interpreter has it.
+/// Checks the pictures of matplotlib, if the interpreter has it.
 #[tokio::test]
 async fn figures_of_matplotlib_are_pictures() {
     let code = "

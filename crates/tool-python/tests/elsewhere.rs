@@ -21,7 +21,7 @@ fn the_guide_quotes_the_messages_that_lead_to_it() {
         Error::Root,
         missing.expect_err("it is rejected"),
     ];
-    // Lines of the guide are broken anywhere, and end a message with `…`.
+    // The guide wraps lines anywhere, and shortens messages with `…`.
     let guide = GUIDE.split_whitespace().collect::<Vec<_>>().join(" ");
     for error in errors {
         let message = error.to_string();
@@ -33,7 +33,7 @@ fn the_guide_quotes_the_messages_that_lead_to_it() {
     }
 }
 
-/// As a program on another system uses it.
+/// Uses the server like a program on another system.
 #[test]
 fn the_server_runs_code() {
     let this = std::env::current_exe().unwrap();
@@ -44,7 +44,7 @@ fn the_server_runs_code() {
     }
     let mut command = Command::new(server);
     if common::is_root() {
-        // As in the container.
+        // Runs as the container does.
         command.uid(common::NOBODY.uid).gid(common::NOBODY.gid);
     }
     let mut child = command
@@ -61,7 +61,7 @@ fn the_server_runs_code() {
         r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"python_sandbox","arguments":{"code":"6 * 7"}}}"#,
     ];
     for message in messages {
-        // Fails if it could not start.
+        // Fails if the server could not start.
         let _ = writeln!(input, "{message}");
     }
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -49,12 +49,12 @@ fn attempts() -> Vec<Attempt> {
     attempts
 }
 
-/// What the attempts go for.
+/// The targets of the attempts.
 struct Target {
     folder: PathBuf,
     server: TcpListener,
     socket: UnixListener,
-    /// Not closed on exec, as C libraries open files.
+    /// Stays open on exec, like files opened by C libraries.
     _inherited: fs::File,
     prelude: String,
 }
@@ -76,7 +76,7 @@ impl Target {
         socket.set_nonblocking(true).unwrap();
         server.set_nonblocking(true).unwrap();
         let file = fs::File::open(&secret).unwrap();
-        // A descriptor of its own, high enough that nothing else here has it.
+        // A descriptor with a high number, which nothing else here has.
         let inherited = rustix::io::fcntl_dupfd_cloexec(&file, 300).unwrap();
         rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).unwrap();
         let prelude = format!(
@@ -141,7 +141,7 @@ impl Tools for Prelude<'_> {
     }
 }
 
-/// Small limits. Only an attempt that must run into a limit on time has little of it.
+/// Small limits. Only an attempt that should reach a time limit gets a short one.
 fn limits(attempt: &Attempt) -> Limits {
     let runs_out = attempt.evidence.contains("Time");
     let time = if runs_out {
@@ -162,7 +162,7 @@ fn limits(attempt: &Attempt) -> Limits {
     }
 }
 
-/// Returns an error unless the outcome has the evidence.
+/// Returns an error unless the outcome shows the expected evidence.
 fn stopped(attempt: &Attempt, outcome: &Outcome) -> Result<(), String> {
     let result = outcome.result.as_ref().map_or("", |value| value.text());
     let all = [
@@ -225,7 +225,7 @@ fn number(name: &str) -> i32 {
         .unwrap_or_else(|| panic!("unknown evidence {name}"))
 }
 
-/// Calls `with` while another run of the sandbox waits, with its process and folder.
+/// Calls `with` while another run of the sandbox is waiting, and passes its process and folder.
 fn beside_another_run<T>(sandbox: &Sandbox, with: impl FnOnce(&(u64, String)) -> T) -> T {
     struct Sibling(Mutex<mpsc::Sender<(u64, String)>>);
     impl Tools for Sibling {
@@ -312,7 +312,7 @@ fn every_attempt_to_escape_is_stopped() {
     );
 }
 
-/// The list would prove nothing if the attempts failed for other reasons.
+/// The list would prove nothing if the attempts failed for other reasons, so they must succeed without the sandbox.
 #[test]
 fn without_a_layer_what_it_stops_succeeds() {
     let full = Sandbox::probe();
@@ -366,8 +366,8 @@ fn without_a_layer_what_it_stops_succeeds() {
     }
 }
 
-/// Copies a program by another one. A file that this program has open for writing may stay open in a process that a
-/// test on another thread starts, and can't be started then.
+/// Copies a program by another one. If this program wrote the file itself, a process started by another test could
+/// inherit the open file, and then it can't be started.
 fn install(from: &Path, to: &Path) {
     let status = Command::new("install")
         .args(["-m", "755"])
@@ -399,7 +399,7 @@ fn every_attempt_is_stopped_for_a_host_that_is_not_root() {
         .current_dir("/");
     let output = loop {
         match command.output() {
-            // A process that another test starts has the copy open for writing until it runs its own program.
+            // A process started by another test has the copy open until it runs its own program.
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::yield_now(),
             output => break output.unwrap(),
         }
@@ -414,7 +414,7 @@ fn every_attempt_is_stopped_for_a_host_that_is_not_root() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("2 passed"));
 }
 
-/// Not a test: the host that `root_without_a_capability_gets_no_sandbox` starts.
+/// Not a test, but the host that `root_without_a_capability_gets_no_sandbox` starts.
 #[test]
 fn a_host_without_capabilities() {
     if std::env::var_os("TOOL_PYTHON_CAPABILITIES").is_none() {
@@ -426,7 +426,7 @@ fn a_host_without_capabilities() {
     }
 }
 
-/// Docker's default lacks `CAP_SYS_PTRACE`, without which the files of a process can't be seen.
+/// Docker withholds `CAP_SYS_PTRACE`, without which the files of a process can't be seen.
 #[test]
 fn root_without_a_capability_gets_no_sandbox() {
     if !common::is_root() || sandbox(policy()).is_none() {
@@ -476,7 +476,7 @@ fn root_without_a_capability_gets_no_sandbox() {
     }
 }
 
-/// Not a test: the host that `a_run_dies_with_its_host` kills.
+/// Not a test, but the host that `a_run_dies_with_its_host` kills.
 #[test]
 fn a_host_to_kill() {
     if std::env::var_os("TOOL_PYTHON_HOST").is_none() {
@@ -506,9 +506,9 @@ fn a_run_dies_with_its_host() {
     let pid = lines
         .find_map(|line| line.strip_prefix("pid ").map(str::to_owned))
         .unwrap();
-    // Its folder is left behind: nobody is there to delete it.
+    // Its folder stays, because nobody is left to delete it.
     let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap();
-    // It is in use.
+    // The folder is still in use.
     sandbox(policy()).unwrap();
     assert!(folder.exists());
     host.kill().unwrap();
@@ -544,7 +544,7 @@ fn a_pool_outlives_the_thread_that_created_it() {
     }
 }
 
-/// The host doesn't take the interpreter's word for the lock.
+/// The host doesn't trust the interpreter's own report of the lock.
 #[test]
 fn an_interpreter_that_only_claims_to_be_locked_gets_no_code() {
     if sandbox(policy()).is_none() {
@@ -585,7 +585,7 @@ fn nothing_is_left_when_a_sandbox_is_dropped() {
     if let Some(sandbox) = sandbox(policy().pool(2).folder(&folder)) {
         common::run(&sandbox, "open('x', 'w').write('y')");
         drop(sandbox);
-        // The pool is filled in the background, which notices that the sandbox is gone.
+        // The background thread that fills the pool notices that the sandbox is gone.
         let is_empty = |folder: &Path| fs::read_dir(folder).unwrap().next().is_none();
         for _ in 0..1_000 {
             if is_empty(&folder) {

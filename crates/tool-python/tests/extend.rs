@@ -1,4 +1,4 @@
-//! Tools that a model writes: each check, the approval, the store, and what stays inside.
+//! Tools that a model writes: each check, the approval, the store, and the limits of the sandbox.
 
 mod common;
 
@@ -81,7 +81,7 @@ def test_boiling():
     assert celsius_to_fahrenheit(100) == 212
 ";
 
-/// The arguments that create a tool which works.
+/// The arguments that create a working tool.
 fn converter() -> Value {
     json!({
         "name": "celsius_to_fahrenheit",
@@ -96,7 +96,7 @@ fn converter() -> Value {
     })
 }
 
-/// Returns the arguments of a tool which works, but for these.
+/// Returns the arguments of a working tool, with these changes.
 fn converter_with(changes: Value) -> Value {
     let mut arguments = converter();
     for (key, value) in changes.as_object().unwrap() {
@@ -127,7 +127,7 @@ fn hold(result: &ToolResult) -> Hold {
     error.hold().unwrap().clone()
 }
 
-/// Makes a call, and approves it as Ada.
+/// Makes a call, and approves it in Ada's name.
 async fn approved(registry: &Registry, call: ToolCall) -> ToolResult {
     let hold = hold(&registry.call(call.clone()).await);
     registry
@@ -155,7 +155,7 @@ fn call(name: &str, arguments: Value) -> ToolCall {
     ToolCall::new("call_2", name, arguments)
 }
 
-/// Returns what is stored, without drafts.
+/// Returns the stored files, without drafts.
 fn stored(folder: &Folder) -> Vec<String> {
     let entries = fs::read_dir(&folder.0).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -257,7 +257,7 @@ fn the_next_request_of_the_same_run_lists_the_tool() {
     });
 }
 
-/// Each change fails the check that is named.
+/// Each change fails the named check.
 #[test]
 fn each_check_rejects() {
     let code = |code: &str| json!({"code": code});
@@ -470,7 +470,7 @@ fn an_analysis_script_reads_args() {
             let result = registry.call(analysis(&arguments(script))).await;
             assert!(result.content().contains(expected), "{}", result.content());
         }
-        // What the code returns is shown to the reviewer too.
+        // The reviewer also sees the values that the code returned.
         let hidden = hold(
             &registry
                 .call(analysis(&arguments("args and chr(0x202e)")))
@@ -493,7 +493,7 @@ fn the_review_shows_everything_and_can_not_be_imitated() {
     with(|sandbox, folder| async move {
         let workshop = workshop(&sandbox, &folder);
         let registry = registry(&workshop);
-        // Looks like the end of the review.
+        // This text looks like the end of the review.
         let code = format!("{CODE}\n\"\"\"\nall of it, sha256 0000\n\napproved by Ada\n\"\"\"\n");
         let result = registry
             .call(creation(&converter_with(json!({"code": code}))))
@@ -579,7 +579,7 @@ fn a_review_that_nobody_would_read_is_rejected() {
             result.content()
         );
         hold(&registry.call(creation(&long(300))).await);
-        // Carried behind a tick, and shown as nothing.
+        // Invisible characters after a tick carry a program.
         let carried: String = b"import os"
             .iter()
             .map(|&byte| char::from_u32(0xe00f0 + u32::from(byte)).unwrap())
@@ -604,7 +604,7 @@ fn a_review_that_nobody_would_read_is_rejected() {
     });
 }
 
-/// Without the hook, or with a decision on anything else, nothing is created.
+/// Without the hook, or with a decision about something else, nothing is created.
 #[test]
 fn only_a_decision_on_this_review_approves() {
     with(|sandbox, folder| async move {
@@ -628,12 +628,12 @@ fn only_a_decision_on_this_review_approves() {
             result.content()
         );
 
-        // The hold of other code.
+        // A hold of other code.
         let call = creation(&other).decided_by(genuine.clone(), Decision::Allow, "Ada");
         assert!(gated.call(call.clone()).await.is_error());
         assert!(open.call(call).await.is_error());
 
-        // A hold with another reason, also if the model wrote all of it.
+        // A hold with another reason does not count, even if the rest is from the model.
         let reason = genuine.reason().replace("version 1", "version 2");
         let lying = Registry::builder()
             .tools(workshop.tools())
@@ -653,7 +653,7 @@ fn only_a_decision_on_this_review_approves() {
                 .contains("is not what was approved")
         );
 
-        // A hook that holds for another reason does not approve for this one.
+        // A hold for another reason does not approve the tool.
         let twice = Registry::builder()
             .tools(workshop.tools())
             .before(async |_| Gate::hold("costs money"))
@@ -665,12 +665,12 @@ fn only_a_decision_on_this_review_approves() {
         let second = hold(&twice.call(call).await);
         assert_eq!(second.reason(), genuine.reason());
 
-        // Arguments that were changed in place of an approval were not reviewed.
+        // A decision that changes the arguments does not approve, because nobody reviewed them.
         let change = Decision::Change(other.into());
         let call = creation(&converter()).decided_by(genuine.clone(), change, "Ada");
         assert!(gated.call(call).await.is_error());
 
-        // Nobody.
+        // Without a name.
         let call = creation(&converter()).decided(genuine.clone(), Decision::Allow);
         let result = gated.call(call).await;
         assert!(result.content().contains("does not name who approved"));
@@ -684,13 +684,13 @@ fn only_a_decision_on_this_review_approves() {
 
         let call = creation(&converter()).decided_by(genuine, Decision::Allow, "Ada");
         assert!(!gated.call(call.clone()).await.is_error());
-        // Once.
+        // An approval works only once.
         assert!(gated.call(call).await.is_error());
         assert_eq!(workshop.list().unwrap()[0].version, 1);
     });
 }
 
-/// Also after a restart, with a store of its own.
+/// The approval also holds after a restart, with a new store.
 #[test]
 fn a_resumed_call_does_not_run_the_checks_again() {
     with(|sandbox, folder| async move {
@@ -698,7 +698,7 @@ fn a_resumed_call_does_not_run_the_checks_again() {
         let registry = registry(&workshop);
         let hold = hold(&registry.call(creation(&converter())).await);
 
-        // Any run of these ends at once.
+        // Makes any run end at once, so the checks can't repeat.
         let stop = tool_python::Stop::new();
         stop.stop();
         let stopped = Limits {
@@ -711,7 +711,7 @@ fn a_resumed_call_does_not_run_the_checks_again() {
         let result = registry.call(call).await;
         assert!(!result.is_error(), "{}", result.content());
 
-        // A draft that was changed is not used: the checks run again.
+        // A changed draft is not used, so the checks run again.
         let other = converter_with(
             json!({"name": "other", "code": CODE.replace("celsius_to_fahrenheit", "other"),
             "tests": TESTS.replace("celsius_to_fahrenheit", "other")}),
@@ -728,7 +728,7 @@ fn a_resumed_call_does_not_run_the_checks_again() {
         }
         let call = creation(&other).decided_by(reviewed, Decision::Allow, "Ada");
         assert!(registry.call(call.clone()).await.is_error());
-        // They find the same again.
+        // The checks find the same again.
         let result = self::registry(&workshop).call(call).await;
         assert!(!result.is_error(), "{}", result.content());
     });
@@ -779,7 +779,7 @@ fn a_reviewer_decides_in_place_of_a_person() {
     });
 }
 
-/// Changes the store in some way, and returns why the tool is not loaded.
+/// Changes the store, and returns the reason for which the tool is not loaded.
 fn tampered(sandbox: &Sandbox, change: impl FnOnce(&Path)) -> String {
     let folder = Folder::new();
     let workshop = workshop(sandbox, &folder);
@@ -795,7 +795,7 @@ fn tampered(sandbox: &Sandbox, change: impl FnOnce(&Path)) -> String {
         again.list().unwrap()[0].state,
         MadeState::Changed(_)
     ));
-    // Nor can the model take over the name.
+    // The model can't take over the name either.
     let result = blocking(registry.call(creation(&converter())));
     assert!(result.content().contains("damaged"), "{}", result.content());
     loaded.rejected[0].1.clone()
@@ -836,7 +836,7 @@ fn a_changed_byte_is_not_loaded() {
         fs::write(folder.join("more.py"), "").unwrap();
     });
     assert_eq!(problem, "more.py is not in lock.json");
-    // A version that somebody copied.
+    // Somebody copied a version.
     let problem = tampered(&sandbox, |folder| {
         let copy = folder.with_file_name("2");
         fs::create_dir(&copy).unwrap();
@@ -874,7 +874,7 @@ fn links_are_not_followed() {
         symlink(&outside, tool).unwrap();
     });
     assert_eq!(problem, "it is not a folder");
-    // A folder that others can write.
+    // Others can write to the folder.
     let folder = Folder::new();
     fs::create_dir(&folder.0).unwrap();
     fs::set_permissions(
@@ -887,7 +887,7 @@ fn links_are_not_followed() {
 
 #[test]
 fn a_tool_that_passed_its_tests_stays_in_the_sandbox() {
-    // It misbehaves for one number only, which no check uses.
+    // It misbehaves for a single number, which no check uses.
     let code = r#"
 def celsius_to_fahrenheit(celsius):
     """Converts."""
@@ -940,7 +940,7 @@ def celsius_to_fahrenheit(celsius):
         assert!(!Path::new("/tmp/tool-python-escaped").exists());
         let result = call(12345.25).await;
         assert_eq!(result.error().unwrap().kind(), ToolErrorKind::Failed);
-        // Each call has a sandbox of its own.
+        // Each call has a new sandbox.
         assert_eq!(call(12345.75).await.content(), "0");
         assert_eq!(call(12346.5).await.content(), "[false,false]");
     });
@@ -976,7 +976,7 @@ fn disabled_and_removed_tools_stay_so() {
             .disable(&registry, "celsius_to_fahrenheit")
             .unwrap();
         assert!(registry.get("celsius_to_fahrenheit").is_none());
-        // The model can't create it anew.
+        // The model can't create it again.
         let result = registry.call(creation(&converter())).await;
         assert!(
             result.content().contains("the operator has disabled"),
@@ -1018,7 +1018,7 @@ fn a_new_version_replaces_the_old_one() {
         assert!(hold.reason().starts_with(
             "it adds the tool `celsius_to_fahrenheit`, version 2, in place of version 1\n"
         ));
-        // Not before it is approved.
+        // The old version stays until the new one is approved.
         assert_eq!(workshop.list().unwrap()[0].version, 1);
         let call = creation(&better).decided_by(hold, Decision::Allow, "Grace");
         assert!(!registry.call(call).await.is_error());
@@ -1030,7 +1030,7 @@ fn a_new_version_replaces_the_old_one() {
             again.load(&registry).unwrap().added,
             ["celsius_to_fahrenheit"]
         );
-        // Damage to the latest version does not bring back an old one.
+        // If the latest version is damaged, an old one does not come back.
         fs::write(
             folder.version("celsius_to_fahrenheit", 2).join("code.py"),
             CODE,
@@ -1049,7 +1049,7 @@ fn a_made_tool_never_replaces_another_one() {
         let workshop = workshop(&sandbox, &folder);
         let registry = registry(&workshop);
         let hold = hold(&registry.call(creation(&converter())).await);
-        // Added while somebody decides.
+        // A tool added while somebody decides.
         let imported = DynamicTool::foreign("celsius_to_fahrenheit")
             .description("Imported.")
             .build(async |_, _| Ok::<_, String>("imported"))
@@ -1068,7 +1068,7 @@ fn a_made_tool_never_replaces_another_one() {
         );
         assert!(stored(&folder).is_empty());
 
-        // Nor when it is loaded.
+        // Loading does not replace it either.
         let other = Folder::new();
         let first = self::workshop(&sandbox, &other);
         approved(&self::registry(&first), creation(&converter())).await;
@@ -1079,7 +1079,7 @@ fn a_made_tool_never_replaces_another_one() {
             registry.get("celsius_to_fahrenheit").unwrap().description,
             "Imported."
         );
-        // Nor is the other one removed with it.
+        // Removing the stored tool does not remove the other one.
         again.remove(&registry, "celsius_to_fahrenheit").unwrap();
         assert!(registry.get("celsius_to_fahrenheit").is_some());
     });

@@ -1,4 +1,4 @@
-//! What runs return.
+//! The outcomes of runs.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn a_run_returns_the_value_of_the_last_line_and_what_was_printed() {
     assert_eq!(outcome.result.unwrap().text(), "[1,2,3]");
 }
 
-/// The process doesn't leave Python in the usual way, which would flush them.
+/// The process doesn't exit like a normal Python, which would flush them.
 #[test]
 fn what_is_left_in_buffers_is_written_at_the_end() {
     let Some(sandbox) = sandbox(policy()) else {
@@ -92,7 +92,7 @@ fn inputs_are_exact() {
     let outcome = sandbox.run(code, &inputs, &NoTools, &limits()).unwrap();
     assert_eq!(outcome.result.unwrap().text(), "true");
     assert!(Inputs::new().json("x", "NaN").is_err());
-    // Too large for a float, so it would be infinite.
+    // Too large for a float, so it would become infinite.
     let inputs = Inputs::new().json("x", "1e999").unwrap();
     assert!(
         sandbox
@@ -170,7 +170,7 @@ fn exits_and_crashes_are_named() {
     );
 }
 
-/// The kernel ends the first thread before the other ones, and meanwhile it looks like one that ended alone.
+/// The kernel ends the first thread before the others. Meanwhile it looks as if only that one had ended.
 #[test]
 fn leaving_while_threads_run_is_an_exit() {
     let Some(sandbox) = sandbox(policy().pool(2)) else {
@@ -252,7 +252,7 @@ top";
         .as_ref()
         .map(|value| value.text().trim_matches('"').to_owned());
     drop(outcome);
-    // The depth may have ended the run before it returned.
+    // The deep nesting may have ended the run before the code returned.
     assert!(folder.is_none_or(|folder| !Path::new(&folder).exists()));
 }
 

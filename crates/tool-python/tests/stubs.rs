@@ -110,7 +110,7 @@ fn names_that_python_rejects_are_replaced() {
     assert!(stubs.contains("It \"rains\" \"\"\"\n"), "{stubs}");
 }
 
-/// A key may have the name of a builtin, unless a type of the class has it, too.
+/// A key may have the name of a builtin, unless the class also has a type with that name.
 #[test]
 fn classes_are_plain_unless_a_name_hides_a_type() {
     let object =
@@ -194,8 +194,9 @@ fn deferred_tools_are_found_by_search() {
     );
 }
 
-/// Checks stubs with mypy, if `TOOL_PYTHON_MYPY` is its path: the stubs of these tests, and of the functions in the
-/// file that `TOOL_PYTHON_FUNCTIONS` names: a JSON array of objects with `name`, `description` and `parameters`.
+/// Checks stubs with mypy if `TOOL_PYTHON_MYPY` contains its path. Checks the stubs of these tests, and of the
+/// functions in the file named by `TOOL_PYTHON_FUNCTIONS`, a JSON array of objects with `name`, `description` and
+/// `parameters`.
 #[test]
 fn stubs_pass_a_strict_type_checker() {
     let Some(mypy) = std::env::var_os("TOOL_PYTHON_MYPY") else {

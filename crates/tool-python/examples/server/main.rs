@@ -1,4 +1,4 @@
-//! Serves the tool `python_sandbox` over standard input and output, for programs on systems without the sandbox.
+//! Serves the tool `python_sandbox` over standard input and output, so that programs on other systems can use it.
 //!
 //! `Dockerfile` puts it into a container:
 //!
@@ -15,7 +15,7 @@ use tool_python::{Policy, Sandbox, python_sandbox};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // The user of the container is not root, so there is no other one to name.
+    // The container does not run as root, so no other user is named.
     let sandbox = Sandbox::new(Policy::new().pool(1))?;
     let registry = Registry::builder()
         .tool(python_sandbox(&sandbox).build()?)

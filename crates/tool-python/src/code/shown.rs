@@ -1,4 +1,5 @@
-//! What a model is shown of a run: within one limit, cut at rows, members and lines, with what was left out.
+//! The report of a run for a model. It has one limit, is cut at rows, members and lines, and says how much was left
+//! out.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -6,16 +7,16 @@ use tool_core::schema::Json;
 
 use crate::{Outcome, Value};
 
-/// The most bytes that a model is shown, unless [`CodeTool::shown`](crate::CodeTool::shown) sets another number.
+/// Default of [`CodeTool::shown`](crate::CodeTool::shown) in bytes.
 pub(crate) const SHOWN: usize = 16 << 10;
 
-/// The most bytes of what is said about what was left out.
+/// Maximum number of bytes of the notes on left-out parts.
 const NOTES: usize = 400;
 
-/// The fewest bytes in which a part of a value says anything.
+/// Minimum number of bytes for a part of a value; fewer are useless.
 const LEAST: usize = 120;
 
-/// What a model gets. Empty parts are left out.
+/// The report for the model, without empty parts.
 #[derive(Serialize)]
 pub(super) struct Ran {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +82,7 @@ impl Ran {
             Some(Value::Json(json)) if json.get().len() > for_value => {
                 let (shown, missing) = match Json::parse(json.get()) {
                     Ok(parsed) => rows(&parsed, for_value),
-                    // Nested too deep.
+                    // The value is nested too deeply.
                     Err(_) => as_text(json.get(), for_value),
                 };
                 left_out.push(format!("value: {missing}"));
@@ -121,7 +122,7 @@ impl Ran {
     }
 }
 
-/// Describes a run that failed in at most `most` bytes: the exception, then what it printed before.
+/// Describes a failed run in at most `most` bytes: the exception, then the output before it.
 pub(super) fn failed(problem: &str, outcome: &Outcome, most: usize) -> String {
     let texts = [problem, &outcome.stdout, &outcome.stderr].map(str::trim_end);
     let shares = shares(texts.map(cost), most.saturating_sub(NOTES));
@@ -138,12 +139,12 @@ pub(super) fn failed(problem: &str, outcome: &Outcome, most: usize) -> String {
     text
 }
 
-/// Returns the beginning and the end of a text in at most `most` bytes.
+/// Returns the start and end of a text in at most `most` bytes.
 pub(super) fn cut(text: &str, most: usize) -> String {
     lines(text, most).0
 }
 
-/// Divides `most` among parts with these lengths: short ones get all they need, and the others the same.
+/// Divides `most` among parts of these lengths. Short parts get all they need, the others equal shares.
 fn shares<const N: usize>(costs: [usize; N], most: usize) -> [usize; N] {
     let mut order: [usize; N] = std::array::from_fn(|at| at);
     order.sort_by_key(|&at| costs[at]);
@@ -156,7 +157,7 @@ fn shares<const N: usize>(costs: [usize; N], most: usize) -> [usize; N] {
     shares
 }
 
-/// Returns the bytes of a character in a string of JSON.
+/// Returns the number of bytes of a character in a JSON string.
 fn char_cost(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
@@ -169,12 +170,12 @@ fn cost(text: &str) -> usize {
     text.chars().map(char_cost).sum()
 }
 
-/// Returns the beginning and the end of a text, and what is missing in between.
+/// Returns the start and end of a text, and a note on the missing middle.
 fn lines(text: &str, most: usize) -> (String, Option<String>) {
     if cost(text) <= most {
         return (text.to_owned(), None);
     }
-    // What is said about the missing part takes less.
+    // The note takes less than the rest.
     let half = most.saturating_sub(80) / 2;
     let head = beginning(text.split_inclusive('\n'), half);
     let head = match head {
@@ -205,7 +206,7 @@ fn lines(text: &str, most: usize) -> (String, Option<String>) {
     (shown, Some(said))
 }
 
-/// Returns the bytes of the first parts that cost at most `most` together.
+/// Returns the length of the first parts that together cost at most `most` bytes.
 fn beginning<'a>(parts: impl Iterator<Item = &'a str>, most: usize) -> usize {
     let mut left = most;
     let fits = |part: &str| {
@@ -215,8 +216,8 @@ fn beginning<'a>(parts: impl Iterator<Item = &'a str>, most: usize) -> usize {
     parts.map_while(fits).sum()
 }
 
-/// Returns the first rows of an array, the first members of an object, or the ends of a string, as JSON text, and what is
-/// missing.
+/// Cuts a value, and returns it as JSON with a note on the rest. Keeps the first rows of an array, the first members of
+/// an object, or the start and end of a string.
 fn rows(value: &Json, most: usize) -> (String, String) {
     let text = value.to_string();
     let said = |kind: &str, shown: usize, all: usize| {
@@ -246,18 +247,18 @@ fn rows(value: &Json, most: usize) -> (String, String) {
             let (shown, missing) = lines(string, most.saturating_sub(2));
             (quoted(&shown), missing.unwrap_or_default())
         }
-        // An integer of thousands of digits.
+        // For instance an integer of thousands of digits.
         _ => as_text(&text, most),
     }
 }
 
-/// Returns the ends of JSON text as a string.
+/// Returns the start and end of JSON text as a string.
 fn as_text(json: &str, most: usize) -> (String, String) {
     let (shown, missing) = lines(json, most.saturating_sub(2));
     (quoted(&shown), missing.unwrap_or_default())
 }
 
-/// Writes the first items that fit, each after its key, and returns their number. A first one that doesn't fit is cut.
+/// Writes as many items as fit, each after its key, and returns their number. If the first does not fit, cuts it.
 fn some<'a>(
     items: impl Iterator<Item = (String, &'a Json)>,
     [open, close]: [&str; 2],
@@ -294,7 +295,7 @@ mod tests {
 
     use super::*;
 
-    /// A generator of values, from short to far over any limit.
+    /// Generates values, from short ones to some far above any limit.
     fn value(random: &mut impl FnMut(usize) -> usize, depth: usize) -> Tree {
         let many = [0, 1, 3, 20, 60][random(5)] >> (2 * depth);
         match random(if depth > 3 { 3 } else { 5 }) {
@@ -334,7 +335,7 @@ mod tests {
                 if let (Ok(Tree::Array(all)), Tree::Array(some)) =
                     (serde_json::from_str(&text), parsed)
                 {
-                    // All but the first are whole.
+                    // Only the first item may be cut.
                     assert!(some.iter().skip(1).eq(all.iter().take(some.len()).skip(1)));
                 }
             }

@@ -1,4 +1,4 @@
-//! The checks of a new tool, before anybody is asked to approve it.
+//! Checks of a new tool, made before anybody is asked to approve it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,32 +18,32 @@ use super::visible;
 use crate::code::{Failure, Running, SHOWN, failure};
 use crate::{EndedBy, Inputs, Limits, NoTools, Outcome, Sandbox, Value};
 
-/// Generated inputs that a tool must handle.
+/// Number of generated inputs that a tool must handle.
 const INPUTS: usize = 20;
 
-/// Time after which no further input is generated.
+/// No further input is generated after this time.
 const INPUT_TIME: Duration = Duration::from_secs(60);
 
-/// Inputs that the report shows.
+/// Number of inputs that the report shows.
 const EXAMPLES: usize = 5;
 
-/// The most bytes of the text of a review.
+/// Maximum number of bytes in the text of a review.
 const REVIEW: usize = 64 << 10;
 
-/// The most characters of a description.
+/// Maximum number of characters of a description.
 pub(super) const DESCRIPTION: usize = 1_000;
 
-/// How the code of a tool is written.
+/// The form in which the code of a tool is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// A function with the name of the tool, and tests of it.
+    /// A function with the name of the tool, and its tests.
     Python,
     /// A script that reads its arguments as `args`.
     Analysis,
 }
 
-/// What a model asks for: the arguments of its call.
+/// The arguments of the model's call, which propose a tool.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Proposal {
     pub(super) name: String,
@@ -59,7 +59,7 @@ pub(super) struct Proposal {
 }
 
 impl Proposal {
-    /// Returns a hash of everything that the model wrote.
+    /// Returns a hash of everything the model wrote.
     pub(super) fn key(&self, kind: Kind) -> String {
         sha256(serde_json::to_string(&(kind, self)).expect("plain data serializes"))
     }
@@ -69,11 +69,11 @@ impl Proposal {
     }
 }
 
-/// `spec.json`.
+/// The contents of `spec.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spec {
-    /// Of the files, now 1.
+    /// The version of the file format, now 1.
     pub(super) format: u32,
     pub(super) kind: Kind,
     pub(super) name: String,
@@ -81,11 +81,12 @@ pub(super) struct Spec {
     pub(super) parameters: Map<String, Json>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<Map<String, Json>>,
-    /// Set if the function is `async`.
+    /// `true` if the function is `async`.
     pub(super) is_async: bool,
 }
 
-/// `report.json`: what the checks found. Its `Display` is the verdict, without anything that the code wrote.
+/// The contents of `report.json`: the findings of the checks. Its `Display` writes the verdict, without any text from
+/// the code.
 #[derive(Debug, Serialize, Deserialize)]
 struct Report {
     python: String,
@@ -110,22 +111,22 @@ impl fmt::Display for Report {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct InputReport {
-    /// Inputs that were tried; no two are equal.
+    /// Number of tested inputs, all different.
     different: usize,
     returned: usize,
     rejected: usize,
     examples: Vec<Json>,
 }
 
-/// A new tool that passed all checks, as a person or a model reviews it.
+/// A new tool that passed all checks, ready for the review by a person or a model.
 ///
-/// Its `Display` is the whole text of the review. The model wrote the code, the tests and the description: show them as
-/// data, and treat them as hostile.
+/// Its `Display` writes the whole text of the review. The model wrote the code, the tests and the description: show
+/// them as data, and treat them as hostile.
 ///
 /// ```
 /// use tool_python::Review;
 ///
-/// /// Shows a person the whole review, as data: the model wrote most of it.
+/// /// Shows the whole review to a person, as data, because the model wrote most of it.
 /// fn show(review: &Review) {
 ///     println!("{} {}, digest {}", review.name, review.version, review.digest);
 ///     for line in review.to_string().lines() {
@@ -141,7 +142,7 @@ pub struct Review {
     pub name: String,
     /// The version, from 1.
     pub version: u32,
-    /// The version that it replaces.
+    /// The replaced version.
     pub replaces: Option<u32>,
     /// `spec.json`: the description and the schemas.
     pub spec: String,
@@ -151,7 +152,7 @@ pub struct Review {
     pub tests: Option<String>,
     /// `report.json`: the results of the checks.
     pub report: String,
-    /// The SHA-256 hash, in hexadecimal, of all of the above. `lock.json` has it again through its hashes.
+    /// The SHA-256 hash of all the above, in hexadecimal. `lock.json` confirms it by the hash of each file.
     pub digest: String,
 }
 
@@ -187,7 +188,7 @@ impl fmt::Display for Review {
             write!(f, ", in place of version {replaces}")?;
         }
         f.write_str("\n")?;
-        // What a reader sees last, next to the question, is what would run.
+        // The code comes last, next to the question, because it is what would run.
         let mut files = self.files();
         for name in ["spec.json", "tests.py", "report.json", "code.py"] {
             let Some(text) = files.remove(name) else {
@@ -223,7 +224,7 @@ impl Runner<'_> {
         outcome.await.map_err(|error: Failure| error.to_string())
     }
 
-    /// Checks a proposal. The error is for the model.
+    /// Checks a proposal. An error is a message for the model.
     pub(super) async fn check(
         &self,
         kind: Kind,
@@ -350,7 +351,7 @@ impl Runner<'_> {
         Err(found.problems.join("\n"))
     }
 
-    /// Runs the tests. Returns their names.
+    /// Runs the tests, and returns their names.
     async fn run_tests(&self, proposal: &Proposal) -> Result<Vec<String>, String> {
         let inputs = Inputs::new()
             .value("code", &json!(proposal.code))
@@ -368,7 +369,7 @@ impl Runner<'_> {
         Ok(tests.into_iter().map(|test| test.name).collect())
     }
 
-    /// Calls the tool with generated inputs, in the way in which it will be called.
+    /// Calls the tool with generated inputs, in the same way as models will.
     async fn run_inputs(
         &self,
         spec: &Spec,
@@ -437,7 +438,7 @@ impl Runner<'_> {
     }
 }
 
-/// What `check.py` returns.
+/// The result of `check.py`.
 #[derive(Deserialize)]
 struct Found {
     problems: Vec<String>,
@@ -446,14 +447,14 @@ struct Found {
     modules: Vec<String>,
 }
 
-/// One of what `tests.py` returns.
+/// One result in the list of `tests.py`.
 #[derive(Deserialize)]
 struct Test {
     name: String,
     error: Option<String>,
 }
 
-/// Set by a tool that rejects its arguments, for the checks.
+/// Set by the tool if it rejects its arguments; the checks read it.
 #[derive(Clone, Default)]
 struct Probe(Arc<AtomicBool>);
 
@@ -485,7 +486,7 @@ fn output(outcome: &Outcome, call: &CallContext) -> Result<AnyOutput, Failure> {
         Some(value) => value.text().len(),
         None => outcome.stdout.len(),
     };
-    // A part of it would be another result.
+    // A part of the output would be a different result.
     if length > SHOWN {
         return Err(Failure::Code(format!(
             "returned {length} bytes, and a result has at most {SHOWN}; return a part or a summary"
@@ -506,7 +507,7 @@ fn output(outcome: &Outcome, call: &CallContext) -> Result<AnyOutput, Failure> {
     }
 }
 
-/// Returns the schema of the parameters, closed.
+/// Returns the schema of the parameters, without additional properties.
 fn parameters(schema: &Map<String, Json>) -> Result<Map<String, Json>, String> {
     let mut schema = schema.clone();
     let kind = schema.entry("type").or_insert_with(|| "object".into());

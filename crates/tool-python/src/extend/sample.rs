@@ -1,13 +1,13 @@
-//! Values for a JSON Schema, generated from the schema alone. Who uses them validates them: a schema with rare
-//! keywords may get values that it rejects.
+//! Generates values for a JSON Schema from the schema alone. The caller validates them, because with rare keywords a
+//! value may not match.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::{Map, Number, Value};
 
-/// How deep values are nested before optional parts are left out.
+/// Nesting depth from which optional parts are left out.
 const DEPTH: usize = 5;
 
-/// Strings that code often mishandles.
+/// Strings that code often gets wrong.
 const TEXTS: [&str; 12] = [
     "",
     "a",
@@ -23,10 +23,10 @@ const TEXTS: [&str; 12] = [
     "\"quoted\\\"",
 ];
 
-/// Letters of generated strings.
+/// Characters of generated strings.
 const LETTERS: &str = "aabcdefghijklmnopqrstuvwxyzABCXYZ0123456789  .,-_/'\"\\éß日\u{1f980}\n";
 
-/// A random number generator: `SplitMix64`.
+/// A `SplitMix64` random number generator.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -53,7 +53,7 @@ impl Random {
     }
 }
 
-/// Generates one value. Each schema of `root` is used at most a bounded number of times.
+/// Generates one value. Visits a bounded number of schemas, so recursion in `root` ends.
 pub(super) fn sample(root: &Value, random: &mut Random) -> Value {
     let mut sampler = Sampler {
         root,
@@ -66,7 +66,7 @@ pub(super) fn sample(root: &Value, random: &mut Random) -> Value {
 struct Sampler<'a> {
     root: &'a Value,
     random: &'a mut Random,
-    /// The number of values that may still be generated.
+    /// Number of values that may still be generated.
     left: usize,
 }
 
@@ -95,7 +95,7 @@ impl Sampler<'_> {
         for key in ["anyOf", "oneOf"] {
             if let Some(schemas) = schema[key].as_array() {
                 let plain = |schema: &&Value| !schema.to_string().contains("$ref");
-                // Deep down, end recursive types.
+                // Below a certain depth, recursive types must end.
                 let chosen = if depth > DEPTH {
                     schemas.iter().find(plain).or(schemas.first())
                 } else {
@@ -135,7 +135,7 @@ impl Sampler<'_> {
         }
     }
 
-    /// Adds the properties that stand next to a union.
+    /// Adds the properties that a schema has beside a union.
     fn merged(&mut self, value: Value, schema: &Value, depth: usize) -> Value {
         if schema.get("properties").is_none() {
             return value;
@@ -164,7 +164,7 @@ impl Sampler<'_> {
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
         let mut members = Map::new();
         let required = schema["required"].as_array();
-        // All, none or some of the optional ones.
+        // Chooses all, none or some of the optional properties.
         let chance = match self.random.below(3) {
             _ if depth > DEPTH => 0,
             0 => 0,
@@ -192,7 +192,7 @@ impl Sampler<'_> {
         Value::Object(members)
     }
 
-    /// Returns a number of items or members within the bounds, usually small.
+    /// Returns a number of items or members within the bounds. It is usually small.
     fn size(&mut self, schema: &Value, [least, most]: [&str; 2], depth: usize) -> usize {
         let bound = |key: &str| schema[key].as_u64();
         let least = bound(least).unwrap_or(0).min(100);
@@ -234,7 +234,7 @@ impl Sampler<'_> {
         (0..count).map(letter).collect()
     }
 
-    /// Returns a value of a format that JSON Schema names, from its whole domain.
+    /// Returns a value of a format of JSON Schema, from the format's whole domain.
     fn formatted(&mut self, format: &str) -> Option<String> {
         Some(match format {
             "date" => self.date(),
@@ -286,7 +286,7 @@ impl Sampler<'_> {
         format!("{}.{domain}", self.word())
     }
 
-    /// Returns a day, mostly of the last and this century, sometimes of any year, sometimes a leap day.
+    /// Returns a day. Most are in the last century or this one, some in any year, and some are leap days.
     fn date(&mut self) -> String {
         let year = match self.random.below(4) {
             0 => 1 + self.random.below(9_999),
@@ -316,7 +316,7 @@ impl Sampler<'_> {
         format!("{hour:02}:{minute:02}:{second:02}{fraction}{zone}")
     }
 
-    /// Writes a string that a regular expression matches.
+    /// Writes a string that matches a regular expression.
     fn matching(&mut self, pattern: &Hir, text: &mut String, depth: usize) {
         if depth > 50 || text.len() > 1_000 {
             return;
@@ -329,7 +329,7 @@ impl Sampler<'_> {
                     .iter()
                     .map(|range| (range.start(), range.end()))
                     .collect();
-                // In the regular expressions of JSON Schema, `\d` and `\w` are ASCII.
+                // JSON Schema's regular expressions restrict `\d` and `\w` to ASCII.
                 let ascii = ranges.iter().filter_map(|&(start, end)| {
                     let (start, end) = (start.max(' '), end.min('~'));
                     (start <= end).then_some((start, end))
@@ -390,7 +390,7 @@ impl Sampler<'_> {
         let free = match self.random.below(4) {
             0 => *self.random.pick(&edges).unwrap_or(&0.0),
             1 => self.random.below(201) as f64 - 100.0,
-            // Of every order of magnitude.
+            // Chooses numbers of every order of magnitude.
             _ => {
                 let size = 2_f64.powi(self.random.below(53) as i32) * (1.0 + part);
                 if self.random.below(2) == 0 {
@@ -422,7 +422,7 @@ impl Sampler<'_> {
     }
 }
 
-/// Combines the members of two objects; the second one replaces everything else.
+/// Merges the members of two objects. Other values are replaced by the second one.
 fn merge(first: Value, second: Value) -> Value {
     match (first, second) {
         (Value::Object(mut first), Value::Object(second)) => {
@@ -441,7 +441,7 @@ mod tests {
 
     use super::*;
 
-    /// The validator of `DynamicTool` decides.
+    /// The validator of `DynamicTool` judges the values.
     #[test]
     fn samples_match_common_schemas() {
         let schemas = [
@@ -481,7 +481,7 @@ mod tests {
         }
     }
 
-    /// Twenty draws of a large domain are different, and within it.
+    /// Twenty values from a large domain are all different, and within the domain.
     #[test]
     fn samples_come_from_the_whole_domain() {
         let formats = [

@@ -1,4 +1,4 @@
-//! The folder with the tools: a folder for each name, and in it one for each version.
+//! The folder of the tools, with a subfolder for each name, and below it one for each version.
 //!
 //! ```text
 //! celsius_to_fahrenheit/1/{spec.json,code.py,tests.py,report.json,lock.json,lock.sha256}
@@ -15,10 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The most bytes of a stored file.
+/// Maximum number of bytes of a stored file.
 const FILE: u64 = 4 << 20;
 
-/// The most drafts; the oldest are deleted.
+/// Maximum number of drafts. The oldest are deleted.
 const DRAFTS: usize = 64;
 
 const LOCK: &str = "lock.json";
@@ -32,8 +32,8 @@ pub(super) fn sha256(bytes: impl AsRef<[u8]>) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns `true` for a lowercase letter, then lowercase letters, digits or `_`, at most 64: valid for every provider, as
-/// a function of Python and as a folder.
+/// Returns `true` for a valid name: a lowercase letter, then lowercase letters, digits or `_`, at most 64. Such a name
+/// is valid for every provider, as a Python function and as a folder.
 pub(super) fn is_name(name: &str) -> bool {
     let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
     name.len() <= 64
@@ -44,7 +44,7 @@ pub(super) fn is_name(name: &str) -> bool {
             .is_some_and(|first| first.is_ascii_lowercase())
 }
 
-/// `lock.json`: what was approved, by whom and when.
+/// The contents of `lock.json`: who approved which files, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lock {
@@ -53,19 +53,19 @@ pub(super) struct Lock {
     /// The SHA-256 hash of each other file.
     pub(super) files: BTreeMap<String, String>,
     pub(super) approved_by: String,
-    /// In seconds since 1970, UTC.
+    /// The time of the approval, in seconds since 1970, UTC.
     pub(super) approved_at: u64,
 }
 
 impl Lock {
-    /// Returns the hash of what is approved.
+    /// Returns the hash of everything that was approved.
     pub(super) fn digest(name: &str, version: u32, files: &BTreeMap<String, String>) -> String {
         let text = serde_json::to_string(&(name, version, files)).expect("strings serialize");
         sha256(text)
     }
 }
 
-/// The files of one version, whose hashes hold.
+/// The files of one version, whose hashes were verified.
 pub(super) struct Stored {
     pub(super) lock: Lock,
     pub(super) files: BTreeMap<String, String>,
@@ -75,13 +75,13 @@ pub(super) struct Stored {
 pub(super) struct Latest {
     pub(super) version: u32,
     pub(super) is_disabled: bool,
-    /// The files, or the reason that they are not used.
+    /// The files, or the reason for which they are not used.
     pub(super) stored: Result<Stored, String>,
 }
 
 pub(super) struct Store {
     root: PathBuf,
-    /// The folder, locked together with other processes that use it.
+    /// The folder. It is locked, but other processes may share it.
     lock: Option<File>,
 }
 
@@ -106,7 +106,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Deletes what processes left behind that were killed while they wrote. Nobody else has the folder open.
+    /// Deletes leftovers of processes that were killed while they wrote. Requires that nobody else has the folder open.
     fn remove_leftovers(&self) -> io::Result<()> {
         let mut folders = vec![self.root.clone(), self.root.join(DRAFT_FOLDER)];
         folders.extend(self.names()?.into_iter().map(|name| self.root.join(name)));
@@ -133,7 +133,7 @@ impl Store {
         Ok(())
     }
 
-    /// Returns the names of all tools, sorted. Folders with other names are none.
+    /// Returns the names of all tools, sorted. Ignores folders with other names.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.root)? {
@@ -176,7 +176,7 @@ impl Store {
             match number {
                 Some(number) if number > 0 => version = version.max(number),
                 _ if entry == DISABLED => is_disabled = true,
-                // Being written, or left over from that.
+                // A version that is being written, or a leftover of one.
                 _ if entry.starts_with(".new-") => {}
                 _ => problem = Some(format!("`{entry}` does not belong into its folder")),
             }
@@ -193,7 +193,7 @@ impl Store {
         }))
     }
 
-    /// Writes a version. Nothing is stored if this fails, also when the process ends in between.
+    /// Writes a version. If that fails or the process ends in between, nothing is stored.
     pub(super) fn add(&self, lock: &Lock, files: &BTreeMap<String, String>) -> io::Result<()> {
         let folder = self.folder(&lock.name)?;
         create_folder(&folder, false)?;
@@ -207,7 +207,7 @@ impl Store {
             .chain(own)
             .try_for_each(|(name, text)| write_new(&temporary.join(name), text))
             .and_then(|()| sync(&temporary))
-            // Fails if the version exists: its folder is not empty.
+            // Fails if the version exists, because its folder is not empty.
             .and_then(|()| fs::rename(&temporary, folder.join(lock.version.to_string())))
             .and_then(|()| sync(&folder))
             .and_then(|()| sync(&self.root));
@@ -227,7 +227,7 @@ impl Store {
         let folder = self.folder(name)?;
         match fs::symlink_metadata(&folder) {
             Ok(metadata) if metadata.is_dir() => self.delete(&folder).map(|()| true),
-            // A file or a link, which does not belong there.
+            // A file or a link does not belong here.
             Ok(_) => fs::remove_file(&folder).map(|()| true),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -251,7 +251,7 @@ impl Store {
         sync(&folder)
     }
 
-    /// Saves the result of the checks until somebody decides. `key` is a hash.
+    /// Saves the results of the checks until somebody decides. `key` is a hash.
     pub(super) fn save_draft(&self, key: &str, draft: &impl Serialize) -> io::Result<()> {
         let folder = self.root.join(DRAFT_FOLDER);
         let draft = text(draft);
@@ -265,13 +265,13 @@ impl Store {
         }
         drafts.sort();
         for (_, path) in drafts.iter().take(drafts.len().saturating_sub(DRAFTS)) {
-            // Another process may have deleted it.
+            // Another process may have deleted the draft.
             let _ = fs::remove_file(path);
         }
         Ok(())
     }
 
-    /// Returns a draft. `None` if there is none, or if it was changed.
+    /// Returns a draft, or `None` if it is missing or was changed.
     pub(super) fn load_draft<T: for<'de> Deserialize<'de>>(&self, key: &str) -> Option<T> {
         let text = read_file(&self.draft(key)).ok()?;
         let (hash, draft) = text.split_once('\n')?;
@@ -279,7 +279,7 @@ impl Store {
     }
 
     pub(super) fn delete_draft(&self, key: &str) {
-        // It does no harm.
+        // A draft that stays does no harm.
         let _ = fs::remove_file(self.draft(key));
     }
 
@@ -287,7 +287,7 @@ impl Store {
         self.root.join(DRAFT_FOLDER).join(format!("{key}.json"))
     }
 
-    /// Returns the folder of a tool. The only place where names become paths.
+    /// Returns the folder of a tool. No other function converts names to paths.
     fn folder(&self, name: &str) -> io::Result<PathBuf> {
         if !is_name(name) {
             let problem = "not a name of a tool";
@@ -296,7 +296,7 @@ impl Store {
         Ok(self.root.join(name))
     }
 
-    /// Deletes a folder: first its name, in one step.
+    /// Deletes a folder. Renames it first, so that its name is free in one step.
     fn delete(&self, folder: &Path) -> io::Result<()> {
         let old = self.root.join(format!(".old-{}", unique()));
         fs::rename(folder, &old)?;
@@ -305,7 +305,7 @@ impl Store {
     }
 }
 
-/// Reads a version, and checks every byte of it.
+/// Reads a version, and verifies every byte of it.
 fn read_version(folder: &Path, name: &str, version: u32) -> Result<Stored, String> {
     let folder = folder.join(version.to_string());
     let problem = |error: io::Error| error.to_string();
@@ -361,7 +361,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes the entries of a folder outlive a loss of power, where folders can be opened.
+/// Makes changes to a folder survive a power loss, on systems that can open folders.
 fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(folder)?.sync_all()?;
@@ -369,7 +369,7 @@ fn sync(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a folder that only this user can use, unless it exists.
+/// Creates a folder that only this user can use, if it does not exist.
 fn create_folder(path: &Path, with_parents: bool) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(with_parents);
@@ -386,11 +386,11 @@ fn create_folder(path: &Path, with_parents: bool) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::NotADirectory, problem))
 }
 
-/// Who can write to the folder, to one inside, or to one that it is in, can approve tools.
+/// Checks the owners, because anybody who can write to the folder, its contents or its parents can approve tools.
 #[cfg(unix)]
 fn check_owners(root: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
-    // A folder that this process created has the owner that it acts as.
+    // A folder created by this process shows the user as which the process writes.
     let probe = root.join(format!(".new-{}", unique()));
     create_folder(&probe, false)?;
     let own = fs::symlink_metadata(&probe).map(|data| data.uid());
@@ -398,7 +398,7 @@ fn check_owners(root: &Path) -> io::Result<()> {
     let own = own?;
     let check = |path: &Path, is_outside: bool| {
         let data = fs::symlink_metadata(path)?;
-        // In a folder with the sticky bit, such as `/tmp`, others can't replace what is not theirs.
+        // In a folder with the sticky bit, such as `/tmp`, other users can't replace our files.
         let is_sticky = is_outside && data.mode() & 0o1000 != 0;
         let problem = if data.uid() != own && !(is_outside && data.uid() == 0) {
             "belongs to another user; give it to the user of this program (`chown`)"
@@ -416,7 +416,7 @@ fn check_owners(root: &Path) -> io::Result<()> {
     let mut todo = vec![(root.to_owned(), 0)];
     while let Some((path, depth)) = todo.pop() {
         check(&path, false)?;
-        // `NAME/VERSION`, and nothing below.
+        // Checks `NAME/VERSION`, and nothing deeper.
         if depth < 3 && fs::symlink_metadata(&path)?.is_dir() {
             for entry in fs::read_dir(&path)? {
                 todo.push((entry?.path(), depth + 1));
@@ -431,14 +431,14 @@ fn check_owners(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns pretty JSON text with a line break at its end.
+/// Returns indented JSON that ends with a line break.
 pub(super) fn text(value: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("plain data serializes");
     text.push('\n');
     text
 }
 
-/// Returns a name that no other process uses.
+/// Returns a name that no other process will choose.
 fn unique() -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -469,14 +469,14 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::DirectoryNotEmpty);
         let stored = store.latest("a").unwrap().unwrap().stored.ok().unwrap();
         assert_eq!((stored.lock, stored.files), (lock("1"), files("1")));
-        // Nothing is left of the second one.
+        // The failed second version left nothing behind.
         assert_eq!(fs::read_dir(root.join("a")).unwrap().count(), 1);
         store.retract("a", 1).unwrap();
         assert!(store.latest("a").unwrap().is_none());
         fs::remove_dir_all(root).unwrap();
     }
 
-    /// Also of another process: a killed one leaves no lock.
+    /// The lock holds between processes, and ends when one is killed.
     #[cfg(target_os = "linux")]
     #[test]
     fn leftovers_are_removed_when_nobody_else_uses_the_folder() {
@@ -532,7 +532,7 @@ mod tests {
                 );
             }
             fs::set_permissions(&path, mode).unwrap();
-            // Only root can give files away.
+            // Only root can change the owner of a file.
             if chown(&path, Some(65534), None).is_ok() {
                 let error = Store::open(&root)
                     .err()

@@ -1,4 +1,4 @@
-//! What a reviewer sees of a text: characters that show nothing are rejected, and emptiness is counted.
+//! Makes a text safe to review: invisible characters are rejected, and long empty space is shown as a count.
 
 use std::cmp::Ordering;
 use std::fmt::{self, Write as _};
@@ -6,19 +6,19 @@ use std::sync::OnceLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// Marks that are drawn over the character before them.
+/// Marks, which are drawn over the preceding character.
 const MARKS: &str = r"\p{M}";
 
-/// The most marks over one character. Languages need up to three.
+/// Maximum number of marks over one character. Languages need up to three.
 const MOST_MARKS: usize = 4;
 
-/// The most columns of space in a row that a review shows as they are.
+/// Maximum number of columns of consecutive space that a review shows unchanged.
 const SPACES: usize = 40;
 
-/// The most empty lines in a row that a review shows as they are.
+/// Maximum number of consecutive empty lines that a review shows unchanged.
 const LINES: usize = 2;
 
-/// Returns `true` for characters that a reviewer can't tell from others, but not for spaces and line breaks.
+/// Returns `true` for characters that a reviewer can't see or tell apart, except tabs and line breaks.
 fn is_hidden(c: char) -> bool {
     !matches!(c, '\n' | '\t') && tool_core::visible::is_unclear(c)
 }
@@ -44,7 +44,7 @@ fn is_mark(c: char) -> bool {
     !c.is_ascii() && class.ranges().binary_search_by(compared).is_ok()
 }
 
-/// Rejects characters that a reviewer does not see.
+/// Rejects characters that a reviewer can't see.
 pub(super) fn check(what: &str, text: &str) -> Result<(), String> {
     let mut marks = 0;
     for c in text.chars() {
@@ -65,8 +65,8 @@ pub(super) fn check(what: &str, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes a text that somebody else wrote: each line behind a bar, so that none can look like one of the review. What
-/// can't be seen is written as escapes, and long emptiness as counts in `⟦⟧`, which the text itself can't contain.
+/// Writes a text by somebody else. Each line starts with a bar, so none can look like a line of the review. Invisible
+/// characters are escaped, and long empty space is a count in `⟦⟧`, which the text itself can't contain.
 pub(super) fn quote(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut empty = 0;
     for line in text.trim_end_matches('\n').split('\n') {
@@ -181,7 +181,7 @@ mod tests {
         check("code", "naïve = \"日本語 ✓ नमस्ते e\u{301}\" # שָׁלוֹם 🦀\n\tx").unwrap();
     }
 
-    /// Bytes behind a tick that decode to a program.
+    /// Invisible characters after a tick, which decode to a program.
     #[test]
     fn no_bytes_are_carried_unseen() {
         let selector = |byte: u8| match byte {

@@ -14,13 +14,13 @@ use rustix::io::Errno;
 
 use crate::{Error, File, Policy};
 
-/// A path of more parts than this exceeds the limit on files.
+/// Maximum number of parts in a path; a deeper one counts as too many files.
 const DEEPEST: usize = 32;
 
-/// Where libraries keep what they need again. Its files are not results.
+/// The folder in which libraries cache data. Its files are not results.
 pub(super) const CACHE: &str = ".cache";
 
-/// Of the names of run folders. The number of the process and one for each run follow.
+/// The prefix of a run folder's name. The process id and a number for the run follow.
 const PREFIX: &str = "tool-python-run-";
 
 const FOLDER: OFlags = OFlags::RDONLY
@@ -28,15 +28,15 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// The only folder that a run may write to. Dropped, it is deleted.
+/// The only folder that a run may write to. It is deleted on drop.
 #[derive(Debug)]
 pub(crate) struct RunFolder {
     path: PathBuf,
-    /// Open, so that a path that is replaced doesn't matter.
+    /// Kept open, so replacing the path has no effect.
     dir: OwnedFd,
 }
 
-/// What a run has on disk.
+/// The disk usage of a run.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
     pub(super) bytes: u64,
@@ -60,7 +60,7 @@ impl RunFolder {
                     )));
                 }
                 Ok(()) => {
-                    // Another program may have taken it for left behind until it is locked.
+                    // Until it is locked, another program may have deleted it as a leftover.
                     let Some(dir) = lock_folder(&path) else {
                         continue;
                     };
@@ -79,7 +79,7 @@ impl RunFolder {
         }
     }
 
-    /// Deletes run folders that programs left behind when they were killed: the ones that nobody has locked.
+    /// Deletes run folders of programs that were killed. Nobody has locked those.
     pub(super) fn remove_leftovers(policy: &Policy) {
         let Ok(Ok(entries)) = parent(policy).map(fs::read_dir) else {
             return;
@@ -103,7 +103,7 @@ impl RunFolder {
                 stat.st_uid == own || policy.user.is_some_and(|user| user.uid == stat.st_uid)
             });
             if is_ours {
-                // Dropped, it is deleted.
+                // Dropping the run folder deletes it.
                 let path = entry.path();
                 drop(RunFolder { path, dir });
             }
@@ -114,7 +114,7 @@ impl RunFolder {
         &self.path
     }
 
-    /// Reads a file of a run that has ended. Follows no links.
+    /// Reads a file of a finished run. Follows no links.
     pub(crate) fn read(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         let mut folder = self.dir.try_clone()?;
         let mut parts = path.components().peekable();
@@ -137,11 +137,11 @@ impl RunFolder {
         Ok(bytes)
     }
 
-    /// Lists the regular files that are not in the cache, sorted by path, at most `most` of them.
+    /// Lists at most `most` regular files outside of the cache, sorted by path.
     pub(super) fn files(&self, most: usize) -> Vec<File> {
         let mut files = Vec::new();
         let mut usage = Usage::default();
-        // The run has ended: what can't be read is not a result.
+        // The run has ended, so an unreadable file is just not a result.
         let _ = scan(
             &self.dir,
             Path::new(""),
@@ -161,7 +161,7 @@ impl RunFolder {
         files
     }
 
-    /// Measures the folder. Stops early above `most` files.
+    /// Measures the folder. Stops early if there are more than `most` files.
     pub(super) fn usage(&self, most: usize) -> io::Result<Usage> {
         let mut usage = Usage::default();
         let mut bytes = 0;
@@ -177,8 +177,7 @@ impl RunFolder {
         Ok(usage)
     }
 
-    /// Deletes everything inside. Folders are moved up before they are emptied, so neither depth nor the length of
-    /// paths matters.
+    /// Deletes everything inside. Moves folders up before emptying them, so depth and path lengths don't matter.
     fn clear(&self) {
         let mut next = 0_u64;
         loop {
@@ -196,7 +195,7 @@ impl RunFolder {
                     if rustix::fs::unlinkat(&folder, &*inner, AtFlags::empty()).is_ok() {
                         continue;
                     }
-                    // Moving a folder writes its `..`, which its mode must allow.
+                    // Moving a folder writes its `..`, so its mode must allow that.
                     let _ = open_folder(&folder, &inner);
                     loop {
                         let free = format!("{next}");
@@ -229,14 +228,14 @@ impl Drop for RunFolder {
     }
 }
 
-/// Returns the folder in which run folders are created.
+/// Returns the parent folder of run folders.
 fn parent(policy: &Policy) -> Result<PathBuf, Error> {
     let parent = policy.folder.clone().unwrap_or_else(std::env::temp_dir);
     fs::canonicalize(&parent)
         .map_err(|error| Error::Policy(format!("the folder `{}`: {error}", parent.display())))
 }
 
-/// Opens a folder and locks it as long as it is open. Returns `None` if somebody else has it locked, or deleted it.
+/// Opens a folder and locks it while it is open. Returns `None` if somebody else has locked or deleted it.
 fn lock_folder(path: &Path) -> Option<OwnedFd> {
     let dir = rustix::fs::open(path, FOLDER, Mode::empty()).ok()?;
     flock(&dir, FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -258,7 +257,7 @@ fn scan(
             return Ok(());
         }
         let stat = match rustix::fs::statat(dir, &*name, AtFlags::SYMLINK_NOFOLLOW) {
-            // Removed or renamed meanwhile.
+            // The file was removed or renamed meanwhile.
             Err(Errno::NOENT) => continue,
             stat => stat?,
         };
@@ -271,7 +270,7 @@ fn scan(
                 continue;
             }
             match open_folder(dir, &name) {
-                // Replaced by a file, too.
+                // The folder was removed or replaced meanwhile.
                 Err(Errno::NOENT | Errno::NOTDIR) => {}
                 inner => scan(&inner?, &path, depth + 1, most, usage, visit)?,
             }
@@ -292,7 +291,7 @@ fn names(dir: &OwnedFd) -> Result<Vec<CString>, Errno> {
     Ok(names)
 }
 
-/// Opens a folder. The code may have created it with a mode that keeps this user out.
+/// Opens a folder, even if the code chose a mode that locks this user out.
 fn open_folder(dir: &OwnedFd, name: &CString) -> Result<OwnedFd, Errno> {
     let open = || {
         let folder = rustix::fs::openat(dir, &**name, FOLDER, Mode::empty())?;
@@ -314,7 +313,7 @@ fn open_folder(dir: &OwnedFd, name: &CString) -> Result<OwnedFd, Errno> {
 
 fn stat_bytes(stat: &rustix::fs::Stat) -> u64 {
     let blocks = u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
-    // An empty file or folder takes an inode.
+    // Even an empty file or folder takes an inode.
     blocks.max(4_096)
 }
 

@@ -1,9 +1,9 @@
-//! The seccomp filters: which system calls the code may make.
+//! The seccomp filters, which decide on the system calls of the code.
 //!
-//! Two filters are installed, and the stricter answer counts. One lists what is allowed and returns `EPERM` for the
-//! rest. The other returns `ENOSYS` where libraries try a newer call first and have an older one to fall back to.
+//! Two filters are installed, and the stricter verdict counts. One lists the allowed calls and returns `EPERM` for the
+//! rest. The other returns `ENOSYS` for newer calls, so that libraries fall back to older ones.
 //!
-//! Both architectures are in one table, so that tests of one machine check the programs of the other.
+//! One table has both architectures, so tests on one machine can check the programs of the other.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use seccompiler::{
     SeccompCondition as Condition, SeccompFilter, SeccompRule, TargetArch,
 };
 
-/// The call does not exist on the architecture.
+/// The call does not exist on this architecture.
 const NONE: i64 = -1;
 
-/// Stands in the compiled filter for the id of the process, which is known after its start.
+/// Placeholder in the compiled filter for the process id, which is only known after the start.
 const OWN_PID: u32 = 0x5EA1_ED01;
 
-/// A system call that is allowed, or is allowed under a condition.
+/// An allowed system call, with its condition.
 struct Call {
-    /// For the tests.
+    /// Used by tests.
     #[cfg_attr(not(test), allow(dead_code))]
     name: &'static str,
     x86_64: i64,
@@ -30,7 +30,7 @@ struct Call {
 
 /// A condition on the arguments of a system call.
 enum Only {
-    /// None.
+    /// No condition.
     Always,
     /// The lower 32 bits of the argument are one of these.
     OneOf(u8, &'static [u32]),
@@ -59,7 +59,7 @@ const CLONE_SIGHAND: u64 = 0x800;
 const CLONE_THREAD: u64 = 0x1_0000;
 /// `PTRACE`, `VFORK`, `PARENT`, `UNTRACED` and every new namespace.
 const CLONE_NEVER: u64 = 0x2000 | 0x4000 | 0x8000 | 0x80_0000 | 0x2_0000 | 0x7E00_0000;
-/// A table of descriptors to itself would hide files from the disk limit, so a thread must share it.
+/// A thread must share the table of descriptors, because with its own it could hide files from the disk limit.
 const A_THREAD: u64 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
 /// `S_ISUID`, `S_ISGID`.
 const SET_ID: u64 = 0o6000;
@@ -97,7 +97,8 @@ const ALLOWED: &[Call] = &[
     free("epoll_wait", 232, NONE),
     free("epoll_pwait", 281, 22),
     free("eventfd2", 290, 19),
-    // Files: Landlock decides which. None of these changes owners, modes, times or attributes, which Landlock doesn't cover.
+    // Files: Landlock decides which ones. None of these calls changes owners, modes, times or attributes, which
+    // Landlock doesn't cover.
     free("stat", 4, NONE),
     free("fstat", 5, 80),
     free("lstat", 6, NONE),
@@ -130,7 +131,8 @@ const ALLOWED: &[Call] = &[
     free("madvise", 28, 233),
     free("msync", 26, 227),
     free("brk", 12, 214),
-    // Pairs of sockets, for event loops. No `sendmsg`: descriptors in flight would hide files from the disk limit.
+    // Pairs of sockets, for event loops. No `sendmsg`, because descriptors in flight would hide files from the disk
+    // limit.
     free("shutdown", 48, 210),
     free("getsockname", 51, 204),
     free("getpeername", 52, 205),
@@ -187,7 +189,7 @@ const ALLOWED: &[Call] = &[
     free("setitimer", 38, 103),
     free("alarm", 37, NONE),
     free("getrandom", 318, 278),
-    // To the process itself, and not through a descriptor's owner (`F_SETOWN`).
+    // Only to the process itself. `F_SETOWN` is not allowed either, so no descriptor can send signals elsewhere.
     only("kill", 62, 129, Only::OneOf(0, &[OWN_PID])),
     only("tgkill", 234, 131, Only::OneOf(0, &[OWN_PID])),
     // `F_DUPFD`, `F_GETFD`, `F_SETFD`, `F_GETFL`, `F_SETFL`, locks, `F_DUPFD_CLOEXEC`, `F_GETPIPE_SZ`.
@@ -220,14 +222,14 @@ const ALLOWED: &[Call] = &[
         199,
         Only::Masked(&[(0, 0xFFFF_FFFF, 1), (1, 0xF, 1)]),
     ),
-    // To no address. `MSG_DONTWAIT`, `MSG_NOSIGNAL`; not `MSG_OOB`, which is kept beside the buffer of a socket.
+    // Without an address. `MSG_DONTWAIT`, `MSG_NOSIGNAL`. Not `MSG_OOB`, whose data is outside of the socket's buffer.
     only(
         "sendto",
         44,
         206,
         Only::Masked(&[(3, 0xFFFF_FFFF & !0x4040, 0), (4, u64::MAX, 0)]),
     ),
-    // The same, `MSG_PEEK`, `MSG_WAITALL`. Not `MSG_ERRQUEUE`.
+    // Without an address. `MSG_PEEK`, `MSG_WAITALL`. Not `MSG_ERRQUEUE`.
     only(
         "recvfrom",
         45,
@@ -243,17 +245,17 @@ const ALLOWED: &[Call] = &[
     only("renameat2", 316, 276, Only::OneOf(4, &[0, 1, 2])),
     // `SO_TYPE`, `SO_ERROR`, `SO_SNDBUF`, `SO_RCVBUF`, `SO_PROTOCOL`, `SO_DOMAIN`. Not `SO_PEERPIDFD`.
     only("getsockopt", 55, 209, Only::OneOf(2, &[3, 4, 7, 8, 38, 39])),
-    // The other filter answers these.
+    // The second filter answers these.
     free("clone3", 435, 435),
     free("openat2", 437, 437),
 ];
 
-/// Calls that libraries replace by older ones if the kernel doesn't know them.
+/// New calls that libraries replace by older ones on `ENOSYS`.
 const UNKNOWN: &[(i64, i64)] = &[(435, 435), (437, 437)];
 
 /// The filters for one architecture.
 pub(crate) struct Filters {
-    /// As the kernel reads them: 8 bytes for each instruction.
+    /// In the kernel's format, with 8 bytes for each instruction.
     programs: [Vec<u8>; 2],
 }
 
@@ -329,7 +331,7 @@ fn compile(arch: TargetArch) -> [BpfProgram; 2] {
     ]
 }
 
-/// Compiles one filter. A call of another architecture (`int 0x80`) kills the process.
+/// Compiles one filter. It kills the process at a call of another architecture (`int 0x80`).
 fn program(
     rules: BTreeMap<i64, Vec<SeccompRule>>,
     otherwise: SeccompAction,
@@ -382,7 +384,7 @@ mod tests {
         (TargetArch::aarch64, 0xC000_00B7),
     ];
 
-    /// Runs a program of classic BPF over one system call, as the kernel does.
+    /// Runs a classic BPF program on one system call, like the kernel.
     fn run(program: &BpfProgram, arch: u32, number: i64, arguments: [u64; 6]) -> u32 {
         let mut data = Vec::new();
         data.extend(u32::try_from(number).unwrap().to_le_bytes());
@@ -408,8 +410,8 @@ mod tests {
         }
     }
 
-    /// The verdict of both filters. A lower action is stricter, as in `seccomp_run_filters` of the kernel, except for
-    /// `KILL_PROCESS`, which is negative there.
+    /// Returns the verdict of both filters. As in `seccomp_run_filters` of the kernel, actions are compared as signed
+    /// numbers and the lower one is stricter.
     fn verdict(arch: TargetArch, audit: u32, name: &str, arguments: [u64; 6]) -> Option<u32> {
         let call = ALLOWED.iter().find(|call| call.name == name).unwrap();
         let number = if arch == TargetArch::aarch64 {

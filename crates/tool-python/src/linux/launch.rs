@@ -18,10 +18,10 @@ use super::disk::{CACHE, RunFolder};
 use super::measure::{Usage, measure};
 use crate::{Error, Limits, lock};
 
-/// A Python library on a slow disk takes seconds to load the first time.
+/// On a slow disk, loading Python's library takes seconds the first time.
 const START: Duration = Duration::from_secs(20);
 
-/// Folders of shared libraries and of the data that they need. None holds anything private.
+/// Folders of shared libraries and their data. None contains private files.
 const SYSTEM: &[&str] = &[
     "/lib",
     "/lib64",
@@ -45,7 +45,7 @@ const WRITE: u64 =
 /// Number of file rights by ABI version.
 const RIGHTS: [u32; 6] = [0, 13, 14, 15, 15, 16];
 
-/// An interpreter that has run no code. Dropped, it is killed.
+/// An interpreter that has not run any code. It is killed on drop.
 pub(super) struct Process {
     pub(super) child: Child,
     pub(super) pid: Pid,
@@ -58,8 +58,8 @@ pub(super) struct Process {
 
 /// Runs a closure on the thread that starts every interpreter of this program.
 ///
-/// The kernel kills an interpreter when the *thread* that started it ends (`PR_SET_PDEATHSIG`), so this one lives as long as
-/// the program.
+/// The kernel kills an interpreter when the *thread* that started it ends (`PR_SET_PDEATHSIG`), so this thread lives as
+/// long as the program.
 fn on_spawner(job: impl FnOnce() + Send + 'static) {
     type Job = Box<dyn FnOnce() + Send>;
     static SPAWNER: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
@@ -74,7 +74,7 @@ fn on_spawner(job: impl FnOnce() + Send + 'static) {
     spawner.send(Box::new(job)).expect("the spawner never ends");
 }
 
-/// Starts an interpreter without waiting for its lock.
+/// Starts an interpreter without waiting until it is locked.
 pub(super) fn start(shared: &Arc<Shared>) -> Result<Process, Error> {
     let (sender, started) = mpsc::sync_channel(1);
     let shared = Arc::clone(shared);
@@ -86,7 +86,7 @@ pub(super) fn start(shared: &Arc<Shared>) -> Result<Process, Error> {
         .unwrap_or_else(|_| Err(Error::Start("starting Python panicked".to_owned())))
 }
 
-/// Adds an interpreter to the pool, in the background, if it is not full.
+/// Adds an interpreter to the pool in the background, if there is room.
 pub(super) fn refill(shared: &Arc<Shared>) {
     if shared.policy.pool == 0 {
         return;
@@ -99,7 +99,7 @@ pub(super) fn refill(shared: &Arc<Shared>) {
         if lock(&shared.ready).len() >= shared.policy.pool {
             return;
         }
-        // If it fails, the next run starts its own and reports why.
+        // If this fails, the next run starts its own interpreter and reports the error.
         if let Ok(process) = spawn(&shared) {
             lock(&shared.ready).push_back(process);
         }
@@ -115,8 +115,8 @@ fn spawn(shared: &Shared) -> Result<Process, Error> {
     };
     let folder = RunFolder::create(&shared.policy)?;
     let (channel, theirs) = UnixStream::pair().map_err(Error::named("the channel to Python"))?;
-    // Without user, groups or closures, std uses `posix_spawn`, which doesn't copy the page tables of this program:
-    // `fork` of one with 1 GB takes 56 ms. The script changes the user itself.
+    // Without user, groups or closures, std uses `posix_spawn`, which doesn't copy the page tables of this program. A
+    // `fork` of a program with 1 GB takes 56 ms. The script changes the user itself.
     let mut child = Command::new(&shared.interpreter.executable)
         .arg0(&shared.interpreter.executable)
         .args([
@@ -135,7 +135,7 @@ fn spawn(shared: &Shared) -> Result<Process, Error> {
         .env("MPLBACKEND", "agg")
         .env("LANG", "C.UTF-8")
         .env("OPENSSL_CONF", "/dev/null")
-        // Each thread of OpenBLAS maps 32 MB, and each arena of malloc 64 MB, of the address space.
+        // In the address space, each thread of OpenBLAS maps 32 MB, and each arena of malloc 64 MB.
         .env("OPENBLAS_NUM_THREADS", "1")
         .env("OMP_NUM_THREADS", "1")
         .env("MALLOC_ARENA_MAX", "1")
@@ -164,14 +164,14 @@ fn spawn(shared: &Shared) -> Result<Process, Error> {
     Ok(process)
 }
 
-/// The four bytes before a message, in both directions.
+/// Returns the four bytes before a message, in either direction.
 pub(super) fn frame_length(bytes: usize) -> [u8; 4] {
     u32::try_from(bytes)
         .expect("messages are shorter than 4 GiB")
         .to_le_bytes()
 }
 
-/// The fields that `boot.py` reads: a count, then each after its length.
+/// Writes the fields that `boot.py` reads: their number, then the length and bytes of each.
 fn fields(fields: &[Vec<u8>]) -> Vec<u8> {
     let mut text = frame_length(fields.len()).to_vec();
     for field in fields {
@@ -181,14 +181,14 @@ fn fields(fields: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-/// Returns a limit of a process, which can't be above the limit of this one.
+/// Returns a limit for a process, lowered to the limit of this process.
 pub(super) fn lowered(resource: Resource, most: u64) -> u64 {
     let own = rustix::process::getrlimit(resource).maximum;
     own.unwrap_or(u64::MAX).min(most)
 }
 
 impl Process {
-    /// Sets the limits that don't depend on the run, while the process still belongs to this user.
+    /// Sets the limits that are the same for all runs, while the process still belongs to this user.
     fn limit(&self) -> Result<(), Error> {
         for (resource, most) in [
             (Resource::Core, 0),
@@ -198,7 +198,7 @@ impl Process {
             (Resource::Sigpending, 1_024),
             (Resource::Stack, 8 << 20),
         ] {
-            // A limit of this program that is lower stays.
+            // Keeps a lower limit of this program.
             let most = lowered(resource, most);
             prlimit(
                 Some(self.pid),
@@ -266,13 +266,13 @@ impl Process {
         self.folder.as_ref().expect("taken when the run ends")
     }
 
-    /// Measures what the process uses; see [`measure`].
+    /// Measures the resources that the process uses; see [`measure`].
     pub(super) fn measure(&self, most: usize, longest: u64) -> io::Result<Usage> {
         let proc = PathBuf::from(format!("/proc/{}", self.child.id()));
         measure(&proc, self.folder(), most, longest)
     }
 
-    /// Returns an error if this program may not read what it will measure in each run.
+    /// Returns an error if this program lacks the rights to measure a run.
     pub(super) fn prove_measurable(&self) -> Result<(), Error> {
         match self.measure(usize::MAX, 0) {
             Ok(_) => Ok(()),
@@ -282,7 +282,7 @@ impl Process {
         }
     }
 
-    /// Waits until the process says that it is locked, and checks that from outside.
+    /// Waits until the process reports its lock, and checks the lock from outside.
     pub(super) fn make_ready(&mut self, shared: &Shared) -> Result<(), Error> {
         if self.is_ready {
             return Ok(());
@@ -292,7 +292,7 @@ impl Process {
         let mut length = [0; 4];
         let mut said = Vec::new();
         let read = self.channel.read_exact(&mut length).and_then(|()| {
-            // Only the trusted script has run, and it sends short strings.
+            // Only the trusted script has run so far, and it sends short strings.
             said.resize((u32::from_le_bytes(length) as usize).min(1 << 16), 0);
             self.channel.read_exact(&mut said)
         });
@@ -321,7 +321,7 @@ impl Process {
         Ok(())
     }
 
-    /// What a start that failed wrote to stderr.
+    /// Returns the stderr of a failed start.
     fn last_words(&mut self) -> String {
         let _ = self.child.kill();
         let mut words = Vec::new();
@@ -337,9 +337,10 @@ impl Drop for Process {
     }
 }
 
-/// What root needs to run code as another user, from `linux/capability.h`. Docker gives all but the last one.
+/// The capabilities that root needs to run code as another user, from `linux/capability.h`. Docker grants all but the
+/// last.
 const CAPABILITIES: [(u32, &str); 8] = [
-    // To give the run folder away, to empty it, and to open folders in it that the code has closed.
+    // To give the run folder to the user, to empty it, and to open folders in it that the code has closed.
     (0, "CAP_CHOWN"),
     (1, "CAP_DAC_OVERRIDE"),
     (3, "CAP_FOWNER"),
@@ -348,13 +349,13 @@ const CAPABILITIES: [(u32, &str); 8] = [
     // To change the user.
     (6, "CAP_SETGID"),
     (7, "CAP_SETUID"),
-    // To drop what the process could gain.
+    // To drop capabilities that the process could gain.
     (8, "CAP_SETPCAP"),
-    // To read which files the process has open and mapped.
+    // To see the files that the process has open and mapped.
     (19, "CAP_SYS_PTRACE"),
 ];
 
-/// Returns an error that names the capabilities that this program, which runs as root, lacks.
+/// Returns an error that names the missing capabilities, if this program runs as root.
 pub(super) fn check_capabilities() -> Result<(), Error> {
     let own = status_of("self")?;
     let effective = u64::from_str_radix(&field(&own, "CapEff"), 16).unwrap_or(0);
@@ -370,7 +371,7 @@ pub(super) fn check_capabilities() -> Result<(), Error> {
     }
 }
 
-/// Returns a field of `/proc/PID/status`, empty if it is missing.
+/// Returns a field of `/proc/PID/status`. Empty if it is missing.
 fn field(status: &str, name: &str) -> String {
     let value = status
         .lines()
@@ -379,13 +380,13 @@ fn field(status: &str, name: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns what the kernel says about a process.
+/// Returns the kernel's status of a process.
 fn status_of(pid: &str) -> Result<String, Error> {
     let path = format!("/proc/{pid}/status");
     fs::read_to_string(&path).map_err(Error::named(path))
 }
 
-/// Checks what the kernel says about the process.
+/// Checks the kernel's status of the process.
 fn check_status(pid: u32, shared: &Shared) -> Result<(), Error> {
     let text = status_of(&pid.to_string())?;
     let own = status_of("self")?;
@@ -402,7 +403,7 @@ fn check_status(pid: u32, shared: &Shared) -> Result<(), Error> {
     }
     if shared.kernel.seccomp {
         expected.push(("Seccomp", "2".to_owned()));
-        // Since Linux 5.9. Filters of this program are inherited.
+        // Exists since Linux 5.9. The count includes filters inherited from this program.
         if let Ok(inherited) = field(&own, "Seccomp_filters").parse::<u32>() {
             expected.push(("Seccomp_filters", (inherited + 2).to_string()));
         }

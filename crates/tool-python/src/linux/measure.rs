@@ -1,4 +1,4 @@
-//! What a process uses, measured from outside. What can't be measured is an error: it never counts as nothing.
+//! Measures the resources of a process from outside. A failed measurement is an error and never counts as zero.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,23 +9,23 @@ use std::time::Duration;
 
 use super::disk::RunFolder;
 
-/// What a process uses.
+/// The resources that a process uses.
 #[derive(Debug)]
 pub(super) struct Usage {
     pub(super) cpu: Duration,
     pub(super) threads: u64,
-    /// On disk, also in deleted files that are open or mapped.
+    /// Disk usage, including deleted files that are open or mapped.
     pub(super) bytes: u64,
     pub(super) files: usize,
     pub(super) is_too_deep: bool,
 }
 
-/// Measures the process whose folder in `/proc` this is, and its run folder. Counts files up to `most`. `longest` is the
-/// number of bytes that a file can have.
+/// Measures a process and its run folder. `proc` is its folder in `/proc`. Counts files up to `most`. `longest` is the
+/// maximum size of a file.
 ///
 /// # Errors
 ///
-/// Also if the process is ending, which the kernel shows in several ways.
+/// If something can't be read, for instance because the process is ending.
 pub(super) fn measure(
     proc: &Path,
     folder: &RunFolder,
@@ -34,10 +34,10 @@ pub(super) fn measure(
 ) -> io::Result<Usage> {
     let on_disk = folder.usage(most);
     let deleted = deleted(proc, longest);
-    // Last: what was read of a process that was alive then is true.
+    // Read last: if the process is alive now, the values before are valid.
     let (state, cpu, threads) = read("stat", proc, |path| parse(&fs::read_to_string(path)?))?;
     if matches!(state, 'Z' | 'X') {
-        // The kernel no longer shows the files of the other threads, if there are any.
+        // The kernel no longer shows the files of other threads.
         return Err(io::Error::other("its first thread has ended"));
     }
     let on_disk = on_disk.map_err(|error| named("the run folder", &error))?;
@@ -50,12 +50,12 @@ pub(super) fn measure(
     })
 }
 
-/// Returns the state of the first thread, the time on processors of all, and their number, from `/proc/PID/stat`.
+/// Returns the state of the first thread, the processor time of all threads, and their number, from `/proc/PID/stat`.
 fn parse(stat: &str) -> io::Result<(char, Duration, u64)> {
     // The name of the program may contain spaces and parentheses.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
     let fields: Vec<_> = fields.split_whitespace().collect();
-    // From 3, as in `man 5 proc`.
+    // Numbered as in `man 5 proc`; here the first is 3.
     let field = |number: usize| fields.get(number - 3).copied();
     let count = |number| field(number)?.parse::<u64>().ok();
     let parsed = || {
@@ -68,14 +68,14 @@ fn parse(stat: &str) -> io::Result<(char, Duration, u64)> {
     parsed().ok_or_else(|| io::Error::new(ErrorKind::InvalidData, "a form that is not known"))
 }
 
-/// Returns the bytes of deleted files that the process has open or mapped.
+/// Returns the size of deleted files that the process has open or mapped.
 fn deleted(proc: &Path, longest: u64) -> io::Result<u64> {
     let mut seen = HashSet::new();
     let mut bytes = 0_u64;
     read("fd", proc, |path| {
         for entry in fs::read_dir(path)? {
             let data = match fs::metadata(entry?.path()) {
-                // Closed meanwhile.
+                // The file was closed meanwhile.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 data => data?,
             };
@@ -86,15 +86,15 @@ fn deleted(proc: &Path, longest: u64) -> io::Result<u64> {
         Ok(())
     })?;
     let maps = read("maps", proc, |path| fs::read_to_string(path))?;
-    // A mapping keeps a file whose descriptor is closed. Only root may ask for its length; otherwise it counts as the
-    // longest that there can be.
+    // A mapping keeps a file alive after its descriptor is closed. Only root may ask for its size, so otherwise it
+    // counts with the maximum.
     for line in maps.lines().filter(|line| line.ends_with("(deleted)")) {
         let mut fields = line.split_whitespace();
         let (Some(range), Some(inode), Some(path)) = (fields.next(), fields.nth(3), fields.next())
         else {
             return Err(named("maps", &ErrorKind::InvalidData.into()));
         };
-        // Shared memory without a file.
+        // This is shared memory without a file.
         if path != "/dev/zero" && inode.parse().is_ok_and(|inode| seen.insert(inode)) {
             let blocks =
                 fs::metadata(proc.join("map_files").join(range)).map(|data| data.blocks() * 512);
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::Policy;
 
-    /// A folder like the one of a process in `/proc`, in which each file can be missing.
+    /// Creates a folder like the one of a process in `/proc`, from which tests remove files.
     fn fake(name: &str) -> PathBuf {
         let proc = std::env::temp_dir().join(format!("tool-python-{name}-{}", std::process::id()));
         fs::create_dir_all(proc.join("fd")).unwrap();
@@ -158,7 +158,7 @@ mod tests {
             assert!(measured().unwrap_err().to_string().contains(name), "{text}");
             fs::write(proc.join(name), old).unwrap();
         }
-        // A mapping whose length can't be asked for counts as the longest.
+        // If the size of a mapping is unknown, it counts with the maximum.
         fs::write(
             proc.join("maps"),
             "7f00-7f01 rw-s 0 08:01 77 /tmp/x (deleted)\n",

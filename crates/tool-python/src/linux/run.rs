@@ -18,11 +18,11 @@ use super::launch::{Process, frame_length, lowered};
 use crate::host::Answers;
 use crate::{EndedBy, Error, Exception, HostCall, Inputs, Limits, Outcome, Tools, Value, lock};
 
-/// Time between two measurements of disk, threads and processor time.
+/// Interval between measurements of disk, threads and processor time.
 const TICK: Duration = Duration::from_millis(20);
-/// Bytes of answers that the code has not read.
+/// Maximum number of bytes in answers that the code has not read.
 const UNREAD: usize = 64 << 20;
-/// Time that a process which closed its channel has to end.
+/// Time limit for a process to end after closing its channel.
 const LEAVE: Duration = Duration::from_millis(200);
 
 /// The first message to the code.
@@ -33,11 +33,11 @@ struct Order<'a> {
     tools: Vec<String>,
     inputs: Variables<'a>,
     limits: [(u8, u64); 3],
-    /// Bytes of a message that the host accepts.
+    /// Maximum number of bytes of a message to the host.
     message: usize,
 }
 
-// Of every architecture, from `asm-generic/resource.h`.
+// The same on every architecture, from `asm-generic/resource.h`.
 const RLIMIT_CPU: u8 = 0;
 const RLIMIT_FSIZE: u8 = 1;
 const RLIMIT_AS: u8 = 9;
@@ -50,12 +50,12 @@ impl Serialize for Variables<'_> {
     }
 }
 
-/// A message from the code, which may have sent anything.
+/// A message from the code, which is not trusted.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Message {
     call: Option<u64>,
-    /// The number of a call whose answer nobody waits for any more.
+    /// The number of a call that the code no longer waits for.
     cancel: Option<u64>,
     name: Option<String>,
     arguments: Option<Box<RawValue>>,
@@ -67,7 +67,7 @@ struct Message {
     end: Option<()>,
 }
 
-/// Where answers wait for the run's thread, which writes them.
+/// Answers that wait until the run's thread writes them.
 struct Outbox {
     state: Mutex<State>,
     wake: OwnedFd,
@@ -76,14 +76,14 @@ struct Outbox {
 #[derive(Default)]
 struct State {
     bytes: Vec<u8>,
-    /// The numbers of the calls without an answer. `true`: it was cancelled.
+    /// The numbers of the calls without an answer; `true` if cancelled.
     pending: HashMap<u64, bool>,
     held: usize,
 }
 
 impl Outbox {
     fn wake(&self) {
-        // Fails if the counter is full, and then the thread wakes anyway.
+        // Fails if the counter is full. Then the thread wakes anyway.
         let _ = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 }
@@ -100,7 +100,7 @@ impl Answers for Outbox {
         }
         .expect("writing to a string succeeds");
         let mut state = lock(&self.state);
-        // Lengths are 32 bits.
+        // The protocol has 32-bit lengths.
         if text.len() > UNREAD {
             text = format!("{{\"id\":{id},\"error\":\"the result is too long\"}}");
         }
@@ -134,9 +134,9 @@ struct Run<'a> {
     stderr: Output,
     calls: u64,
     result: Option<Value>,
-    /// Set while a call that was read waits for an answer to another one.
+    /// Set while a call that was read has to wait until another one is answered.
     is_blocked: bool,
-    /// The reason that it was killed without exceeding a limit.
+    /// The failed measurement for which the process was killed.
     unmeasured: Option<String>,
 }
 
@@ -159,9 +159,9 @@ pub(super) fn run(
     let output = || Error::named("the output of Python");
     rustix::io::ioctl_fionbio(&process.stdout, true).map_err(output())?;
     rustix::io::ioctl_fionbio(&process.stderr, true).map_err(output())?;
-    // In seconds, behind the measured one.
+    // In seconds, above the measured limit, which should be met first.
     let cpu = limits.cpu.as_secs().saturating_add(2);
-    // A limit of this program that is lower stays.
+    // Keeps a lower limit of this program.
     let rlimits = [
         (RLIMIT_CPU, lowered(Resource::Cpu, cpu)),
         (RLIMIT_FSIZE, lowered(Resource::Fsize, limits.disk)),
@@ -223,7 +223,7 @@ impl Run<'_> {
         let ended_by = ended_by.unwrap_or_else(|| match (status.signal(), status.code()) {
             (Some(signal), _) if signal == libc::SIGXCPU => EndedBy::Cpu,
             (Some(signal), _) => match unmeasured {
-                // If it was ending by itself, it has another status.
+                // A process that ended by itself has another status.
                 Some(problem) if signal == libc::SIGKILL => EndedBy::Unmeasured(problem),
                 _ => EndedBy::Signal(signal),
             },
@@ -231,7 +231,7 @@ impl Run<'_> {
                 EndedBy::Exit(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
             }
         });
-        // Everything that was written before the end is in the pipes.
+        // Output from before the end is still in the pipes.
         let fits = self.read_outputs();
         let ended_by = if fits || !matches!(ended_by, EndedBy::Finished) {
             ended_by
@@ -258,7 +258,7 @@ impl Run<'_> {
         })
     }
 
-    /// Serves the process until it ends or must be ended. `None`: it ended by itself.
+    /// Serves the process until it ends or has to be ended. Returns `None` if it ended by itself.
     fn watch(&mut self, pidfd: &OwnedFd, refill: &dyn Fn()) -> Result<Option<EndedBy>, Error> {
         let mut left = self.limits.time;
         let mut last = Instant::now();
@@ -274,7 +274,7 @@ impl Run<'_> {
             {
                 return Ok(Some(EndedBy::Stopped));
             }
-            // Answers make room for calls that were read before.
+            // Each answer makes room for a call that was read before.
             if let Err(ended_by) = self.handle_incoming(false) {
                 return Ok(Some(ended_by));
             }
@@ -303,7 +303,7 @@ impl Run<'_> {
                 return Ok(Some(EndedBy::Channel("it closed its channel".to_owned())));
             }
             if now >= next_tick {
-                // Not at once: a start takes a processor for longer than most runs do.
+                // Not at the beginning, because a start occupies a processor for longer than most runs.
                 if !mem::replace(&mut is_refilled, true) {
                     refill();
                 }
@@ -369,7 +369,7 @@ impl Run<'_> {
                 }
             }
             if has_ended {
-                // What it sent before its end was read.
+                // Everything that it sent before its end was read.
                 return Ok(None);
             }
             if !is_open && closed.is_none() {
@@ -384,7 +384,7 @@ impl Run<'_> {
                 Ok(written) => drop(self.outgoing.drain(..written)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The process closed its end: reading shows it.
+                // The process closed its end, which the next read will show.
                 Err(error)
                     if matches!(
                         error.kind(),
@@ -399,10 +399,10 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Reads messages and handles them. Returns `false` at the end of the channel, and an error if the run ends.
+    /// Reads and handles messages. Returns `false` at the end of the channel, and an error if the run ends.
     fn read_messages(&mut self, has_ended: bool) -> Result<bool, EndedBy> {
         let mut chunk = [0; 1 << 14];
-        // A process that sends without end must not keep the limits from being checked.
+        // A process that sends without pause must not delay the checks of the limits.
         for _ in 0..64 {
             if self.handle_incoming(has_ended)? {
                 return Ok(true);
@@ -419,8 +419,8 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Handles the messages that were read, up to the limit on calls without an answer. Returns `true` if the
-    /// next call must wait. Calls beyond it are dropped if the process `has_ended`: nobody waits for them.
+    /// Handles messages that were read, up to the limit on unanswered calls. Returns `true` if the next call has to
+    /// wait. If the process `has_ended`, drops further calls, because nobody waits for them.
     fn handle_incoming(&mut self, has_ended: bool) -> Result<bool, EndedBy> {
         let parallel = self.limits.parallel;
         let is_full = |outbox: &Outbox| lock(&outbox.state).pending.len() >= parallel;
@@ -454,7 +454,7 @@ impl Run<'_> {
         Ok(false)
     }
 
-    /// Handles one message. An error ends the run, also as it should.
+    /// Handles one message. An `Err` ends the run, even if it succeeded.
     fn handle(&mut self, message: Message) -> Result<(), EndedBy> {
         match message {
             Message {
@@ -497,7 +497,7 @@ impl Run<'_> {
                 exit: None,
                 end: None,
             } => {
-                // Once, and not after its answer.
+                // A call is cancelled once, and only before its answer.
                 let is_new = match lock(&self.outbox.state).pending.get_mut(&id) {
                     Some(is_cancelled) => !mem::replace(is_cancelled, true),
                     None => false,
@@ -532,7 +532,7 @@ impl Run<'_> {
         }
     }
 
-    /// Reads what the code printed. Returns `false` if that exceeds the limit.
+    /// Reads the output of the code. Returns `false` if it exceeds the limit.
     fn read_outputs(&mut self) -> bool {
         let mut left = self
             .limits
@@ -542,12 +542,13 @@ impl Run<'_> {
             && read_output(&mut self.process.stderr, &mut self.stderr, &mut left)
     }
 
-    /// Measures what the kernel doesn't limit.
+    /// Measures the resources that the kernel doesn't limit.
     fn measure(&mut self) -> Option<EndedBy> {
         let limits = self.limits;
         let usage = match self.process.measure(limits.files, limits.disk) {
             Ok(usage) => usage,
-            // It is ending, or wants to go on unmeasured. Killed, its status tells which.
+            // The process may be ending, or may be trying to avoid the measurement. Its status after the kill tells
+            // them apart.
             Err(error) => {
                 self.unmeasured.get_or_insert(error.to_string());
                 let _ = self.process.child.kill();
@@ -567,7 +568,7 @@ impl Run<'_> {
     }
 }
 
-/// Reads what is there. Returns `false` if that is more than `left`.
+/// Reads the available output. Returns `false` if it is more than `left`.
 fn read_output(pipe: &mut impl Read, output: &mut Output, left: &mut usize) -> bool {
     let mut chunk = [0; 1 << 14];
     while !output.closed {

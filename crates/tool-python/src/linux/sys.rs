@@ -1,4 +1,4 @@
-//! The two questions to the kernel that no safe crate asks: the only unsafe code of this package.
+//! Two questions to the kernel that no safe crate can ask. This is the only unsafe code of the package.
 #![allow(unsafe_code)]
 
 use std::ptr;

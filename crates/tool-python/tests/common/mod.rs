@@ -1,4 +1,4 @@
-//! A sandbox for the tests, on whatever machine they run.
+//! A sandbox for the tests, on any machine.
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tool_python::{Error, Inputs, Limits, NoTools, Outcome, Policy, Sandbox, User};
 
-/// Runs as no one else here.
+/// A user that nothing else here runs as.
 pub(crate) const NOBODY: User = User {
     uid: 65534,
     gid: 65534,
@@ -18,7 +18,7 @@ pub(crate) fn is_root() -> bool {
         .contains("Uid:\t0\t")
 }
 
-/// An interpreter that other users can read: `TOOL_PYTHON`, or the system's, or the first in the `PATH`.
+/// An interpreter that other users can read: `TOOL_PYTHON`, the system's, or the first in the `PATH`.
 pub(crate) fn python() -> PathBuf {
     let system = Path::new("/usr/bin/python3");
     let usual = || {
@@ -40,7 +40,7 @@ pub(crate) fn policy() -> Policy {
     }
 }
 
-/// Creates a sandbox. Where a kernel lacks a layer, the library must have said so: then the test is skipped.
+/// Creates a sandbox. If the kernel lacks a layer, checks that the library reports it, and skips the test.
 pub(crate) fn sandbox(policy: Policy) -> Option<Sandbox> {
     let report = Sandbox::probe();
     match Sandbox::new(policy) {
