@@ -42,7 +42,7 @@ pub use self::events::{Event, Events, PartialArguments};
 pub use self::prices::Prices;
 pub use self::steps::{PreparedCall, Steps};
 
-/// A registry, a dialect and a model, which together drive [runs](Run).
+/// Drives [runs](Run) with a registry, a dialect and a model.
 ///
 /// Clones are cheap and share everything. See the [front page](crate) for an example.
 ///
@@ -53,7 +53,7 @@ pub use self::steps::{PreparedCall, Steps};
 /// use tool_core::Registry;
 /// use tool_core::dialect::OpenAiChat;
 ///
-/// // In place of a provider, which `HttpModel` (feature `http`) asks.
+/// // This stands in for a provider, which `HttpModel` (feature `http`) would ask.
 /// let model = ScriptedModel::new([
 ///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
 /// ]);
@@ -66,7 +66,7 @@ pub struct Agent {
     registry: Registry,
     dialect: Arc<dyn Dialect>,
     model: Arc<dyn Model>,
-    /// Kept here, because layers around the model have no name.
+    /// Kept here, because layers hide the model's name.
     model_name: Option<Arc<str>>,
     journal: Option<Arc<dyn Journal>>,
     prepare: Option<Prepare>,
@@ -79,19 +79,19 @@ pub struct Agent {
     prices: Option<Prices>,
     compaction: Option<Compaction>,
     open_calls: OpenCalls,
-    /// How often the model is asked again, for each message of the user.
+    /// Maximum number of repeated requests for each message of the user.
     asks_again: u32,
-    /// Where calls in the background stay when a run rests.
+    /// Keeps calls in the background while a run rests.
     background: Option<BackgroundCalls>,
     listener: Option<Listener>,
     #[cfg(feature = "tracing")]
     trace_links: Option<TraceLinks>,
-    /// The most bytes of messages that a span has.
+    /// Maximum number of bytes of messages in a span.
     #[cfg(feature = "tracing")]
     trace_content: Option<usize>,
 }
 
-/// What [`Agent::reply`] does with calls of the last response that have no result, such as after a crash.
+/// How [`Agent::reply`] treats calls of the last response without a result, such as after a crash.
 ///
 /// ```
 /// use tool_agent::testing::ScriptedModel;
@@ -99,7 +99,7 @@ pub struct Agent {
 /// use tool_core::Registry;
 /// use tool_core::dialect::OpenAiChat;
 ///
-/// // A new message of the user drops what still waits for a decision.
+/// // A new message of the user drops the calls that still wait for a decision.
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
 ///     .open_calls(OpenCalls::Cancel);
 /// # let _ = agent;
@@ -107,26 +107,26 @@ pub struct Agent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenCalls {
-    /// Runs them, or [resumes](Run::resume) what had started. If calls wait for decisions, or something is
-    /// [unanswered](RunOutcome::Unanswered), it returns them.
+    /// Runs the calls, and [resumes](Run::resume) those that had started. If calls wait for decisions, or a request of
+    /// the response is [unanswered](RunOutcome::Unanswered), returns that outcome.
     #[default]
     Finish,
-    /// Cancels them, also those that wait for decisions. A response with something unanswered is given up.
+    /// Cancels the calls, including calls that wait for decisions. Gives up a response with an unanswered request.
     Cancel,
 }
 
-/// How far a run is driven.
+/// The point up to which a run is driven.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Goal {
     Answer,
-    /// The results of the calls of the last response.
+    /// Until the calls of the last response have results.
     Results,
 }
 
-/// What panicked, in errors.
+/// Names the journal in errors of panics.
 const JOURNAL: &str = "the journal";
 
-/// A function that is applied to every call before it runs.
+/// A function applied to every call before it runs.
 type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
 /// Attaches the context values of the owner to a call.
 type Contexts =
@@ -169,7 +169,7 @@ impl Agent {
         }
     }
 
-    /// Returns the registry. Tools may be added and removed during a run.
+    /// Returns the registry. You can add and remove tools during a run.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -191,8 +191,8 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`run`](Agent::run). If there is no answer, or if calls have run before an error, it is
-    /// [`AgentError::Unfinished`], which has the run.
+    /// Returns the errors of [`run`](Agent::run). If there is no answer, or an error follows calls that have run,
+    /// returns [`AgentError::Unfinished`], which contains the run.
     pub async fn ask(&self, question: &str) -> Result<String, AgentError> {
         let mut run = Run::new(random_id());
         run.push(self.dialect.user_message(question))?;
@@ -200,9 +200,8 @@ impl Agent {
         Unfinished::check(answered, run).map(|(answer, _)| answer)
     }
 
-    /// Asks the model one question and returns its answer as a value of a type; see
-    /// [`answer`](Agent::answer). If the answer does not match the schema, the model gets the violations
-    /// and one chance to correct it.
+    /// Asks the model one question and returns its answer as a value of a type; see [`answer`](Agent::answer). If the
+    /// answer does not match the schema, the model sees the violations and gets one chance to correct it.
     ///
     /// ```
     /// use serde_json::json;
@@ -230,8 +229,8 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`ask`](Agent::ask), and [`AgentError::Answer`] if the second answer does
-    /// not match the schema either.
+    /// Returns the errors of [`ask`](Agent::ask), and [`AgentError::Answer`] if the second answer does not match the
+    /// schema.
     pub async fn ask_for<T>(&self, question: &str) -> Result<T, AgentError>
     where
         T: ToolType + DecodeOwned,
@@ -248,8 +247,8 @@ impl Agent {
     }
 
     /// Drives a run like [`run`](Agent::run), and returns its answer as a value of a type. If the answer does not match
-    /// the schema, the model gets the violations and one chance to correct it. Call it again after a
-    /// [decision](Agent::decide).
+    /// the schema, the model sees the violations and gets one chance to correct it. After a [decision](Agent::decide),
+    /// call this method again.
     ///
     /// ```
     /// use serde_json::json;
@@ -275,8 +274,8 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`run`](Agent::run), and [`AgentError::Answer`] if the second answer does not match the schema
-    /// either.
+    /// Returns the errors of [`run`](Agent::run), and [`AgentError::Answer`] if the second answer does not match the
+    /// schema.
     pub async fn answer<T>(&self, run: &mut Run) -> Result<Typed<T>, AgentError>
     where
         T: ToolType + DecodeOwned,
@@ -300,11 +299,12 @@ impl Agent {
         }
     }
 
-    /// Adds a message of the user to a run, and drives it: what the handler of a chat calls, in any state of the run.
+    /// Adds a message of the user to a run and drives it. This is the method for a chat, because it works in any state
+    /// of the run.
     ///
-    /// Calls that an interruption has left without results come first, as [`open_calls`](Agent::open_calls) says. If some
-    /// of them wait for decisions, the outcome is [`RunOutcome::Waiting`], and the message is not added. So is it with
-    /// [`RunOutcome::Unanswered`].
+    /// If an interruption left calls without results, they come first, as [`open_calls`](Agent::open_calls) says. If
+    /// some of them wait for decisions, the message is not added and the outcome is [`RunOutcome::Waiting`]. Likewise
+    /// for [`RunOutcome::Unanswered`].
     ///
     /// ```
     /// use serde_json::json;
@@ -338,7 +338,7 @@ impl Agent {
         self.reply_with(run, text.to_owned(), None).await
     }
 
-    /// Replies like [`reply`](Agent::reply), and returns what happens as a stream.
+    /// Replies like [`reply`](Agent::reply), and returns the events as a stream.
     pub fn reply_events<'a>(&'a self, run: &'a mut Run, text: &str) -> Events<'a> {
         let queue = EventQueue::default();
         let replying = self.reply_with(run, text.to_owned(), Some(queue.clone()));
@@ -352,7 +352,7 @@ impl Agent {
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
         let invocation = Invocation::new(self, run);
-        // On the heap, because the futures of callers contain it.
+        // On the heap, because callers' futures contain this one.
         let driving = Box::pin(self.reply_in(&invocation, run, text, queue));
         invocation.run(driving).await
     }
@@ -415,12 +415,12 @@ impl Agent {
         block_on(self.run(run)).map_err(AgentError::NoRuntime)?
     }
 
-    /// Sends requests and runs calls until the run is done or waits for a decision. Calls in the background are waited for,
-    /// and the model gets their results, unless they are [left](Agent::leave_background): an answer is complete, and
-    /// nothing runs after it.
+    /// Sends requests and runs calls until the run is done or waits for a decision. Also waits for calls in the
+    /// background and gives the model their results, so that an answer is complete and nothing runs after it. With
+    /// [`leave_background`](Agent::leave_background) it does not wait.
     ///
-    /// Dropping the future stops the run. What is known by then is in it; another call of this method
-    /// goes on, and [resumes](Run::resume) what was interrupted.
+    /// Dropping the future stops the run. The run keeps everything known so far. Call this method again to continue; it
+    /// [resumes](Run::resume) interrupted calls.
     ///
     /// ```
     /// use tool_agent::run::RunOutcome;
@@ -434,13 +434,13 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns an error if a request fails, if the dialect can't read the response, or if the run can't
-    /// be saved. The run is then as after the last complete step and can go on.
+    /// Returns an error if a request fails, if the dialect can't read the response, or if the run can't be saved. The
+    /// run then is in its state after the last complete step, and can continue.
     pub async fn run(&self, run: &mut Run) -> Result<RunOutcome, AgentError> {
         self.drive_to_end(run, None).await
     }
 
-    /// Drives a run like [`run`](Agent::run), and returns what happens as a stream.
+    /// Drives a run like [`run`](Agent::run), and returns the events as a stream.
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -476,10 +476,10 @@ impl Agent {
     }
 
     /// Decides on a [pending](Run::pending) call in the name of a user, and saves the run. The call starts when the run
-    /// goes on, with the rights of the [owner](crate::run::RunBuilder::owner) of the run.
+    /// continues, with the rights of the run's [owner](crate::run::RunBuilder::owner).
     ///
-    /// `fingerprint` belongs to the [`Pending`](crate::run::Pending) that the user has seen, so that a decision can't apply to another call
-    /// or to other arguments.
+    /// Pass the `fingerprint` of the [`Pending`](crate::run::Pending) that the user has seen, so that the decision
+    /// can't apply to another call or to other arguments.
     ///
     /// ```
     /// use serde_json::json;
@@ -525,9 +525,10 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns [`AgentError::Decide`] if the [policy](Agent::may_decide) does not let the user decide, if no such call
-    /// waits, if changed arguments are invalid, or if a call that the [provider](ToolCall::hosted_by) runs should do more
-    /// than be allowed or denied: the run is then as before. Other errors are those of [`save`](Agent::save).
+    /// Returns [`AgentError::Decide`] if the [policy](Agent::may_decide) does not let the user decide, no such call
+    /// waits, or changed arguments are invalid. Also if the [provider](ToolCall::hosted_by) runs the call, and the
+    /// decision does more than allow or deny it. The run is then unchanged. Other errors come from
+    /// [`save`](Agent::save).
     pub async fn decide(
         &self,
         run: &mut Run,
@@ -540,7 +541,7 @@ impl Agent {
         self.save(run).await
     }
 
-    /// Decides on a pending call, and saves nothing.
+    /// Decides on a pending call without saving the run.
     async fn decide_on(
         &self,
         run: &mut Run,
@@ -560,19 +561,19 @@ impl Agent {
     fn decision_request(&self, run: &Run, hold: &Hold, user: &str) -> DecisionRequest {
         let mut request = DecisionRequest::new(user, hold.clone());
         request.owner = run.info().owner().map(str::to_owned);
-        // A tool of the provider has no entry here, whatever its name.
+        // Tools of the provider are not in the registry, even if a name is the same.
         if hold.server().is_none() {
             request.tool = self.registry.get(hold.tool());
         }
         request
     }
 
-    /// Returns the calls that were decided by somebody who may no longer decide, with the index of the decision.
+    /// Returns the calls with a decision by a person who may no longer decide, and the index of the decision.
     async fn forbidden<'c>(&self, run: &Run, calls: &'c [ToolCall]) -> Vec<(&'c ToolCall, usize)> {
         let mut forbidden = Vec::new();
         for call in calls {
             for (index, (hold, by)) in run.deciders(call).iter().enumerate() {
-                // Nobody did: it has expired.
+                // The hold expired, so no person decided.
                 if by.is_empty() {
                     continue;
                 }
@@ -580,7 +581,7 @@ impl Agent {
                 let Err(denied) = self.policy.check(request).await else {
                     continue;
                 };
-                // The program may have decided by `Run::decide`, which asks nobody.
+                // A program may decide by `Run::decide`, which does not ask a policy.
                 if denied != DecisionDenied::NoPolicy || run.info().owner().is_some() {
                     forbidden.push((call, index));
                     break;
@@ -590,7 +591,7 @@ impl Agent {
         forbidden
     }
 
-    /// Attaches what the application adds to a call. If that fails for this call alone, the error is its result.
+    /// Attaches the values of the application to a call. If that fails for this call alone, the error is its result.
     async fn prepared(
         &self,
         run: &RunInfo,
@@ -600,7 +601,7 @@ impl Agent {
             Some(prepare) => caught(&call.name, || prepare(call.clone())),
             None => Ok(call.clone()),
         };
-        // Last, so that nothing replaces the values of the owner.
+        // Comes last, so that nothing replaces the owner's values.
         if let (Some(contexts), Ok(attaching)) = (&self.contexts, &own) {
             let attaching = || contexts(run.clone(), attaching.clone());
             let attached = answered(&call.name, attaching).await;
@@ -613,7 +614,7 @@ impl Agent {
         Ok(own.map(|own| own.with(run.clone())))
     }
 
-    /// Checks that the agent can run calls in the name of the owner, and count what they cost.
+    /// Checks that the agent can run calls in the owner's name, and knows their cost.
     fn check(&self, run: &Run) -> Result<(), AgentError> {
         if self.prices.is_none() && run.settings().max_micros != u64::MAX {
             return Err(AgentError::NoPrices(run.id().into()));
@@ -621,12 +622,12 @@ impl Agent {
         if run.info().owner().is_some() && self.contexts.is_none() {
             return Err(AgentError::NoContexts(run.id().into()));
         }
-        // A program that saves conversations and attaches a user to each call.
+        // This program saves conversations and attaches a user to each call.
         self.warn_without_owners(self.journal.is_some() && self.prepare.is_some());
         Ok(())
     }
 
-    /// Warns once of a program whose runs have no owner, although users may differ: `is_shared` says why.
+    /// Warns once if runs have no owner although there may be several users; `is_shared` tells why.
     pub(crate) fn warn_without_owners(&self, is_shared: bool) {
         static WARNED: Once = Once::new();
         if is_shared && self.contexts.is_none() {
@@ -641,7 +642,7 @@ impl Agent {
         }
     }
 
-    /// Loads a run from the [journal](Agent::journal). Returns `None` if it has no such run.
+    /// Loads a run from the [journal](Agent::journal). Returns `None` if the journal does not contain it.
     ///
     /// ```
     /// use tool_agent::run::Run;
@@ -655,7 +656,7 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns an error if the run can't be loaded, or if it has another dialect.
+    /// Returns an error if the run can't be loaded or has another dialect.
     pub async fn load(&self, id: &str) -> Result<Option<Run>, AgentError> {
         let Some(journal) = &self.journal else {
             return Ok(None);
@@ -676,13 +677,12 @@ impl Agent {
         Ok(Some(run))
     }
 
-    /// Saves what changed in a run, if there is a [journal](Agent::journal). [`run`](Agent::run) does
-    /// this after every step; it is needed after [`Run::push`] and [`Run::decide`] if the run does not
-    /// go on at once.
+    /// Saves the changes of a run, if there is a [journal](Agent::journal). [`run`](Agent::run) does this after every
+    /// step. Call it yourself after [`Run::push`] and [`Run::decide`] if the run does not continue at once.
     ///
     /// # Errors
     ///
-    /// Returns the error of the journal. What is not saved stays in the run, for the next attempt. A run of another
+    /// Returns the error of the journal. Unsaved changes stay in the run for the next attempt. A run with another
     /// dialect is an error too.
     pub async fn save(&self, run: &mut Run) -> Result<(), AgentError> {
         run.bind(self.dialect())?;

@@ -1,4 +1,5 @@
-//! Conversations that go on while their users come and go: what a chat service has between its routes and an [`Agent`].
+//! Conversations that go on while their users come and go. In a chat service, they sit between the routes and an
+//! [`Agent`].
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -20,18 +21,18 @@ use crate::run::{JournalError, Run, RunInfo, RunOutcome, Step};
 use crate::transcript::{Entry, Transcript};
 use crate::{Agent, AgentError, BackgroundCalls, Event};
 
-/// The most updates that a follower may be late. One that is later gets everything again.
+/// Maximum number of updates that a follower may be behind. One that is further behind gets everything again.
 const LATE: usize = 256;
 
-/// The conversations of a service, which go on in tasks of tokio.
+/// The conversations of a service, driven in tasks of tokio.
 ///
-/// The [journal](Agent::journal) of the agent keeps them. One that nobody follows or drives is not in memory. Who may
-/// open which conversation is up to the application, by its [owner](RunInfo::owner); the agent asks its
-/// [policy](Agent::may_decide) who decides. One process at a time may drive a conversation: if another one continued it,
-/// the error is [`JournalError::Conflict`], and it is loaded again.
+/// The agent's [journal](Agent::journal) keeps them. A conversation is in memory only while somebody follows or drives
+/// it. Your application decides who may open a conversation, by its [owner](RunInfo::owner). The agent's
+/// [policy](Agent::may_decide) decides who may decide. Only one process at a time may drive a conversation. If another
+/// process continued it, the error is [`JournalError::Conflict`], and the conversation is loaded again.
 ///
-/// Calls in the background go on while a conversation rests, and keep it in memory. When one ends, the conversation goes on
-/// with its result.
+/// Calls in the background continue while a conversation rests, and keep it in memory. When one ends, the conversation
+/// continues with its result.
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -52,7 +53,7 @@ const LATE: usize = 256;
 /// let conversations = Conversations::new(agent);
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let conversation = conversations.create(Run::builder("run-1").owner("user-7").build()).await?;
-/// // What a page shows, for server-sent events.
+/// // Shows the conversation on a page, by server-sent events.
 /// let mut updates = conversation.follow();
 /// conversation.reply("Hello?").await?;
 /// while let Some(update) = updates.next().await {
@@ -72,26 +73,26 @@ pub struct Conversations(Arc<Shared>);
 
 struct Shared {
     agent: Agent,
-    /// The conversations that somebody follows, drives or loads.
+    /// The conversations that are being followed, driven or loaded.
     open: Mutex<HashMap<String, Slot>>,
-    /// Counts the changes of what the journal lists.
+    /// Counts changes to the lists of the journal.
     changes: watch::Sender<u64>,
 }
 
-/// A conversation that may be open. Locked while it is loaded or created, so that nobody else does the same.
+/// A conversation that may be open. It is locked while it is loaded or created, so that this happens only once.
 type Slot = Arc<tokio::sync::Mutex<Weak<Inner>>>;
 
-/// A conversation that is open. Clones are the same conversation.
+/// An open conversation. Clones share it.
 ///
 /// ```
 /// use tool_agent::conversations::{ConversationError, Conversations};
 /// use tool_agent::run::Run;
 ///
-/// /// The route that takes a message of a user.
+/// /// A route for a message of a user.
 /// async fn post(conversations: &Conversations, text: String) -> Result<(), ConversationError> {
 ///     let run = Run::builder("conversation-1").owner("user-7").build();
 ///     let conversation = conversations.create(run).await?;
-///     // Returns at once; the pages that follow the conversation get the answer.
+///     // Returns at once. Pages that follow the conversation get the answer.
 ///     conversation.reply(text).await
 /// }
 /// ```
@@ -103,25 +104,25 @@ pub struct Conversation {
 
 struct Inner {
     info: RunInfo,
-    /// Locked while the agent drives it.
+    /// Locked while the agent drives the run.
     run: Arc<tokio::sync::Mutex<Run>>,
     shown: Mutex<(Transcript, Status)>,
     updates: broadcast::Sender<Arc<Update>>,
     /// Stops the agent.
     stop: Mutex<CancellationToken>,
-    /// The calls that go on while the conversation rests.
+    /// The calls that continue while the conversation rests.
     background: BackgroundCalls,
-    /// Ends the task that waits for them.
+    /// Ends the task that waits for background calls.
     rest: Mutex<CancellationToken>,
 }
 
-/// What changed for those who [follow](Conversation::follow) a conversation. Its JSON has the `type`: `all` or `entry`.
+/// A change to a conversation, for its [followers](Conversation::follow). In JSON it has the `type` `all` or `entry`.
 ///
 /// ```
 /// use tool_agent::conversations::Update;
 /// use tool_agent::transcript::Entry;
 ///
-/// /// What a page does with an update.
+/// /// How a page handles an update.
 /// fn apply(page: &mut Vec<Entry>, update: &Update) {
 ///     match update {
 ///         Update::All { entries, .. } => page.clone_from(entries),
@@ -137,21 +138,21 @@ struct Inner {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Update {
-    /// Everything, in place of what was before.
+    /// The whole conversation, in place of everything before.
     All {
         /// The entries, in order.
         entries: Vec<Entry>,
-        /// The state of the conversation as a whole.
+        /// The overall state of the conversation.
         status: Status,
     },
-    /// An entry that is new, or replaces the one with the same key.
+    /// An entry. It is new or replaces the one with the same key.
     Entry {
         /// The entry.
         entry: Entry,
     },
 }
 
-/// The state of a conversation as a whole.
+/// The overall state of a conversation.
 ///
 /// ```
 /// use tool_agent::conversations::Status;
@@ -169,21 +170,21 @@ pub enum Update {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Status {
-    /// `true` while the agent drives it.
+    /// `true` while the agent drives the conversation.
     pub is_busy: bool,
-    /// `true` if the last request has no response, so that [`Conversation::retry`] repeats it.
+    /// `true` if the last request has no response. [`Conversation::retry`] repeats it.
     pub can_retry: bool,
-    /// The reason why the model has not answered, as a sentence for the user. The cause of an error is in the log, under the
-    /// reference in the sentence; see [`AgentError::publish`].
+    /// The reason for which the model has not answered, as a sentence for the user. The log has the cause of an error
+    /// under the reference in the sentence; see [`AgentError::publish`].
     pub problem: Option<String>,
 }
 
-/// The reason why something can't be done with a conversation.
+/// An error of an operation on a conversation.
 ///
 /// ```
 /// use tool_agent::conversations::ConversationError;
 ///
-/// /// The status of an HTTP response.
+/// /// Returns a status for the HTTP response.
 /// fn status(error: &ConversationError) -> u16 {
 ///     match error {
 ///         ConversationError::Busy | ConversationError::Waiting => 409,
@@ -196,21 +197,21 @@ pub struct Status {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConversationError {
-    /// The agent drives the conversation.
+    /// The agent is driving the conversation.
     Busy,
     /// Calls wait for decisions.
     Waiting,
-    /// The last response asks for something that is [unanswered](RunOutcome::Unanswered).
-    /// [`answer`](Conversation::answer) answers it, and [`stop`](Conversation::stop) gives it up.
+    /// The last response contains an [unanswered](RunOutcome::Unanswered) request. [`answer`](Conversation::answer)
+    /// answers it, [`stop`](Conversation::stop) gives it up.
     Unanswered,
     /// The agent failed.
     Agent(AgentError),
 }
 
 impl Conversations {
-    /// Creates the conversations of an agent, which needs a [journal](Agent::journal).
+    /// Creates the conversations of an agent, which must have a [journal](Agent::journal).
     pub fn new(agent: Agent) -> Conversations {
-        // It serves several users.
+        // Conversations usually belong to several users.
         agent.warn_without_owners(true);
         Conversations(Arc::new(Shared {
             agent,
@@ -219,8 +220,8 @@ impl Conversations {
         }))
     }
 
-    /// Returns an item at once, and one after each change of what the journal lists: conversations, and what waits.
-    /// Changes that come fast may be one item.
+    /// Returns a stream with an item at once, and one after each change to the lists of conversations and of waiting
+    /// calls. Several quick changes may be one item.
     pub fn changes(&self) -> impl Stream<Item = ()> + Send + Unpin + use<> {
         let mut changes = self.0.changes.subscribe();
         changes.mark_changed();
@@ -235,7 +236,7 @@ impl Conversations {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Agent::save`]: a conflict if there is a run with this id.
+    /// Returns the errors of [`Agent::save`]. If a run with this id exists, that is a conflict.
     pub async fn create(&self, mut run: Run) -> Result<Conversation, ConversationError> {
         let slot = self.slot(run.id());
         let mut slot = slot.lock().await;
@@ -244,8 +245,9 @@ impl Conversations {
         Ok(self.open_run(&mut slot, run))
     }
 
-    /// Opens a conversation, whoever owns it. If it was interrupted, such as by a crash, it goes on. Returns `None` if the
-    /// journal has no such run. The journal must not wait for the conversation that it loads.
+    /// Opens a conversation without checking its owner. If it was interrupted, such as by a crash, it continues.
+    /// Returns `None` if the journal does not contain it. The journal must not wait for the conversation that it is
+    /// loading.
     ///
     /// # Errors
     ///
@@ -254,13 +256,13 @@ impl Conversations {
         self.open_if(id, |_| true).await
     }
 
-    /// Opens a conversation like [`open`](Conversations::open) if this user [owns](RunInfo::owner) it. Otherwise it returns
-    /// `None`, and nothing goes on.
+    /// Opens a conversation like [`open`](Conversations::open) if this user [owns](RunInfo::owner) it. Otherwise
+    /// returns `None`, and nothing continues.
     ///
     /// ```
     /// use tool_agent::conversations::{ConversationError, Conversations, Status};
     ///
-    /// /// The route of a page: `user` is who has signed in, and `id` is in the address.
+    /// /// The route of a page, where `user` has signed in and `id` comes from the address.
     /// async fn page(all: &Conversations, user: &str, id: &str) -> Result<Option<String>, ConversationError> {
     ///     let conversation = all.open_as(user, id).await?;
     ///     Ok(conversation.map(|conversation| format!("{:?}", conversation.transcript())))
@@ -301,13 +303,13 @@ impl Conversations {
         Ok(Some(conversation))
     }
 
-    /// Returns the slot of a conversation, and drops those of conversations that are no longer open.
+    /// Returns the slot of a conversation. Also removes slots whose conversations are closed.
     fn slot(&self, id: &str) -> Slot {
         let mut open = lock(&self.0.open);
         if let Some(slot) = open.get(id) {
             return Arc::clone(slot);
         }
-        // Others are in use.
+        // A slot with other references is in use.
         let is_open = |slot: &mut Slot| {
             Arc::get_mut(slot).is_none_or(|inner| inner.get_mut().strong_count() > 0)
         };
@@ -333,17 +335,17 @@ impl Conversations {
 }
 
 impl Conversation {
-    /// Returns whose conversation it is.
+    /// Returns the conversation's id, owner and data.
     pub fn info(&self) -> &RunInfo {
         &self.inner.info
     }
 
-    /// Returns what a person sees now.
+    /// Returns the conversation as a person sees it now.
     pub fn transcript(&self) -> Transcript {
         lock(&self.inner.shown).0.clone()
     }
 
-    /// Returns everything that a person sees, and then each change. The stream keeps the conversation open.
+    /// Returns a stream with the whole conversation, followed by each change. The stream keeps the conversation open.
     pub fn follow(&self) -> impl Stream<Item = Arc<Update>> + Send + Unpin + use<> {
         let shown = lock(&self.inner.shown);
         let updates = self.inner.updates.subscribe();
@@ -365,13 +367,13 @@ impl Conversation {
         stream::iter([first]).chain(later).boxed()
     }
 
-    /// Adds a message of the user as [`Agent::reply`] does, and returns when it is saved. The conversation goes on, also
+    /// Adds a message of the user like [`Agent::reply`], and returns once it is saved. The conversation continues even
     /// if the future is dropped.
     ///
     /// # Errors
     ///
-    /// Returns [`ConversationError::Busy`], [`ConversationError::Waiting`] or [`ConversationError::Unanswered`] if the
-    /// conversation has to go on first. The message is not saved then.
+    /// Returns [`ConversationError::Busy`], [`ConversationError::Waiting`] or [`ConversationError::Unanswered`] if
+    /// something else has to happen first. The message is not saved then.
     pub async fn reply(&self, text: impl Into<String>) -> Result<(), ConversationError> {
         let run = self.idle()?;
         if run.has_held_response() {
@@ -381,13 +383,13 @@ impl Conversation {
         match self.drive(run, Some(text.into())).await {
             Ok(saved) => Ok(saved?),
             Err(_) if is_asked => Err(ConversationError::Unanswered),
-            // The runtime ends, or earlier calls wait now.
+            // The runtime is shutting down, or earlier calls wait for decisions.
             Err(_) => Err(ConversationError::Waiting),
         }
     }
 
-    /// Decides on a pending call in the name of a user as [`Agent::decide`] does, and lets the conversation go on with the
-    /// rights of its owner. Waits while other calls run.
+    /// Decides on a pending call in the name of a user like [`Agent::decide`]. The conversation then continues with the
+    /// rights of its owner. Waits while other calls are running.
     ///
     /// # Errors
     ///
@@ -409,29 +411,29 @@ impl Conversation {
             drop(own.drive(run, None));
             Ok(())
         };
-        // To its end, so that a call that is decided on also runs.
+        // Spawned, so that the call runs even if this future is dropped after the decision.
         let decided = tokio::spawn(in_this_span(deciding)).await;
         decided.unwrap_or(Err(ConversationError::Busy))
     }
 
-    /// Returns what the last response asks for that is no call, as long as nothing answers it; see
+    /// Returns the requests of the last response that are not calls and still have no answer; see
     /// [`RunOutcome::Unanswered`].
     ///
     /// # Errors
     ///
-    /// Returns [`ConversationError::Busy`] if the agent drives the conversation.
+    /// Returns [`ConversationError::Busy`] while the agent drives the conversation.
     pub fn unanswered(&self) -> Result<Vec<Unanswered>, ConversationError> {
         Ok(self.idle()?.unanswered().to_vec())
     }
 
-    /// Answers what is [unanswered](Conversation::unanswered), in the provider's form, as [`Run::answer`] does. Returns when
-    /// the answers are saved. The conversation goes on, also if the future is dropped.
+    /// Answers [unanswered](Conversation::unanswered) requests in the provider's form, like [`Run::answer`]. Returns
+    /// when the answers are saved. The conversation continues even if the future is dropped.
     ///
     /// ```
     /// use serde_json::json;
     /// use tool_agent::conversations::{Conversation, ConversationError};
     ///
-    /// /// Tells a model of OpenAI that no command is run here.
+    /// /// Tells an OpenAI model that this program runs no commands.
     /// async fn refuse(conversation: &Conversation) -> Result<(), ConversationError> {
     ///     let asked = conversation.unanswered()?;
     ///     let outcome = json!({"type": "exit", "exit_code": 1});
@@ -446,9 +448,9 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// Returns [`ConversationError::Busy`] if the agent drives the conversation, the errors of [`Run::answer`], and those of
-    /// [`Agent::save`]. After an error of the journal, the answers are kept, and [`retry`](Conversation::retry) goes on with
-    /// them.
+    /// Returns [`ConversationError::Busy`] while the agent drives the conversation, and the errors of [`Run::answer`]
+    /// and [`Agent::save`]. If the journal fails, the answers are kept, and [`retry`](Conversation::retry) continues
+    /// with them.
     pub async fn answer(
         &self,
         answers: impl IntoIterator<Item = Value>,
@@ -470,14 +472,14 @@ impl Conversation {
         answered.unwrap_or(Err(ConversationError::Busy))
     }
 
-    /// Goes on after an error. Does nothing if there is nothing to do.
+    /// Continues after an error. Does nothing if the conversation is complete.
     ///
     /// # Errors
     ///
-    /// Returns [`ConversationError::Busy`] if it goes on already.
+    /// Returns [`ConversationError::Busy`] while the agent drives the conversation.
     pub fn retry(&self) -> Result<(), ConversationError> {
         let run = self.idle()?;
-        // Calls in the background that are not here were interrupted.
+        // Background calls that this process does not have were interrupted.
         let is_interrupted =
             matches!(run.next(), Step::Running) && self.inner.background.is_empty();
         if is_interrupted || Status::of(&run, None).can_retry {
@@ -486,12 +488,12 @@ impl Conversation {
         Ok(())
     }
 
-    /// Stops the agent. If calls wait for decisions, they are cancelled. What is [unanswered](RunOutcome::Unanswered) is
-    /// given up.
+    /// Stops the agent. Cancels calls that wait for decisions, and gives up [unanswered](RunOutcome::Unanswered)
+    /// requests.
     ///
     /// # Errors
     ///
-    /// Returns the error of the journal.
+    /// Returns errors of the journal.
     pub async fn stop(&self) -> Result<(), ConversationError> {
         lock(&self.inner.stop).cancel();
         let Ok(mut run) = self.idle() else {
@@ -507,14 +509,14 @@ impl Conversation {
         Ok(saved?)
     }
 
-    /// Returns the run, unless the agent drives it.
+    /// Returns the run, unless the agent is driving it.
     fn idle(&self) -> Result<OwnedMutexGuard<Run>, ConversationError> {
         let run = Arc::clone(&self.inner.run).try_lock_owned();
         run.map_err(|_| ConversationError::Busy)
     }
 
-    /// Drives the run until it is done or waits, after a message if there is one. The receiver gets a value when the message
-    /// is saved, or the error.
+    /// Adds a message, if any, and drives the run until it is done or waits. The receiver gets a value once the message
+    /// is saved, or an error.
     fn drive(
         &self,
         mut run: OwnedMutexGuard<Run>,
@@ -544,7 +546,7 @@ impl Conversation {
                 while let Some(event) = events.next().await {
                     let event = event?;
                     if matches!(event, Event::Message(_)) {
-                        // Fails if nobody waits for it.
+                        // Fails if nobody is waiting for it.
                         saved.take().map(|saved| saved.send(Ok(())));
                     }
                     own.apply(&event);
@@ -561,7 +563,7 @@ impl Conversation {
             if let (Some(saved), Err(error)) = (saved, ended) {
                 let _ = saved.send(Err(error));
             }
-            // Otherwise the same error would follow at once.
+            // After an error with a result left, the same error would follow at once.
             if has_ended || !own.inner.background.has_ended() {
                 own.rest(&rest).await;
             }
@@ -570,13 +572,13 @@ impl Conversation {
         is_saved
     }
 
-    /// Waits for a call in the background, if there is one, and drives the run with its result.
+    /// Waits for a background call, if any, and drives the run with its result.
     async fn rest(&self, rest: &CancellationToken) {
         let ended = async {
             self.inner.background.ended().await?;
             Some(Arc::clone(&self.inner.run).lock_owned().await)
         };
-        // Whoever drives the run has the calls.
+        // If this is cancelled, another task drives the run and has its calls.
         if let Either::Left((Some(run), _)) = select(pin!(ended), pin!(rest.cancelled())).await {
             drop(self.drive(run, None));
         }
@@ -586,7 +588,7 @@ impl Conversation {
         let mut shown = lock(&self.inner.shown);
         if let Some(entry) = shown.0.apply(event) {
             let entry = entry.clone();
-            // Fails if nobody follows.
+            // Fails if there are no followers.
             let _ = self.inner.updates.send(Arc::new(Update::Entry { entry }));
         }
     }
@@ -604,7 +606,7 @@ impl Shared {
             .send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Loads a run again that another program continued. After other errors it can go on as it is.
+    /// Loads the run again if another program continued it. After other errors, the run can continue as it is.
     async fn mend(&self, run: &mut Run, ended: Result<(), AgentError>) -> Result<(), AgentError> {
         if let Err(AgentError::Journal(JournalError::Conflict(_))) = ended
             && let Some(loaded) = self.agent.load(run.id()).await?
@@ -625,7 +627,7 @@ impl Status {
         };
         let can_retry = match next {
             Step::Request(messages) => !messages.is_empty(),
-            // At the end of a turn, it runs in the background.
+            // At the end of a turn, only background calls are running.
             Step::Running => run.outcome().is_none(),
             Step::Call(_) => true,
             _ => false,
@@ -670,7 +672,7 @@ impl fmt::Display for ConversationError {
 }
 
 impl ConversationError {
-    /// Returns a sentence for the user; see [`AgentError::publish`].
+    /// Returns a sentence for the user, like [`AgentError::publish`].
     ///
     /// ```
     /// use tool_agent::conversations::ConversationError;
@@ -709,7 +711,7 @@ fn all((transcript, status): &(Transcript, Status)) -> Arc<Update> {
     })
 }
 
-/// Waits for what an agent does. A panic becomes an error, so that the task that waits also shows how it ended.
+/// Waits for the agent. A panic becomes an error, so that the waiting task can still show the end.
 async fn caught(
     doing: impl Future<Output = Result<(), AgentError>> + Send,
 ) -> Result<(), AgentError> {
@@ -717,7 +719,7 @@ async fn caught(
     done.unwrap_or_else(|panic| Err(AgentError::of_panic(panic)))
 }
 
-/// Keeps the span of the request that caused it.
+/// Keeps the span of the request that started this.
 fn in_this_span<T>(running: impl Future<Output = T>) -> impl Future<Output = T> {
     #[cfg(feature = "tracing")]
     let running = tracing::Instrument::in_current_span(running);

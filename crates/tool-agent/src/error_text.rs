@@ -1,14 +1,14 @@
-//! Errors as text.
+//! Text of errors.
 
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
-/// Writes the message of an error, and those of its sources that it does not repeat.
+/// Writes an error's message, and the messages of its sources that it does not contain already.
 pub(crate) fn write(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut text = error.to_string();
     let mut source = error.source();
-    // A chain may be a circle.
+    // A chain of sources may be circular.
     for _ in 0..32 {
         let Some(error) = source else {
             break;
@@ -23,7 +23,7 @@ pub(crate) fn write(error: &dyn Error, f: &mut fmt::Formatter<'_>) -> fmt::Resul
     f.write_str(&text)
 }
 
-/// Removes the references of errors from a text, such as ` [ref 7K3QZ9]`, which differ in each process.
+/// Removes references such as ` [ref 7K3QZ9]`, because they differ in each process.
 pub(crate) fn without_references(text: &str) -> Cow<'_, str> {
     const START: &str = " [ref ";
     let mut kept = Cow::Borrowed(text);

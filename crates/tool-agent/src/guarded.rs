@@ -1,4 +1,4 @@
-//! Code of the application that may panic: the run goes on.
+//! Runs application code that may panic, so that a run can go on.
 
 use std::error::Error;
 use std::future::poll_fn;
@@ -9,15 +9,15 @@ use std::task::Poll;
 use tool_core::ToolError;
 use tool_core::runtime::BoxFuture;
 
-/// Runs code of the application. If it panics, returns the error of `tool`: the tool that is called, or what else fails,
+/// Runs code of the application. If it panics, returns an error of `tool`, which is the called tool or another part
 /// such as "the model".
 pub(crate) fn caught<T>(tool: &str, run: impl FnOnce() -> T) -> Result<T, ToolError> {
     let caught = catch_unwind(AssertUnwindSafe(run));
-    // The payload may panic too when it is dropped.
+    // Dropping the payload may panic too.
     caught.map_err(|payload| ToolError::of_panic(tool, payload))
 }
 
-/// Waits for a future of the application, or returns the error of a panic like [`caught`].
+/// Waits for a future of the application. A panic becomes an error as in [`caught`].
 pub(crate) async fn finished<T>(
     tool: &str,
     running: Pin<Box<dyn Future<Output = T> + Send + '_>>,
@@ -30,7 +30,7 @@ pub(crate) async fn finished<T>(
                 && let Poll::Ready(ready) = future.as_mut().poll(context)
             {
                 result = Some(ready);
-                // In here, because it may panic too. The result is kept then.
+                // Dropped in here, because that may panic too. The result is kept even then.
                 running = None;
             }
         });
@@ -46,7 +46,7 @@ pub(crate) async fn finished<T>(
     .await
 }
 
-/// Runs an async closure of the application, whose panic becomes an error like that of [`caught`].
+/// Runs an async closure of the application. A panic becomes an error as in [`caught`].
 pub(crate) async fn answered<T>(
     tool: &str,
     start: impl FnOnce() -> BoxFuture<Result<T, Box<dyn Error + Send + Sync>>>,
@@ -55,7 +55,7 @@ pub(crate) async fn answered<T>(
     answered.unwrap_or_else(|panic| Err(panic.into()))
 }
 
-/// Starts a future of the application and waits for it, or returns the error of a panic like [`caught`].
+/// Starts a future of the application and waits for it. A panic becomes an error as in [`caught`].
 pub(crate) async fn started<T>(
     tool: &str,
     start: impl FnOnce() -> BoxFuture<T>,
@@ -64,7 +64,7 @@ pub(crate) async fn started<T>(
     finished(tool, running).await
 }
 
-/// A value of the application. A panic in its `Drop` is caught.
+/// A value of the application. Catches a panic in its `Drop`.
 pub(crate) struct Guarded<T>(pub(crate) Option<T>);
 
 impl<T> Drop for Guarded<T> {

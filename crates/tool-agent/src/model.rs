@@ -1,7 +1,7 @@
-//! Models: what answers the requests of an agent.
+//! Models, which answer the requests of an agent.
 //!
-//! A [`Model`] asks a provider's API. With the feature `http`, `HttpModel` is one for every provider; a
-//! closure is one for any client. With the feature `tower`, layers repeat and limit its requests.
+//! A [`Model`] sends requests to a provider's API. With the feature `http`, `HttpModel` does so for every provider. A
+//! closure can wrap any other client. With the feature `tower`, layers repeat and limit requests.
 
 #[cfg(all(feature = "http", not(target_family = "wasm")))]
 mod http;
@@ -32,7 +32,7 @@ use self::http::sleep;
 #[cfg(feature = "tower")]
 pub use self::service::{ModelService, Retry, ServiceModel};
 
-/// The future of [`Model::ask`].
+/// The future returned by [`Model::ask`].
 ///
 /// ```
 /// use serde_json::json;
@@ -81,7 +81,7 @@ pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<EventJson, ModelError
 ///
 /// let model = async |request: Request| {
 ///     let _body = request.body(json!({"model": "…", "messages": request.messages}));
-///     // Send it with the HTTP client of your choice.
+///     // Send it with your HTTP client.
 ///     Ok(json!({"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}))
 /// };
 /// let agent = Agent::new(Registry::new(), Anthropic::default(), move |request| model(request));
@@ -89,16 +89,15 @@ pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<EventJson, ModelError
 /// # Ok::<(), tool_agent::AgentError>(())
 /// ```
 pub trait Model: Send + Sync {
-    /// Sends a request and returns the provider's response, whole or as a stream.
+    /// Sends a request. Returns the provider's response, whole or as a stream.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no response. The agent does not retry by itself; see `Agent::retry`
-    /// (feature `tower`).
+    /// Returns an error if there is no response. The agent does not retry by itself; use `Agent::retry` (feature
+    /// `tower`).
     fn ask(&self, request: Request) -> ModelFuture<'_>;
 
-    /// Returns the name by which the provider knows the model, for spans and metrics, if it is always the same. `None`
-    /// by default.
+    /// Returns the provider's name of the model, for spans and metrics, if it is always the same. `None` by default.
     fn name(&self) -> Option<&str> {
         None
     }
@@ -126,16 +125,16 @@ where
 /// ```
 #[non_exhaustive]
 pub enum Response {
-    /// The response as the provider sends it when it is not streamed.
+    /// The provider's response to a request that is not streamed.
     Whole(Value),
-    /// The events of a stream: the JSON of each server-sent event's `data`, for the reader of
-    /// [`Dialect::stream`](tool_core::dialect::Dialect::stream). The end of the stream ends the response; an
-    /// error ends it too, and then the request has failed.
+    /// The events of a stream. Each is the JSON in the `data` of a server-sent event, for the reader returned by
+    /// [`Dialect::stream`](tool_core::dialect::Dialect::stream). The end of the stream ends the response. An error
+    /// fails the request.
     Stream(ResponseStream),
 }
 
 impl Response {
-    /// Creates a streamed response of events that are values, or that are [`EventJson`], which costs less.
+    /// Creates a streamed response from events. They may be values, or [`EventJson`], which costs less.
     ///
     /// ```
     /// use futures_util::stream;
@@ -175,7 +174,7 @@ impl fmt::Debug for Response {
 /// use serde_json::{Value, json};
 /// use tool_agent::model::Request;
 ///
-/// /// The body for your own HTTP client: the messages and settings of the agent, and your fields.
+/// /// Returns the body for your own HTTP client, which contains the agent's messages and settings and your fields.
 /// fn body(request: &Request) -> String {
 ///     let messages: Vec<Value> = request.messages.iter().map(|message| (**message).clone()).collect();
 ///     request.body(json!({
@@ -190,17 +189,17 @@ impl fmt::Debug for Response {
 pub struct Request {
     /// The conversation, in the provider's format.
     pub messages: Arc<Vec<Arc<Value>>>,
-    /// `true` if the application reads the events of the run, so that a stream is useful. A model may
-    /// answer with a whole response in any case.
+    /// `true` if the application reads the events of the run, so that a stream is useful. A model may answer with a
+    /// whole response in any case.
     pub prefers_stream: bool,
     tools: Arc<ToolRequest>,
-    /// What the last response demands of this request.
+    /// Fields that the last response requires in this request.
     continuation: Map<String, Value>,
-    /// Shared by the clones that are sent again.
+    /// Shared by clones that are sent again.
     retries: Arc<AtomicU32>,
 }
 
-/// The messages contain the arguments of calls, which may be secret.
+/// Leaves out the messages, because arguments of calls may be secret.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
@@ -240,25 +239,25 @@ impl Request {
         }
     }
 
-    /// Sets the fields that the last response demands.
+    /// Sets the fields that the last response requires.
     pub(crate) fn continued(mut self, continuation: Map<String, Value>) -> Request {
         self.continuation = continuation;
         self
     }
 
-    /// Counts that the request is sent again, for the span and the [observers](tool_core::hooks::Observer). `Retry`
-    /// does it; a model that repeats requests itself calls this.
+    /// Counts a repetition of the request, for the span and the [observers](tool_core::hooks::Observer). `Retry` does
+    /// that for you. Call it if your model repeats requests itself.
     ///
     /// ```
     /// use serde_json::{Value, json};
     /// use tool_agent::model::{ModelError, Request};
     ///
     /// async fn send(_: &Request) -> Result<Value, ModelError> {
-    ///     // With the HTTP client of your choice.
+    ///     // Sends it with your HTTP client.
     ///     Ok(json!({}))
     /// }
     ///
-    /// /// Asks twice if a connection breaks.
+    /// /// Asks a second time if the connection breaks.
     /// async fn ask(request: Request) -> Result<Value, ModelError> {
     ///     match send(&request).await {
     ///         Err(error) if error.is_retryable() => {
@@ -274,7 +273,7 @@ impl Request {
         self.retries.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns how often the request or a clone of it was sent again.
+    /// Returns how often the request or a clone was repeated.
     pub fn retries(&self) -> u32 {
         self.retries.load(Ordering::Relaxed)
     }
@@ -306,9 +305,9 @@ impl Request {
         self.tools.headers()
     }
 
-    /// Returns a digest of what the request adds to the settings of a model: the messages, the tools and the other
-    /// [fields](Request::fields). It is the same in every process, and for streamed and whole responses. The references of
-    /// errors, such as `[ref 7K3QZ9]`, do not count.
+    /// Returns a digest of the messages, the tools and the other [fields](Request::fields), without the model's own
+    /// settings. It is the same in every process, and for streamed and whole responses. References of errors, such as
+    /// `[ref 7K3QZ9]`, are ignored.
     ///
     /// ```
     /// use serde_json::json;
@@ -345,7 +344,7 @@ impl Request {
             .collect()
     }
 
-    /// Returns the JSON text of a body: the application's fields, merged with the fields of the tools; see
+    /// Returns the JSON text of a request body: your own fields, merged with the fields for the tools; see
     /// [`ToolRequest::body`].
     pub fn body(&self, own: impl Into<Value>) -> String {
         let mut own = match own.into() {
@@ -361,7 +360,7 @@ impl Request {
 
 /// The error of a request to a model.
 ///
-/// A model with an HTTP client of your own tells `Agent::retry` by it what may be repeated, and when:
+/// If your model uses its own HTTP client, this error tells `Agent::retry` whether and when to repeat the request:
 ///
 /// ```
 /// use std::time::Duration;
@@ -387,16 +386,16 @@ impl Request {
 /// ```
 pub struct ModelError {
     kind: ModelErrorKind,
-    /// What was asked.
+    /// The model and its URL.
     target: Option<Box<str>>,
     message: String,
     retry_after: Option<Duration>,
-    /// What the model wrote, if the provider can't read it.
+    /// The model's output, if the provider can't read it.
     generated: Option<Box<str>>,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// The kinds of failures of a request to a model.
+/// The kinds of failed requests to a model.
 ///
 /// ```
 /// use tool_agent::model::{ModelError, ModelErrorKind};
@@ -408,22 +407,22 @@ pub struct ModelError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ModelErrorKind {
-    /// Too many requests or tokens in a time.
+    /// Too many requests or tokens in a period of time.
     RateLimited,
     /// The provider is overloaded or failed.
     Overloaded,
     /// The key is missing, wrong or lacks a permission.
     Unauthorized,
-    /// The provider rejected the request; the message has its words.
+    /// The provider rejected the request. The message contains the provider's words.
     Rejected,
     /// There was no response in time.
     TimedOut,
     /// There was no connection, or it broke.
     Connection,
-    /// The response is not what the provider documents, such as the page of a proxy.
+    /// The response is not in the provider's format, for instance a proxy's error page.
     Response,
-    /// The model wrote a call that the provider could not read. An agent takes it for a response that is
-    /// [malformed](tool_core::dialect::End::Malformed).
+    /// The model wrote a call that the provider could not read. An agent treats it like a
+    /// [malformed](tool_core::dialect::End::Malformed) response.
     Malformed,
     /// Another error.
     Other,
@@ -465,14 +464,14 @@ impl ModelError {
         ModelError::new(ModelErrorKind::Other, source.to_string()).with_source(source)
     }
 
-    /// Sets the time after which the provider wants the request to be repeated.
+    /// Sets how long the provider wants you to wait before you repeat the request.
     pub fn retry_after(mut self, time: Duration) -> Self {
         self.retry_after = Some(time);
         self
     }
 
-    /// Sets what was asked, such as the name of the model and its URL. The message then says so, and whether to repeat
-    /// the request.
+    /// Sets the target of the request, such as the name of the model and its URL. The message then names it, and says
+    /// whether to repeat the request.
     ///
     /// ```
     /// use tool_agent::model::{ModelError, ModelErrorKind};
@@ -495,14 +494,14 @@ impl ModelError {
         self
     }
 
-    /// Sets what the model wrote. The message does not show it.
+    /// Sets the model's output. The message does not show it.
     #[cfg(feature = "http")]
     pub(crate) fn with_generated(mut self, text: Option<&str>) -> Self {
         self.generated = text.map(Into::into);
         self
     }
 
-    /// Returns the turn of a response in which the model wrote a call that the provider could not read.
+    /// Converts a model's unreadable call to the turn of a response.
     pub(crate) fn into_malformed(self) -> Result<Turn, ModelError> {
         if self.kind != ModelErrorKind::Malformed {
             return Err(self);
@@ -515,7 +514,7 @@ impl ModelError {
         Ok(turn)
     }
 
-    /// Returns `true` if the message says what was asked.
+    /// Returns `true` if the message names the target.
     pub(crate) fn has_target(&self) -> bool {
         self.target.is_some()
     }
@@ -525,7 +524,7 @@ impl ModelError {
         self.kind
     }
 
-    /// Returns the time after which the provider wants the request to be repeated, if it says so.
+    /// Returns how long the provider wants you to wait before you repeat the request, if it says so.
     pub fn wait_before_retry(&self) -> Option<Duration> {
         self.retry_after
     }
@@ -543,7 +542,7 @@ impl ModelError {
     }
 }
 
-/// The message and its sources, because `main` may return the error.
+/// Shows the message and its sources, because `main` may return the error.
 impl fmt::Debug for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::error_text::write(self, f)

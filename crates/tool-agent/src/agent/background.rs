@@ -16,11 +16,12 @@ use tool_core::runtime::BoxFuture;
 use super::Agent;
 use crate::run::{Run, RunError};
 
-/// Calls in the background of runs that rest; see [`Agent::leave_background`].
+/// Calls in the background of resting runs; see [`Agent::leave_background`].
 ///
-/// They go on while something waits for [`ended`](BackgroundCalls::ended), or while an agent drives their run. Once one has
-/// ended, drive its run again, such as with [`Agent::run`]: the model gets the result. Clones are the same calls, and
-/// dropping the last one drops them: the run then has to be [resumed](Run::resume), which the agent does.
+/// They make progress while you wait for [`ended`](BackgroundCalls::ended), or while an agent drives their run. Once a
+/// call has ended, drive its run again, for instance with [`Agent::run`], so that the model gets the result. Clones
+/// share the calls. Dropping the last clone drops them; an agent that drives the run later treats them as
+/// [interrupted](Run::resume).
 ///
 /// ```
 /// use serde_json::json;
@@ -50,7 +51,7 @@ use crate::run::{Run, RunError};
 /// let outcome = agent.reply(&mut run, "Build it, please.").await?;
 /// assert_eq!(outcome, RunOutcome::Answered("I am building it.".into()));
 ///
-/// // Until then, `agent.reply` adds what the user says in the meantime.
+/// // If the user says something before that, pass it to `agent.reply`.
 /// assert_eq!(background.ended().await.as_deref(), Some("conversation-1"));
 /// let outcome = agent.run(&mut run).await?;
 /// assert_eq!(outcome, RunOutcome::Answered("It is built.".into()));
@@ -62,19 +63,19 @@ use crate::run::{Run, RunError};
 pub struct BackgroundCalls(Arc<Mutex<HashMap<String, Calls>>>);
 
 impl BackgroundCalls {
-    /// Creates it without calls.
+    /// Creates a value without calls.
     pub fn new() -> BackgroundCalls {
         BackgroundCalls::default()
     }
 
-    /// Waits until a call has ended, and returns the id of its run, which an agent has to drive. Returns `None` if there is
-    /// no call. Only one task at a time may wait.
+    /// Waits until a call has ended, and returns the id of its run. Drive that run next. Returns `None` if there are no
+    /// calls. Only one task at a time may wait.
     pub async fn ended(&self) -> Option<String> {
         poll_fn(|cx| {
             let ids: Vec<_> = self.lock().keys().cloned().collect();
             for id in ids {
                 let waker = cx.waker().clone();
-                // While the map is locked: the calls of a run that an agent drives are polled by that agent alone.
+                // Taken under the lock of the map: once an agent drives the run, only that agent polls its calls.
                 let polling = self.lock().get(&id).map(|calls| calls.take(waker));
                 polling.map(|polling| polling.run(cx));
                 if self.lock().get(&id).is_some_and(Calls::has_ended) {
@@ -89,12 +90,12 @@ impl BackgroundCalls {
         .await
     }
 
-    /// Returns `true` if no run that rests has left a call here.
+    /// Returns `true` if no resting run has calls here.
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
-    /// Cancels the calls. They end with errors, which their runs still have to take.
+    /// Cancels the calls. They end with errors, which are results for their runs.
     pub fn cancel(&self) {
         let stops: Vec<_> = self
             .lock()
@@ -106,13 +107,13 @@ impl BackgroundCalls {
         }
     }
 
-    /// Returns `true` if there is a result that its run has yet to take.
+    /// Returns `true` if a run has not taken a result yet.
     #[cfg(feature = "conversations")]
     pub(crate) fn has_ended(&self) -> bool {
         self.lock().values().any(Calls::has_ended)
     }
 
-    /// Returns the calls of the runs that rest. No code of the application may run or be dropped while they are locked.
+    /// Returns the calls of resting runs. While they are locked, don't run or drop code of the application.
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Calls>> {
         lock(&self.0)
     }
@@ -127,7 +128,7 @@ impl fmt::Debug for BackgroundCalls {
     }
 }
 
-/// The calls of a run that this process runs in the background.
+/// The background calls of a run in this process.
 #[derive(Default)]
 struct Calls {
     state: Arc<Mutex<State>>,
@@ -137,12 +138,12 @@ struct Calls {
 
 #[derive(Default)]
 struct State {
-    /// Elsewhere while they are polled: they are code of the application, which may come back here.
+    /// Moved out while they are polled, because they are code of the application, which may call back.
     running: FuturesUnordered<BoxFuture<ToolResult>>,
     is_polled: bool,
-    /// Who wanted to poll them in the meantime.
+    /// Woken when they can be polled again.
     waiting: Option<Waker>,
-    /// The results that the run does not have yet.
+    /// The results that the run has not taken yet.
     ended: VecDeque<ToolResult>,
 }
 
@@ -155,7 +156,7 @@ impl Calls {
         !self.state().ended.is_empty()
     }
 
-    /// Takes the calls to poll them. If somebody else polls them, that one wakes the waker.
+    /// Takes the calls to poll them. If they are being polled, the waker is woken afterwards.
     fn take(&self, waker: Waker) -> Polling {
         let mut state = self.state();
         let mut polling = Polling {
@@ -172,7 +173,7 @@ impl Calls {
         polling
     }
 
-    /// Keeps the results that there are. Returns `true` if no call runs.
+    /// Polls the calls and keeps their results. Returns `true` if none is left.
     fn poll(&self, cx: &mut Context<'_>) -> bool {
         let state = self.state();
         if state.running.is_empty() && !state.is_polled {
@@ -183,17 +184,17 @@ impl Calls {
     }
 }
 
-/// The calls of a run while they are polled, without a lock. Dropping it puts them back.
+/// The calls of a run, taken out of the lock to be polled. Dropping this puts them back.
 struct Polling {
     state: Arc<Mutex<State>>,
-    /// `None` if somebody else polls them.
+    /// `None` if they are being polled elsewhere.
     running: Option<FuturesUnordered<BoxFuture<ToolResult>>>,
-    /// Dropped without a lock, like the calls.
+    /// Kept here so that it is dropped without a lock, like the calls.
     unused: Option<Waker>,
 }
 
 impl Polling {
-    /// Keeps the results that there are. Returns `true` if no call runs.
+    /// Polls the calls and keeps their results. Returns `true` if none is left.
     fn run(mut self, cx: &mut Context<'_>) -> bool {
         let Some(running) = &mut self.running else {
             return false;
@@ -226,7 +227,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The calls of a run in the background, while an agent drives it. Then they end, unless the agent leaves them.
+/// The background calls of a run while an agent drives it. Afterwards they end, unless the agent leaves them.
 pub(super) struct Background {
     run: String,
     calls: Calls,
@@ -244,7 +245,7 @@ impl Background {
         }
     }
 
-    /// Returns `true` if the agent returns while they run.
+    /// Returns `true` if the agent may return while they run.
     pub(super) fn is_left(&self) -> bool {
         self.left.is_some()
     }
@@ -253,10 +254,10 @@ impl Background {
         self.calls.positions.is_empty()
     }
 
-    /// Returns what cancels the next calls.
+    /// Returns the token that cancels the next calls.
     pub(super) fn stop(&mut self) -> CancellationToken {
         if self.calls.stop.is_cancelled() {
-            // That of earlier calls, which have copies.
+            // Earlier calls have clones of the old token.
             self.calls.stop = CancellationToken::new();
         }
         self.calls.stop.clone()
@@ -271,13 +272,14 @@ impl Background {
         self.calls.state().running.push(calling);
     }
 
-    /// Resumes a run, apart from these calls.
+    /// Resumes a run, except for these calls.
     pub(super) fn resume(&self, run: &mut Run, agent: &Agent) -> Result<Vec<ToolResult>, RunError> {
         let runs_here = |position: &CallPosition| self.calls.positions.contains(position);
         run.resume_others(agent.dialect(), &agent.registry, runs_here)
     }
 
-    /// Takes the next result that the run still waits for. Skips a call that has ended in another way, such as in another process.
+    /// Takes the next result that the run is waiting for. Skips results of calls that have ended otherwise, such as in
+    /// another process.
     pub(super) fn take(&mut self, run: &Run) -> Option<ToolResult> {
         loop {
             let result = self.calls.state().ended.pop_front()?;
@@ -289,7 +291,7 @@ impl Background {
         }
     }
 
-    /// Waits for a future while the calls go on.
+    /// Waits for a future, and polls the calls meanwhile.
     pub(super) async fn meanwhile<T>(&mut self, waiting: impl Future<Output = T>) -> T {
         let mut waiting = pin!(waiting);
         poll_fn(|cx| {
@@ -299,7 +301,7 @@ impl Background {
         .await
     }
 
-    /// Waits until a call has ended, here or among others.
+    /// Waits until one of these calls or of `running` has ended.
     pub(super) async fn or_ended<F: Future<Output = ToolResult>>(
         &mut self,
         others: &mut FuturesUnordered<F>,
@@ -321,13 +323,13 @@ impl Background {
     }
 }
 
-/// Which call has ended first.
+/// The call that ended first.
 pub(super) enum Ended {
-    /// A call in the background, whose result is there to be [taken](Background::take).
+    /// A call in the background. Its result can be [taken](Background::take).
     Here,
     /// Another call.
     Other(ToolResult),
-    /// Nothing runs.
+    /// No call is running.
     Nothing,
 }
 
@@ -338,7 +340,7 @@ impl Drop for Background {
             && !calls.positions.is_empty()
         {
             let replaced = left.lock().insert(self.run.clone(), calls);
-            // Without the lock.
+            // Dropped outside of the lock.
             drop(replaced);
         }
     }

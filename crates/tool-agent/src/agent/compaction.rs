@@ -15,7 +15,7 @@ use crate::guarded::answered;
 use crate::model::Request;
 use crate::run::Run;
 
-/// When and how the old messages of a long run are replaced by a summary; see [`Agent::compact`].
+/// Settings to replace the old messages of a long run by a summary; see [`Agent::compact`].
 ///
 /// ```
 /// use tool_agent::testing::ScriptedModel;
@@ -23,7 +23,7 @@ use crate::run::Run;
 /// use tool_core::Registry;
 /// use tool_core::dialect::OpenAiChat;
 ///
-/// // From 100,000 tokens on, the model writes a summary of all but the last six parts.
+/// // Above 100,000 tokens, the model summarizes all but the last six parts.
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
 ///     .compact(Compaction::at_tokens(100_000).keep(6));
 /// # let _ = agent;
@@ -37,7 +37,7 @@ pub struct Compaction {
 
 #[derive(Clone)]
 enum Summary {
-    /// The model writes it, by these instructions.
+    /// The model writes it, following these instructions.
     Model(String),
     Application(Summarise),
 }
@@ -50,11 +50,11 @@ const INSTRUCTIONS: &str = "Summarise the conversation so far. The summary repla
     keep what is needed to go on: what the user wants, what was done and found, with names and numbers, what \
     was decided, and what is left to do. Answer with the summary alone.";
 
-/// Stands before the summary.
+/// Precedes the summary.
 const HEADING: &str = "Summary of the conversation so far:\n";
 
 impl Compaction {
-    /// Replaces old messages once a response used this many tokens, with its request. The last four parts of the
+    /// Replaces old messages once a response used this many tokens, including its request. The last four parts of the
     /// conversation stay, and the model writes the summary.
     pub fn at_tokens(tokens: u64) -> Compaction {
         Compaction {
@@ -64,8 +64,8 @@ impl Compaction {
         }
     }
 
-    /// Sets how many parts of the conversation stay, at least one. A part is a message of the user, or a response with
-    /// the results of its calls.
+    /// Sets the number of parts of the conversation to keep, at least one. A part is a message of the user, or a
+    /// response with the results of its calls.
     pub fn keep(mut self, parts: usize) -> Self {
         self.kept_parts = parts.max(1);
         self
@@ -77,8 +77,8 @@ impl Compaction {
         self
     }
 
-    /// Lets the application write the summary of these messages, which are in the provider's format. An error ends the run
-    /// with [`AgentError::Summary`].
+    /// Lets your application write the summary. The closure gets the messages in the provider's format. An error ends
+    /// the run with [`AgentError::Summary`].
     ///
     /// ```
     /// use tool_agent::Compaction;
@@ -110,16 +110,16 @@ impl fmt::Debug for Compaction {
     }
 }
 
-/// A summary, and what it used.
+/// A summary, with its usage.
 pub(super) struct Summarised {
-    /// The messages that it replaces.
+    /// The messages that the summary replaces.
     pub(super) old: Range<usize>,
     pub(super) message: Value,
     pub(super) usage: Option<Usage>,
 }
 
 impl Agent {
-    /// Returns the messages that have to be replaced before the next request.
+    /// Returns the messages to replace before the next request.
     pub(super) fn old_messages(&self, run: &Run) -> Option<Range<usize>> {
         let compaction = self.compaction.as_ref()?;
         let used = run.rounds().last()?.usage()?.total();
@@ -127,7 +127,7 @@ impl Agent {
         is_long.then(|| run.old_messages(compaction.kept_parts))?
     }
 
-    /// Writes a summary of these messages. Returns `None` if the model writes none.
+    /// Writes a summary of these messages. Returns `None` if the model wrote none.
     pub(super) async fn summarise(
         &self,
         invocation: &Invocation<'_>,
@@ -150,7 +150,7 @@ impl Agent {
                     .last()
                     .and_then(|last| self.dialect.between(last, &asked));
                 messages.extend(between.into_iter().chain([asked]).map(Arc::new));
-                // The messages have calls, which some providers reject in a request without tools.
+                // The messages contain calls, and some providers reject those in a request without tools.
                 let options = RequestOptions::new().choice(ToolChoice::None);
                 let tools = self
                     .registry
@@ -167,7 +167,7 @@ impl Agent {
                 };
                 let asking = self.response(invocation, request, run, &events, Some(&part));
                 let (turn, _) = asking.await?;
-                // A refusal is no summary.
+                // A refusal can't serve as a summary.
                 match turn.end() {
                     End::Answered | End::Length => (turn.text, turn.usage),
                     _ => return Ok(None),
@@ -191,8 +191,7 @@ impl Agent {
     }
 }
 
-/// Returns a message of the user with the parts of another one, if both consist of parts. Amazon Bedrock rejects two
-/// messages of the user in a row.
+/// Joins two messages of the user if both consist of parts. Amazon Bedrock rejects two such messages in a row.
 fn joined(message: &Value, other: &Value) -> Option<Value> {
     let parts = other["content"].as_array()?;
     if message["role"] != "user" || other["role"] != "user" {

@@ -56,7 +56,7 @@ impl Agent {
         }
     }
 
-    /// Drives a run. Returns `None` if the goal is reached before the run has an outcome.
+    /// Drives a run. Returns `None` if it reaches the goal without an outcome.
     pub(super) async fn drive(
         &self,
         invocation: &Invocation<'_>,
@@ -70,9 +70,9 @@ impl Agent {
         let emit = |event: Event| events.push(event);
         let dialect = &*self.dialect;
         let token = self.cancellation.as_ref();
-        // Cancels the calls when the time is over, too.
+        // This token also cancels the calls at the time limit.
         let stop = token.map_or_else(CancellationToken::default, CancellationToken::child);
-        // Nobody saves them.
+        // Without a journal nobody saves the increments, so they are discarded.
         let mut run = WithoutIncrements::new(run, self.journal.is_none());
         let run = &mut *run;
         let mut time = TimeLimit {
@@ -87,9 +87,9 @@ impl Agent {
         invocation.save_in(run);
         loop {
             pace.step().await;
-            // Also if nothing waits, so that nothing polls the timer.
+            // Needed if every future is ready at once, because then nothing polls the timer.
             time.look();
-            // So that new calls start before the next request, and what is held at once is known.
+            // Starts new calls before the next request, and shows at once which are held.
             background.meanwhile(ready(())).await;
             while let Some(result) = background.take(run) {
                 self.finish(run, result, &events)?;
@@ -128,7 +128,7 @@ impl Agent {
                             pace.step().await;
                             prepared.push(self.prepared(run.info(), call).await?);
                         }
-                        // Last, right before the calls start.
+                        // Checked last, right before the calls start.
                         let forbidden = self.forbidden(run, &calls).await;
                         Ok::<_, AgentError>((prepared, forbidden))
                     });
@@ -179,13 +179,13 @@ impl Agent {
                     return Ok(Some(RunOutcome::Waiting(pending)));
                 }
                 Step::Request(_) | Step::Call(_) | Step::Running | Step::Wait(_) => {
-                    // Once it is cancelled, what is left are the results.
+                    // After a cancellation, only the results are awaited.
                     let token = token.filter(|token| !token.is_cancelled());
                     let ended = background.or_ended(&mut running);
                     let ended = until_cancelled(token, ended);
                     match time.within(ended).await?.flatten() {
                         Some(Ended::Other(result)) => self.finish(run, result, &events)?,
-                        // The caller started calls without running them.
+                        // The caller started calls and does not run them.
                         Some(Ended::Nothing) => {
                             background.resume(run, self)?;
                         }
@@ -197,7 +197,7 @@ impl Agent {
         }
     }
 
-    /// Does what [`Step::Request`] asks for: adds the response of the model to a run, or replaces old messages by a summary.
+    /// Performs [`Step::Request`]: adds the model's response to a run, or replaces old messages by a summary.
     pub(super) async fn respond(
         &self,
         invocation: &Invocation<'_>,
@@ -207,7 +207,7 @@ impl Agent {
         let dialect = self.dialect();
         run.prepare(dialect);
         if let Some(old) = self.old_messages(run) {
-            // Boxed, because it is large and rare.
+            // Boxed because it is large and rarely needed.
             let summarising = Box::pin(self.summarise(invocation, run, old));
             if let Some(summary) = summarising.await? {
                 let micros = self.micros(run, summary.usage);
@@ -241,7 +241,7 @@ impl Agent {
         let micros = self.micros(run, turn.usage);
         run.respond_at(dialect, &self.registry, turn, micros)?;
         if forbids_calls {
-            // Not every provider can forbid them.
+            // The request could not forbid calls with every provider.
             run.deny_calls(dialect, "calls are not allowed now; answer in text");
         }
         self.ask_again_in(run);
@@ -251,7 +251,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Asks the model again in a run if its last response is no answer, as often as the agent may.
+    /// Asks the model again if the last response is no answer, up to the agent's limit.
     fn ask_again_in(&self, run: &mut Run) {
         if run.asked_again() >= self.asks_again {
             return;
@@ -264,7 +264,7 @@ impl Agent {
         }
     }
 
-    /// Returns the settings of the requests of a run.
+    /// Returns the request settings for a run.
     fn options_of(&self, run: &Run) -> Result<RequestOptions, AgentError> {
         let Some(own) = run.request_options() else {
             return Ok(self.options.clone());
@@ -276,7 +276,7 @@ impl Agent {
         })
     }
 
-    /// Takes the result of a call.
+    /// Takes a call's result.
     pub(super) fn finish(
         &self,
         run: &mut Run,
@@ -296,7 +296,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Returns what a response cost. One of unknown usage reaches any limit.
+    /// Returns the cost of a response. If the usage is unknown, the cost reaches any limit.
     pub(super) fn micros(&self, run: &Run, usage: Option<Usage>) -> u64 {
         match (self.prices, usage) {
             (Some(prices), Some(usage)) => prices.micros(usage),
@@ -305,7 +305,8 @@ impl Agent {
         }
     }
 
-    /// Asks the model for the response of this round, or for a summary. Returns it, and `true` if its text has yet to be shown.
+    /// Asks the model for the response of this round, or for a summary. Also returns `true` if its text was not shown
+    /// yet.
     pub(super) async fn response(
         &self,
         invocation: &Invocation<'_>,
@@ -316,7 +317,7 @@ impl Agent {
     ) -> Result<(Turn, bool), AgentError> {
         let chat = Chat::new(self, invocation, run, &request, summary);
         let reading = self.read_response(request, run.rounds().len(), events, &chat);
-        // Boxed, because it is large, and a part of every future that drives a run.
+        // Boxed because it is large and part of every future that drives a run.
         let reading = finished("the model", Box::pin(reading));
         let read = async {
             reading
@@ -378,7 +379,7 @@ impl Agent {
                 chat.finish(&turn, &response);
                 Ok((turn, false))
             }
-            // The end of a connection may look like the end of the response.
+            // If the connection ends early, that may look like the end of the response.
             Err(error) if error.is_incomplete() => {
                 let error = ModelError::new(ModelErrorKind::Connection, error.to_string());
                 let target = self.model_name.as_deref().unwrap_or("the model");
@@ -388,7 +389,7 @@ impl Agent {
         }
     }
 
-    /// Returns the error of a response that the dialect can't read.
+    /// Returns the error for a response that the dialect can't read.
     fn unreadable(&self, error: ResponseError) -> AgentError {
         AgentError::Response(match &self.model_name {
             Some(name) => {
@@ -398,7 +399,7 @@ impl Agent {
         })
     }
 
-    /// Returns the event for a part of a streamed response. `calls` holds the arguments so far.
+    /// Returns the event for a part of a streamed response. `calls` holds the arguments received so far.
     fn shown(
         &self,
         event: StreamEvent,
@@ -439,12 +440,12 @@ impl Agent {
                     arguments: arguments.clone(),
                 }
             }
-            // Calls run once the response is whole, which also has the reason why the model stopped.
+            // Calls run once the response is complete, and it also tells why the model stopped.
             _ => return None,
         })
     }
 
-    /// Completes when the time is over, or with an error if there are no timers.
+    /// Completes at the time limit, or with an error if there are no timers.
     async fn out_of_time(&self) -> Result<(), AgentError> {
         let Some(time) = self.max_duration else {
             return pending().await;
@@ -455,7 +456,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Runs one call, cancelled by the token of the run and by its own.
+    /// Runs one call. Either the token of the run or its own token cancels it.
     pub(super) fn call(
         &self,
         unprepared: ToolCall,
@@ -487,7 +488,7 @@ impl Agent {
                     Err(error) => return registry.fail(unprepared, error),
                 },
             };
-            // Layers are code of the application.
+            // Layers are code of the application and may panic.
             let running = pin!(finished(&unprepared.name, running));
             let finished = match own {
                 None => running.await,
@@ -500,7 +501,7 @@ impl Agent {
                 },
             };
             match finished {
-                // A layer may return the result of another call.
+                // A layer may have returned the result of another call.
                 Ok(result) => result.for_call(&unprepared),
                 Err(error) => registry.fail(unprepared.clone(), error),
             }
@@ -508,7 +509,7 @@ impl Agent {
     }
 }
 
-/// Takes decisions back, so that their calls wait again. Returns `true` if there are some.
+/// Takes decisions back, so that their calls wait again. Returns `true` if there were any.
 pub(super) fn revoke(
     run: &mut Run,
     forbidden: Vec<(&ToolCall, usize)>,
@@ -538,7 +539,7 @@ fn emit_response(run: &Run, shows_text: bool, emit: &dyn Fn(Event)) {
     });
 }
 
-/// Adds the progress of a call to the events.
+/// Turns the progress of a call into events.
 fn with_progress(call: ToolCall, events: EventSink, position: CallPosition) -> ToolCall {
     call.on_progress(move |progress| {
         events.push(Event::Progress {
@@ -548,12 +549,13 @@ fn with_progress(call: ToolCall, events: EventSink, position: CallPosition) -> T
     })
 }
 
-/// Lets other tasks of the thread run every few steps, however fast the steps are: timers, and whatever drops this one.
+/// Yields to other tasks of the thread every few steps. Without that, fast steps would starve timers and the task that
+/// drops this one.
 #[derive(Default)]
 struct Pace(u32);
 
 impl Pace {
-    /// The number of steps in a row. A call takes about two.
+    /// Number of steps without a yield. A call takes about two.
     const STEPS: u32 = 8;
 
     async fn step(&mut self) {
@@ -574,7 +576,7 @@ impl Pace {
     }
 }
 
-/// Returns the time after a duration, where there is a clock. It is not that of the runtime, whose timers may be late.
+/// Returns the time after a duration, on platforms with a clock. Does not use the runtime's timers, which may be late.
 fn time_after(duration: Duration) -> Option<Instant> {
     let has_clock = cfg!(not(all(target_family = "wasm", target_os = "unknown")));
     if has_clock {
@@ -584,22 +586,22 @@ fn time_after(duration: Duration) -> Option<Instant> {
     }
 }
 
-/// The time that a run may be driven.
+/// The time limit of driving a run.
 struct TimeLimit<F> {
-    /// Completes when the time is over.
+    /// Completes at the time limit.
     timer: F,
-    /// When the time is over.
+    /// The time of the limit.
     end: Option<Instant>,
     is_over: bool,
 }
 
 impl<F: Future<Output = Result<(), AgentError>> + Unpin> TimeLimit<F> {
-    /// Looks at the clock.
+    /// Compares the limit with the clock.
     fn look(&mut self) {
         self.is_over |= self.end.is_some_and(|end| Instant::now() >= end);
     }
 
-    /// Waits for a future, or returns `None` when the time is over.
+    /// Waits for a future. Returns `None` at the time limit.
     async fn within<T>(
         &mut self,
         running: impl Future<Output = T>,
@@ -615,7 +617,7 @@ impl<F: Future<Output = Result<(), AgentError>> + Unpin> TimeLimit<F> {
     }
 }
 
-/// Waits for the future, or returns `None` when the token is cancelled, if there is one.
+/// Waits for a future. Returns `None` if there is a token and it is cancelled.
 async fn until_cancelled<T>(
     token: Option<&CancellationToken>,
     running: impl Future<Output = T>,
@@ -629,11 +631,11 @@ async fn until_cancelled<T>(
     }
 }
 
-/// Calls that are marked as started and do not run yet. If the mark can't be saved, they never run: it is taken
-/// back when this is dropped, so that they are not taken for interrupted ones.
+/// Calls that are marked as started and do not run yet. If the mark can't be saved, they never run. Dropping this then
+/// removes the mark, so that they don't count as interrupted.
 struct Starting<'r> {
     run: &'r mut Run,
-    /// Their places. Empty once they are saved.
+    /// The positions of the calls. Empty once the mark is saved.
     calls: Vec<At>,
 }
 

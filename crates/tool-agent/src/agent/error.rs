@@ -39,45 +39,44 @@ pub enum AgentError {
     Run(RunError),
     /// The run can't be saved or loaded.
     Journal(JournalError),
-    /// The increments in the journal do not make a run.
+    /// The increments in the journal can't be applied.
     Replay(ReplayError),
-    /// There are no timers for [`Agent::max_duration`], or a blocking method has to wait on a platform
-    /// without threads.
+    /// There are no timers for [`Agent::max_duration`], or a blocking method would wait on a platform without threads.
     NoRuntime(NoRuntime),
-    /// The answer does not match the schema of the type that [`Agent::ask_for`] asked for.
+    /// The answer does not match the schema of [`Agent::ask_for`].
     Answer(AnswerError),
-    /// The run was [saved](Run::set_request_options) with a type of answers, and the agent has none, or one with another
-    /// schema.
+    /// The run was [saved](Run::set_request_options) with a type of answers. The agent has no such type, or one with
+    /// another schema.
     AnswerType {
         /// The id of the run.
         run: String,
-        /// The error of the settings.
+        /// The error in the settings.
         error: RequestError,
     },
     /// The closure of [`Compaction::summary_with`] failed.
     Summary(Box<dyn Error + Send + Sync>),
-    /// The run with this id has a limit of money, and the agent has no [prices](Agent::prices).
+    /// The run with this id has a cost limit, but the agent has no [prices](Agent::prices).
     NoPrices(String),
-    /// The decision was not made.
+    /// The decision was rejected.
     Decide(DecideError),
-    /// The run with this id has an owner, and the agent has no [`contexts`](Agent::contexts).
+    /// The run with this id has an owner, but the agent has no [`contexts`](Agent::contexts).
     NoContexts(String),
     /// The closure of [`Agent::contexts`] failed.
     Context {
         /// The id of the run.
         run: String,
-        /// The name of the tool that was called.
+        /// The name of the called tool.
         tool: String,
         /// The error of the closure.
         error: Box<dyn Error + Send + Sync>,
     },
     /// The run of [`Agent::ask`] or [`Agent::ask_for`] has no answer yet.
     Unfinished(Box<Unfinished>),
-    /// Code of the application panicked, such as a model. [`ToolError::detail`] has the message of the panic.
+    /// Code of the application panicked, such as a model. [`ToolError::detail`] contains the message.
     Panicked(Box<ToolError>),
 }
 
-/// The answer of a run as a value; see [`Agent::answer`].
+/// The answer of a run as a value, returned by [`Agent::answer`].
 ///
 /// ```
 /// use tool_agent::Typed;
@@ -111,7 +110,7 @@ pub enum Typed<T> {
 ///
 /// async fn ask(agent: &Agent, question: &str) -> Result<Option<String>, AgentError> {
 ///     match agent.ask(question).await {
-///         // The run is not lost: a person may decide on its calls, and it goes on.
+///         // Don't lose the run: a person may decide on its calls, and then it continues.
 ///         Err(AgentError::Unfinished(mut unfinished)) => {
 ///             agent.save(&mut unfinished.run).await?;
 ///             Ok(None)
@@ -149,7 +148,7 @@ pub struct Unfinished {
 pub enum UnfinishedReason {
     /// The run ended at a limit or with a response that is [no answer](RunOutcome::NoAnswer), was cancelled, or waits.
     Ended(RunOutcome),
-    /// An error came after calls had run, which must not be lost.
+    /// An error occurred after calls had run, so the run must not be lost.
     Failed(AgentError),
 }
 
@@ -166,7 +165,7 @@ impl Unfinished {
         }
     }
 
-    /// Says why a run that ended like this has no answer.
+    /// Describes why a run with this outcome has no answer.
     pub(crate) fn describe(outcome: &RunOutcome) -> String {
         match outcome {
             RunOutcome::NoAnswer(none) => none.to_string(),
@@ -189,7 +188,7 @@ impl Unfinished {
         }
     }
 
-    /// Adds the run to an error, unless nothing is lost with it.
+    /// Adds the run to an error if calls of the run have results, which must not be lost.
     pub(super) fn of_error(error: AgentError, run: Run) -> AgentError {
         if run.has_results() {
             return Unfinished::error(UnfinishedReason::Failed(error), run);
@@ -273,7 +272,7 @@ impl fmt::Display for AgentError {
     }
 }
 
-/// The message and its sources, because `main` may return the error.
+/// Shows the message and its sources, because `main` may return the error.
 impl fmt::Debug for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::error_text::write(self, f)
@@ -281,7 +280,7 @@ impl fmt::Debug for AgentError {
 }
 
 impl Error for AgentError {
-    /// Returns the source of the wrapped error, because the wrapped error is displayed already.
+    /// Skips the wrapped error, because its message is already displayed.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             AgentError::Model(error) => error.source(),
@@ -307,7 +306,7 @@ impl Error for AgentError {
 }
 
 impl AgentError {
-    /// Wraps the error of a panic.
+    /// Wraps an error that describes a panic.
     pub(crate) fn of_panic(panic: ToolError) -> AgentError {
         AgentError::Panicked(Box::new(panic))
     }

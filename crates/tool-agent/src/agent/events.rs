@@ -20,9 +20,10 @@ use super::AgentError;
 use crate::guarded::caught;
 use crate::run::{Pending, RunOutcome};
 
-/// Something that happened in a run; see [`Agent::events`](crate::Agent::events).
+/// An event of a run; see [`Agent::events`](crate::Agent::events).
 ///
-/// `Debug` does not show the pieces of arguments, which may be [secret](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#secrets).
+/// `Debug` omits the pieces of arguments, which may be
+/// [secret](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#secrets).
 ///
 /// ```
 /// use tool_agent::Event;
@@ -44,66 +45,66 @@ use crate::run::{Pending, RunOutcome};
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Event {
-    /// The message of [`Agent::reply`](crate::Agent::reply) is in the run, and saved.
+    /// The message of [`Agent::reply`](crate::Agent::reply) was added to the run and saved.
     Message(String),
-    /// The text of a response, or a piece of it if the response is streamed. If the stream fails, the
-    /// run ends with an error, and the pieces of that response are not part of it.
+    /// The text of a response, or a piece of it in streamed responses. If the stream fails, the run ends with an error
+    /// and does not contain these pieces.
     Text(String),
-    /// A piece of the model's reasoning, or of a summary of it. Only in streamed responses.
+    /// A piece of the model's reasoning, or of its summary. Only in streamed responses.
     Reasoning(String),
-    /// The model started to write a call. Only in streamed responses; [`Event::Call`] follows when the
-    /// call runs.
+    /// The model began to write a call. Only in streamed responses; [`Event::Call`] follows when the call runs.
     CallStarted {
-        /// The position of the call, which [`Event::Call`] and [`Event::Result`] repeat.
+        /// The position of the call, repeated in [`Event::Call`] and [`Event::Result`].
         position: CallPosition,
         /// The name of the tool.
         name: String,
     },
     /// The model wrote a piece of a call's arguments. Only in streamed responses.
     Arguments {
-        /// The position of the call, which [`Event::Call`] and [`Event::Result`] repeat.
+        /// The position of the call, repeated in [`Event::Call`] and [`Event::Result`].
         position: CallPosition,
-        /// JSON text that continues the earlier pieces, or [free-form](tool_core::call::Arguments::Freeform) text.
+        /// The next piece of JSON, or of [free-form](tool_core::call::Arguments::Freeform) text.
         piece: String,
-        /// The arguments so far, checked.
+        /// The arguments so far, validated.
         arguments: PartialArguments,
     },
-    /// The tokens that a streamed response has used so far.
+    /// The tokens that a streamed response used so far.
     Usage(Usage),
-    /// A response ended. `usage` is `None` if the provider does not tell it.
+    /// A response ended. `usage` is `None` if the provider does not report it.
     Response {
         /// The tokens of this response.
         usage: Option<Usage>,
-        /// Why the model stopped, in the provider's words.
+        /// The reason for which the model stopped, in the provider's words.
         stop_reason: Option<String>,
         /// How the response ended.
         end: End,
     },
     /// A call starts.
     Call {
-        /// The call, which may have secrets.
+        /// The call, which may contain secrets.
         call: ToolCall,
-        /// Its arguments for a person, without secrets; see [`Registry::shown`](tool_core::Registry::shown).
+        /// The arguments for a person, without secrets; see [`Registry::shown`](tool_core::Registry::shown).
         shown: String,
     },
-    /// The call at this position runs in the background: the model goes on, and [`Event::Result`] comes at any later time.
+    /// The call at this position runs in the background. The model continues, and [`Event::Result`] may come at any
+    /// later time.
     Acknowledged(CallPosition),
     /// A tool reported progress.
     Progress {
-        /// The position of the call, which [`Event::Call`] and [`Event::Result`] repeat.
+        /// The position of the call, repeated in [`Event::Call`] and [`Event::Result`].
         position: CallPosition,
-        /// What the tool reported.
+        /// The reported progress.
         progress: Progress,
     },
     /// A call has a result.
     Result(ToolResult),
     /// A call waits for a [decision](crate::run::Run::decide).
     Held(Pending),
-    /// Something happened in the run of an agent that is a tool (`Agent::into_tool`) and was called.
+    /// An event in the run of an agent that was called as a tool (`Agent::into_tool`).
     Inner {
-        /// The position of the call of the agent.
+        /// The position of the agent's call.
         position: CallPosition,
-        /// What happened.
+        /// The event.
         event: Box<Event>,
     },
     /// The run ended. This is the last event.
@@ -162,9 +163,9 @@ impl fmt::Debug for Event {
     }
 }
 
-/// The arguments of a call that the model is writing; see [`Event::Arguments`].
+/// The arguments that the model is writing for a call; see [`Event::Arguments`].
 ///
-/// A clone shares them, and shows what has arrived by now. There is nothing to show for an unknown tool.
+/// Clones share the arguments, so an older clone shows the latest state. Empty if the tool is unknown.
 ///
 /// ```
 /// use tool_agent::Event;
@@ -185,12 +186,12 @@ impl fmt::Debug for Event {
 pub struct PartialArguments(pub(super) Option<Arc<Mutex<ArgumentsReader>>>);
 
 impl PartialArguments {
-    /// Returns the values that are complete; see [`ArgumentsReader::values`]. Parses the text so far.
+    /// Returns the complete values; see [`ArgumentsReader::values`]. Each call parses the text so far.
     pub fn values(&self) -> Map<String, Value> {
         self.read(ArgumentsReader::values).unwrap_or_default()
     }
 
-    /// Returns `true` if the call will be rejected, however its arguments go on.
+    /// Returns `true` if the call will be rejected in any case.
     pub fn is_rejected(&self) -> bool {
         self.read(ArgumentsReader::is_rejected).unwrap_or_default()
     }
@@ -253,23 +254,23 @@ impl fmt::Debug for PartialArguments {
 /// ```
 pub struct Events<'a> {
     queue: EventQueue,
-    /// `None` once it has completed.
+    /// `None` after completion.
     running: Option<Running<'a>>,
 }
 
 type Running<'a> = Pin<Box<dyn Future<Output = Result<RunOutcome, AgentError>> + Send + 'a>>;
 
-/// Where the events of a run go.
+/// The destination of a run's events.
 #[derive(Clone, Default)]
 pub(super) struct EventSink {
     queue: Option<EventQueue>,
     listener: Option<Listener>,
 }
 
-/// A function that sees every event.
+/// A function that receives every event.
 pub(super) type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// Who made a call, for agents that are tools.
+/// The caller of an agent that is a tool.
 #[derive(Clone)]
 #[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 pub(super) struct Caller {
@@ -282,26 +283,26 @@ impl EventSink {
         EventSink { queue, listener }
     }
 
-    /// Adds a function that sees every event, after the others.
+    /// Adds a function that receives every event, after the existing ones.
     pub(super) fn listen(&mut self, listener: Listener) {
         self.listener = Some(match self.listener.take() {
             None => listener,
             Some(first) => Arc::new(move |event| {
-                // A listener that panics keeps nothing from the others.
+                // If a listener panics, the others still get the event.
                 let _ = caught("", || first(event));
                 listener(event);
             }),
         });
     }
 
-    /// Returns `true` if somebody sees the events.
+    /// Returns `true` if the events have a receiver.
     pub(super) fn is_read(&self) -> bool {
         self.queue.is_some() || self.listener.is_some()
     }
 
     pub(super) fn push(&self, event: Event) {
         if let Some(listener) = &self.listener {
-            // A run goes on without its listener.
+            // If the listener panics, the run goes on without it.
             let _ = caught("", || listener(&event));
         }
         if let Some(queue) = &self.queue {
@@ -310,14 +311,14 @@ impl EventSink {
     }
 }
 
-/// Events that have happened and are not yet in the stream.
+/// Events that the stream has not returned yet.
 #[derive(Clone, Default)]
 pub(super) struct EventQueue(Arc<Mutex<Queued>>);
 
 #[derive(Default)]
 struct Queued {
     events: VecDeque<Event>,
-    /// Set once nobody reads them. Calls in the background may go on.
+    /// Set once the stream is dropped. Background calls may continue.
     is_closed: bool,
     waker: Option<Waker>,
 }
@@ -328,7 +329,7 @@ impl EventQueue {
         let mut queued = self.lock();
         if queued.is_closed {
             drop(queued);
-            // Outside the lock: it may have values of the application.
+            // Dropped outside of the lock, because it may contain values of the application.
             drop(event);
             return;
         }
@@ -340,14 +341,14 @@ impl EventQueue {
         }
     }
 
-    /// Removes the first event, or keeps the waker until there is one.
+    /// Removes the first event. If there is none, keeps the waker.
     fn poll(&self, waker: &Waker) -> Option<Event> {
         let mut queued = self.lock();
         let event = queued.events.pop_front();
         if event.is_none() {
             let replaced = queued.waker.replace(waker.clone());
             drop(queued);
-            // Outside the lock: it may drop a task.
+            // Dropped outside of the lock, because it may drop a task.
             drop(replaced);
         }
         event
@@ -398,7 +399,7 @@ impl Stream for Events<'_> {
         let outcome = running.as_mut().poll(cx);
         if let Poll::Ready(outcome) = outcome {
             this.running = None;
-            // After the events of the last poll.
+            // The outcome comes after the events of the last poll.
             match outcome {
                 Ok(outcome) => this.queue.push(Event::Done(outcome)),
                 Err(error) if this.queue.is_empty() => return Poll::Ready(Some(Err(error))),

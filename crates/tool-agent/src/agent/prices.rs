@@ -3,8 +3,8 @@
 use tool_core::dialect::Usage;
 
 /// The prices of a model, for the limit [`RunSettings::max_micros`](crate::run::RunSettings::max_micros) and for
-/// [`Round::micros`](crate::run::Round::micros): millionths of a currency for a million tokens, so that a price of 3 dollars
-/// for a million tokens is 3,000,000.
+/// [`Round::micros`](crate::run::Round::micros). The unit is a millionth of a currency per million tokens, so write 3
+/// dollars per million tokens as 3,000,000.
 ///
 /// ```
 /// use tool_agent::Prices;
@@ -20,7 +20,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Creates the prices of a million tokens of requests and of responses. Cached tokens cost as much as others.
+    /// Creates prices per million tokens of requests and of responses. Cached tokens cost as much as others.
     pub fn new(input: u64, output: u64) -> Prices {
         Prices {
             input,
@@ -29,13 +29,13 @@ impl Prices {
         }
     }
 
-    /// Sets the price of a million tokens of requests that were read from a cache.
+    /// Sets the price per million request tokens that were read from a cache.
     pub fn cached_input(mut self, price: u64) -> Prices {
         self.cached_input = price;
         self
     }
 
-    /// Returns what a response cost, rounded up to a millionth.
+    /// Returns the cost of a response, rounded up to a millionth.
     ///
     /// ```
     /// use tool_agent::Prices;

@@ -1,4 +1,4 @@
-//! What users are told of the errors of runs. The cause stays in the log.
+//! Messages for users about errors of runs. The cause stays in the log.
 
 use tool_core::call::Reference;
 
@@ -8,10 +8,11 @@ use crate::model::ModelErrorKind;
 use crate::run::JournalError;
 
 impl AgentError {
-    /// Logs the error, and returns a sentence for the user that ends with the reference of the entry in the log.
+    /// Logs the error, and returns a sentence for the user. It ends with the reference of the log entry.
     ///
-    /// The error itself is for the operator: it may name URLs, accounts and files. What users can change is told as it is and
-    /// not logged: a decision that they may not make, and a run that waits or reached a limit.
+    /// The error itself is for the operator, because it may name URLs, accounts and files. A few errors are told as
+    /// they are and not logged, because the user can do something about them: a decision that they may not make, and a
+    /// run that waits or reached a limit.
     ///
     /// ```
     /// use tool_agent::AgentError;

@@ -29,8 +29,8 @@ use crate::model::{ModelService, Retry, ServiceModel};
 use crate::run::{Journal, RunInfo};
 
 impl Agent {
-    /// Sets which tools the model may or must call. Once it has made a call that
-    /// [`Required`](ToolChoice::Required) or [`Tool`](ToolChoice::Tool) asks for, the choice is
+    /// Sets whether the model may or must call tools, and which. Once it has made the call that
+    /// [`Required`](ToolChoice::Required) or [`Tool`](ToolChoice::Tool) demands, the choice becomes
     /// [`Auto`](ToolChoice::Auto) until the next message of the user, so that the model can answer.
     ///
     /// ```
@@ -49,15 +49,14 @@ impl Agent {
         self.change_request(|options| options.choice(choice))
     }
 
-    /// Allows the model only the tools with these names; see [`RequestOptions::only`]. The registry still
-    /// runs a call of another tool.
+    /// Allows the model only these tools; see [`RequestOptions::only`]. The registry still runs other tools if the
+    /// model calls them.
     pub fn only<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Self {
         self.change_request(|options| options.only(names))
     }
 
     /// Allows or forbids several calls in one response. By default, the provider decides.
-    /// [`RunSettings::parallel`](crate::run::RunSettings::parallel) says whether such calls run
-    /// concurrently.
+    /// [`RunSettings::parallel`](crate::run::RunSettings::parallel) sets whether they run concurrently.
     pub fn parallel(self, is_allowed: bool) -> Self {
         self.change_request(|options| options.parallel(is_allowed))
     }
@@ -67,13 +66,13 @@ impl Agent {
         self.change_request(RequestOptions::cached)
     }
 
-    /// Asks for answers of a type; see [`RequestOptions::answer`]. Read the text of an answer with
+    /// Requests answers of a type; see [`RequestOptions::answer`]. Read the text of an answer with
     /// [`TypedAnswer::parse`](tool_core::dialect::TypedAnswer::parse). [`Agent::answer`] does both.
     pub fn answer_type<T: ToolType + ?Sized>(self) -> Self {
         self.change_request(RequestOptions::answer::<T>)
     }
 
-    /// Replaces the settings of requests. A run may have [its own](crate::run::Run::set_request_options).
+    /// Replaces the request settings. A run may have [its own](crate::run::Run::set_request_options).
     pub fn request_options(self, options: RequestOptions) -> Self {
         self.change_request(|_| options)
     }
@@ -89,8 +88,8 @@ impl Agent {
         self
     }
 
-    /// Replaces old messages of a run by a summary when it gets long, before the next request. A call is never split from
-    /// its result, and a prompt of the system stays. The [journal](Agent::journal) keeps the messages.
+    /// Replaces old messages of a long run by a summary before the next request. A call always stays with its result,
+    /// and a system prompt is kept. The [journal](Agent::journal) keeps the original messages.
     ///
     /// ```
     /// use tool_agent::testing::ScriptedModel;
@@ -107,8 +106,9 @@ impl Agent {
         self
     }
 
-    /// Asks the model again when a response is no answer and another one may be, at most this many times for each message of
-    /// the user. By default, the run ends with [`RunOutcome::NoAnswer`](crate::run::RunOutcome::NoAnswer) at once.
+    /// Asks the model again if a response is no answer but another one might be, at most this many times for each
+    /// message of the user. By default, the run ends with [`RunOutcome::NoAnswer`](crate::run::RunOutcome::NoAnswer) at
+    /// once.
     ///
     /// | the response is | the model is told |
     /// |---|---|
@@ -117,9 +117,9 @@ impl Agent {
     /// | [cut off](tool_core::dialect::End::Length) | to go on; the answer is the text of both responses |
     /// | cut off before it had text | to answer in fewer words |
     ///
-    /// What the model is told is a message of the user in the run, which [limits](crate::run::RunSettings) count no differently from
-    /// other requests. A response that was filtered, refused or failed is final. A provider that
-    /// [pauses](tool_core::dialect::Turn::is_paused) in the middle of a turn goes on without this.
+    /// These words are a message of the user in the run. Their requests count towards the
+    /// [limits](crate::run::RunSettings). A response that was filtered, refused or failed is final. If a provider
+    /// [pauses](tool_core::dialect::Turn::is_paused) in the middle of a turn, the agent continues without this setting.
     ///
     /// ```
     /// use serde_json::json;
@@ -141,21 +141,21 @@ impl Agent {
         self
     }
 
-    /// Sets what [`reply`](Agent::reply) does with calls that have no result.
+    /// Sets how [`reply`](Agent::reply) treats calls without a result.
     pub fn open_calls(mut self, open_calls: OpenCalls) -> Self {
         self.open_calls = open_calls;
         self
     }
 
-    /// Lets [`run`](Agent::run) and the like return when the model ends its turn, while calls of tools with
-    /// [`background`](tool_core::ToolSpec::is_background) still run. They stay in the [`BackgroundCalls`], where they go on
-    /// while something waits for them, and end when it is dropped. Without this, a run waits for them.
+    /// Lets [`run`](Agent::run) and similar methods return when the model ends its turn, even if calls of tools with
+    /// [`background`](tool_core::ToolSpec::is_background) still run. They move to the [`BackgroundCalls`]. They
+    /// progress while you wait on that value, and end when you drop it. Without this, a run waits for them.
     pub fn leave_background(mut self, calls: &BackgroundCalls) -> Self {
         self.background = Some(calls.clone());
         self
     }
 
-    /// Calls a function with each event of its runs, whichever method drives them. It should return quickly.
+    /// Calls a function with each event of this agent's runs, whichever method drives them. It should return quickly.
     ///
     /// ```
     /// use tool_agent::testing::ScriptedModel;
@@ -176,11 +176,11 @@ impl Agent {
         self
     }
 
-    /// Links the spans of a run that is driven several times, such as before and after a decision, or by another process
-    /// after a crash: each run saves the trace of the `invoke_agent` span that drives it, and the next one gets a link to
-    /// it. `trace_of` returns the trace of a span, and `link` adds a link from a span to an earlier trace.
+    /// Links the spans of a run that is driven several times, such as before and after a decision or a crash. A run
+    /// saves the trace of the `invoke_agent` span that drives it, and the next such span gets a link to it. `trace_of`
+    /// returns the trace of a span, and `link` adds a link from a span to an earlier trace.
     ///
-    /// Traces of OpenTelemetry exist in the application only, so this crate can't do it. With `tracing-opentelemetry`:
+    /// Only your application knows its OpenTelemetry traces, so you pass two closures. With `tracing-opentelemetry`:
     ///
     /// ```ignore
     /// use std::collections::HashMap;
@@ -219,23 +219,27 @@ impl Agent {
         self
     }
 
-    /// Records the messages of each request and of its response in the `chat` span, as the attributes
-    /// `gen_ai.input.messages` and `gen_ai.output.messages`, each limited to this many bytes. Of a conversation that is
-    /// longer, the oldest messages are left out. Messages may be personal, so that none are recorded by default.
+    /// Records the messages of each request and its response in the `chat` span, as the attributes
+    /// `gen_ai.input.messages` and `gen_ai.output.messages`. Each is limited to this many bytes. If a conversation is
+    /// longer, its oldest messages are left out. By default none are recorded, because messages may be personal.
     ///
-    /// Arguments and results are a part of the messages. [`RegistryBuilder::trace_content`] records them in the spans of
-    /// the calls, too.
+    /// The messages include arguments and results. [`RegistryBuilder::trace_content`] records those in the spans of the
+    /// calls as well.
     ///
     /// [`RegistryBuilder::trace_content`]: tool_core::RegistryBuilder::trace_content
     ///
     /// # Secrets
     ///
-    /// Arguments are those of [`Registry::shown`](tool_core::Registry::shown), and a result with a
-    /// [secret](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#secrets) is not shown. What the run knows as a secret is `[secret]` in every other string too, such as an answer that repeats it;
-    /// see [`Secrets`](tool_core::call::Secrets). What it can't know is recorded as it is: a secret that a user writes, or
-    /// that is in the prompt of the system, before a call has it as an argument; one that a tool returns without the mark;
-    /// one shorter than four characters; the arguments of a tool that is called by a tool. A prompt that the model adds to
-    /// requests, as `HttpModel::system` does, is not recorded.
+    /// Arguments are recorded as [`Registry::shown`](tool_core::Registry::shown) returns them. A result that contains a
+    /// [secret](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#secrets) is left out. Known secrets become
+    /// `[secret]` in every other string too, such as an answer that repeats one; see
+    /// [`Secrets`](tool_core::call::Secrets). Unknown secrets are recorded as they are:
+    /// - a secret in a message of the user or in the system prompt, before a call has it as an argument,
+    /// - a secret that a tool returns without the mark,
+    /// - a secret shorter than four characters,
+    /// - the arguments of a tool that another tool calls.
+    ///
+    /// A prompt that the model adds to requests, like `HttpModel::system`, is not recorded.
     ///
     /// ```
     /// use tool_agent::Agent;
@@ -253,7 +257,8 @@ impl Agent {
         self
     }
 
-    /// Saves every step of its runs before the next one; see [`run`](crate::run#saving).
+    /// Sets the journal, which saves every step of this agent's runs before the next one; see
+    /// [`run`](crate::run#saving).
     ///
     /// ```no_run
     /// use tool_agent::Agent;
@@ -271,17 +276,17 @@ impl Agent {
         self
     }
 
-    /// Stops with [`RunOutcome::OutOfTime`](crate::run::RunOutcome::OutOfTime) after this time: the request to the model is
-    /// dropped, and running calls are cancelled. The time counts for one call of [`run`](Agent::run), which can be
-    /// called again to go on. Needs the timers of the registry's [`Runtime`](tool_core::runtime::Runtime).
+    /// Stops with [`RunOutcome::OutOfTime`](crate::run::RunOutcome::OutOfTime) after this time. The request to the
+    /// model is dropped, and running calls are cancelled. The time counts for one call of [`run`](Agent::run), which
+    /// you can call again to continue. Needs the timers of the registry's [`Runtime`](tool_core::runtime::Runtime).
     pub fn max_duration(mut self, time: Duration) -> Self {
         self.max_duration = Some(time);
         self
     }
 
-    /// Ends its runs with [`RunOutcome::Cancelled`](crate::run::RunOutcome::Cancelled) as soon as the token is cancelled. The
-    /// request to the model is dropped. Running calls are cancelled, and the run keeps the results so far. As
-    /// always, a sync tool and an `after` hook run to their end.
+    /// Ends this agent's runs with [`RunOutcome::Cancelled`](crate::run::RunOutcome::Cancelled) as soon as the token is
+    /// cancelled. The request to the model is dropped. Running calls are cancelled, and the run keeps the results so
+    /// far. A sync tool and an `after` hook still run to their end.
     ///
     /// ```
     /// use tool_agent::Agent;
@@ -303,11 +308,11 @@ impl Agent {
         self
     }
 
-    /// Applies a function to every call before it runs, such as to add a token that cancels this call alone, or the
-    /// user of a program that has one. What the function adds belongs to whoever drives the run: with several
-    /// users, give the runs an [owner](crate::run::RunBuilder::owner) and use [`contexts`](Agent::contexts), whose values
-    /// come last. A call that is repeated after a decision or an interruption passes through the function
-    /// again. If the function panics, the call ends as if its tool had panicked.
+    /// Applies a function to every call before it runs. Use it, for instance, to add a token that cancels this call
+    /// alone, or the user of a program with a single one. The added values belong to the program that drives the run.
+    /// If you have several users, give the runs an [owner](crate::run::RunBuilder::owner) and use
+    /// [`contexts`](Agent::contexts), which is applied last. The function also sees a call again when it is repeated
+    /// after a decision or an interruption. If it panics, the call ends as if its tool had panicked.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -333,8 +338,8 @@ impl Agent {
         self
     }
 
-    /// Attaches the context values of each call from the [owner](RunInfo::owner) of its run, whoever continues the
-    /// run. A run with an owner needs this. Other runs pass through it too, without an owner.
+    /// Attaches context values to each call, made from the [owner](RunInfo::owner) of its run, whoever continues the
+    /// run. Required for runs with an owner. Runs without an owner call the closure too.
     ///
     /// ```
     /// use tool_agent::Agent;
@@ -350,7 +355,7 @@ impl Agent {
     /// }
     ///
     /// async fn find_user(id: &str) -> Result<User, std::io::Error> {
-    ///     // From the database.
+    ///     // Read from the database.
     ///     Ok(User { id: id.into(), is_admin: false })
     /// }
     ///
@@ -375,9 +380,10 @@ impl Agent {
         self
     }
 
-    /// Sets who may [decide](Agent::decide) on held calls: the closure returns `true` if
-    /// [`user`](DecisionRequest::user) may. It is asked for each decision, and again before the call starts: a call whose
-    /// decision is no longer allowed waits again. [`DecisionPolicy`] lists the rules that hold in any case.
+    /// Sets who may [decide](Agent::decide) on held calls. The closure returns `true` if the
+    /// [`user`](DecisionRequest::user) may. The agent asks it for each decision, and again before the call starts. If
+    /// the decision is no longer allowed by then, the call waits again. [`DecisionPolicy`] lists further rules, which
+    /// always hold.
     ///
     /// ```
     /// use tool_agent::Agent;
@@ -386,12 +392,12 @@ impl Agent {
     /// use tool_core::dialect::Anthropic;
     ///
     /// async fn is_lead(user: &str) -> bool {
-    ///     // From the database.
+    ///     // Read from the database.
     ///     user == "user-3"
     /// }
     ///
     /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
-    /// // Owners confirm their calls, and leads decide on those of others.
+    /// // Owners confirm their own calls, and leads decide on other people's.
     /// let agent = agent.may_decide(async |request| {
     ///     request.is_owner() || is_lead(&request.user).await
     /// });
@@ -408,8 +414,8 @@ impl Agent {
         self
     }
 
-    /// Runs calls through a tower service in place of the [registry](Agent::registry), such as the registry
-    /// in layers. An error of a layer becomes an error result.
+    /// Runs calls through a tower service in place of the [registry](Agent::registry), for instance the registry
+    /// wrapped in layers. If a layer fails, the error becomes the result of the call.
     #[cfg(feature = "tower")]
     pub fn call_service<S>(mut self, service: S) -> Self
     where
@@ -436,8 +442,8 @@ impl Agent {
         self
     }
 
-    /// Returns the agent that an evaluation asks: it saves nothing, and with `calls` it answers calls by that function,
-    /// without any code of the application.
+    /// Returns the agent of an evaluation, which saves nothing. With `calls`, that function answers all calls, and no
+    /// code of the application runs.
     #[cfg(feature = "eval")]
     pub(crate) fn evaluated(mut self, calls: Option<CallService>) -> Agent {
         self.journal = None;
@@ -457,7 +463,7 @@ impl Agent {
         self
     }
 
-    /// Replaces the model by another, which may ask it.
+    /// Replaces the model by another, which may wrap it.
     #[cfg(feature = "eval")]
     pub(crate) fn map_model<M: Model + 'static>(
         mut self,
@@ -473,8 +479,8 @@ impl Agent {
         self.prices.is_some()
     }
 
-    /// Repeats requests to the model that fail, as [`Retry`] says. A response that breaks off after its
-    /// stream has started is not requested again.
+    /// Repeats failed requests to the model, following [`Retry`]. A response that breaks off in the middle of its
+    /// stream is not repeated.
     ///
     /// ```
     /// use tool_core::Registry;

@@ -13,11 +13,11 @@ use tool_core::call::CancellationToken;
 use tool_core::hooks::Decision;
 use tool_core::{ToolCall, ToolError, ToolResult};
 
-/// The steps of an [`Agent`], one by one, for a program that drives runs by other means than [`Agent::run`], such as an
-/// engine for durable execution. [`Agent::run`] does the same steps, so that a run has the same messages either way.
+/// The single steps of an [`Agent`]. Use them to drive runs by other means than [`Agent::run`], such as an engine for
+/// durable execution. [`Agent::run`] performs the same steps, so a run gets the same messages either way.
 ///
-/// Each method changes the run and saves nothing: the driver saves the [unsaved](Run::unsaved) increments, and another
-/// process [applies](Run::apply) them.
+/// Each method changes the run and saves nothing. Save the [unsaved](Run::unsaved) increments yourself, and
+/// [apply](Run::apply) them in another process.
 ///
 /// ```
 /// use serde_json::json;
@@ -50,7 +50,7 @@ use tool_core::{ToolCall, ToolError, ToolResult};
 /// let steps = agent.steps(&run)?;
 /// let stop = CancellationToken::new();
 /// let outcome = loop {
-///     // An engine does each step in a process that may die, and saves its increments.
+///     // An engine performs each step in a process that may die, and saves its increments.
 ///     match run.next() {
 ///         Step::Request(_) => steps.respond(&mut run).await?,
 ///         Step::Call(calls) => {
@@ -77,7 +77,7 @@ pub struct Steps<'a> {
     events: EventSink,
 }
 
-/// A call with what the application attaches to it; see [`Steps::prepare`].
+/// A call with the application's values attached; see [`Steps::prepare`].
 ///
 /// ```
 /// use tool_agent::run::RunInfo;
@@ -91,13 +91,14 @@ pub struct Steps<'a> {
 /// ```
 pub struct PreparedCall {
     call: ToolCall,
-    /// What ends the call if the application failed to prepare it.
+    /// The prepared call, or the error with which it ends.
     prepared: Result<ToolCall, ToolError>,
 }
 
 impl Agent {
-    /// Returns the single steps of this agent, to drive a run by other means than [`run`](Agent::run). The settings of
-    /// [journal](Agent::journal), [time](Agent::max_duration) and [cancellation](Agent::cancel_with) are up to the driver.
+    /// Returns the single steps of this agent, to drive a run by other means than [`run`](Agent::run). Your driver is
+    /// responsible for the [journal](Agent::journal), the [time limit](Agent::max_duration) and
+    /// [cancellation](Agent::cancel_with).
     ///
     /// # Errors
     ///
@@ -113,12 +114,13 @@ impl Agent {
         })
     }
 
-    /// Attaches to a call what the application adds: [`each_call`](Agent::each_call), and the values of the owner by
-    /// [`contexts`](Agent::contexts). The call does not run yet. For a process that runs calls of runs that others drive.
+    /// Attaches the application's values to a call: [`each_call`](Agent::each_call), and the owner's by
+    /// [`contexts`](Agent::contexts). The call does not run yet. Use this in a process that runs calls of runs which
+    /// other processes drive.
     ///
     /// # Errors
     ///
-    /// Returns [`AgentError::Context`] if the values of the owner can't be had.
+    /// Returns [`AgentError::Context`] if the owner's values can't be created.
     pub async fn prepare(&self, run: &RunInfo, call: ToolCall) -> Result<PreparedCall, AgentError> {
         let prepared = self.prepared(run, &call).await?;
         Ok(PreparedCall { call, prepared })
@@ -133,9 +135,9 @@ impl Agent {
         self.call(call.call, call.prepared, stop, EventSink::default())
     }
 
-    /// Returns the context values that tools need of each call and that nothing attaches, because the agent has neither
-    /// [`contexts`](Agent::contexts) nor [`each_call`](Agent::each_call): the names of the tools, and the paths of the types.
-    /// Calls of these tools would fail. A [`RunInfo`] is always attached.
+    /// Returns the context values that are needed but never attached, because the agent has neither
+    /// [`contexts`](Agent::contexts) nor [`each_call`](Agent::each_call). Each is a tool's name and the path of the
+    /// type. Calls of these tools would fail. A [`RunInfo`] is always attached.
     ///
     /// ```
     /// use tool_agent::Agent;
@@ -145,7 +147,7 @@ impl Agent {
     ///
     /// struct User(String);
     ///
-    /// /// Returns who asks.
+    /// /// Returns the person who asks.
     /// #[tool(read_only)]
     /// fn whoami(#[param(context)] user: &User) -> String {
     ///     user.0.clone()
@@ -170,33 +172,34 @@ impl Agent {
 }
 
 impl Steps<'_> {
-    /// Calls a function with each event of these steps. The function of [`Agent::on_event`] is called first. The model is
-    /// asked for a stream.
+    /// Calls a function with each event of these steps. The function of [`Agent::on_event`] comes first. Responses are
+    /// requested as streams.
     pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.events.listen(Arc::new(listener));
         self
     }
 
-    /// Does what [`Step::Request`](crate::run::Step::Request) asks for: adds the response of the model to a run. If the
-    /// run has to be [shortened](Agent::compact) first, it does that alone, and [`next`](Run::next) asks again.
+    /// Performs [`Step::Request`](crate::run::Step::Request): adds the model's response to a run. If the run has to be
+    /// [shortened](Agent::compact) first, only does that, and [`next`](Run::next) requests again.
     ///
     /// # Errors
     ///
-    /// Returns an error if the run does not ask for a response, if the request fails, or if the dialect can't read the
-    /// response. The run is then as before.
+    /// Returns an error if the run does not need a response, the request fails, or the dialect can't read the response.
+    /// The run is then unchanged.
     pub async fn respond(&self, run: &mut Run) -> Result<(), AgentError> {
         let responding = self.agent.respond(&self.invocation, run, &self.events);
         self.invocation.step(responding).await
     }
 
-    /// Marks calls of [`Step::Call`](crate::run::Step::Call) as started, and returns them. If one was decided by somebody who
-    /// [may no longer decide](Agent::may_decide), that call waits again, and none starts.
+    /// Marks calls of [`Step::Call`](crate::run::Step::Call) as started, and returns them. If a person who decided on a
+    /// call [may no longer decide](Agent::may_decide), that call waits again, and none starts.
     ///
-    /// Save the run before the calls run: what was not saved as started, another process starts again.
+    /// Save the run before the calls run. Otherwise another process, which does not see the mark, would start them
+    /// again.
     ///
     /// # Errors
     ///
-    /// Returns an error if a call is not ready. The run is then as before.
+    /// Returns an error if a call is not ready. The run is then unchanged.
     pub async fn start(
         &self,
         run: &mut Run,
@@ -212,9 +215,10 @@ impl Steps<'_> {
         Ok(calls)
     }
 
-    /// Lets the model go on while started calls of tools with `background` run, as [`Run::acknowledge`] does. Returns the
-    /// calls that are to run: those that exceed a limit have ended. Of the others, [`Run::is_in_background`] tells those
-    /// whose results may come at any later step. Without this, a driver waits for them like for others.
+    /// Lets the model continue while started calls of tools with `background` run, like [`Run::acknowledge`]. Returns
+    /// the calls to run, without those that exceed a limit and have ended. [`Run::is_in_background`] tells you for
+    /// which of them the result may come at any later step. If you don't call this method, the run waits for them as
+    /// for other calls.
     ///
     /// Do it in the same step as [`start`](Steps::start), and save the run before the calls run.
     ///
@@ -246,19 +250,19 @@ impl Steps<'_> {
         Ok(calls)
     }
 
-    /// Attaches to a call what the application adds: [`each_call`](Agent::each_call), and the values of the owner by
+    /// Attaches the application's values to a call: [`each_call`](Agent::each_call), and the owner's by
     /// [`contexts`](Agent::contexts). The call does not run yet.
     ///
     /// # Errors
     ///
-    /// Returns [`AgentError::Context`] if the values of the owner can't be had.
+    /// Returns [`AgentError::Context`] if the owner's values can't be created.
     pub async fn prepare(&self, run: &RunInfo, call: ToolCall) -> Result<PreparedCall, AgentError> {
         let preparing = self.agent.prepare(run, call);
         self.invocation.step(preparing).await
     }
 
-    /// Runs a call, until it ends or the token is cancelled. The future may run in a task, and ends the call if it is
-    /// dropped.
+    /// Runs a call, until it ends or the token is cancelled. You may run the future in a task. Dropping it ends the
+    /// call.
     pub fn call(
         &self,
         call: PreparedCall,
@@ -274,8 +278,8 @@ impl Steps<'_> {
         self.agent.call(call, prepared, stop, events)
     }
 
-    /// Takes the result of a call like [`Run::finish`]. For a call that may have run in a process that is gone, make it
-    /// with [`ToolError::interrupted`].
+    /// Adds the result of a call like [`Run::finish`]. If the call may have run in a process that is gone, create the
+    /// result with [`ToolError::interrupted`].
     ///
     /// # Errors
     ///
@@ -284,11 +288,11 @@ impl Steps<'_> {
         self.agent.finish(run, result, &self.events)
     }
 
-    /// Decides on a call like [`Agent::decide`], and saves nothing.
+    /// Decides on a call like [`Agent::decide`], without saving the run.
     ///
     /// # Errors
     ///
-    /// Returns [`AgentError::Decide`] as [`Agent::decide`] does. The run is then as before.
+    /// Returns [`AgentError::Decide`] like [`Agent::decide`]. The run is then unchanged.
     pub async fn decide(
         &self,
         run: &mut Run,
@@ -302,12 +306,12 @@ impl Steps<'_> {
         self.invocation.step(deciding).await
     }
 
-    /// Denies a call on which nobody decided in time. The model sees the reason. It needs nobody's right, because it gives
-    /// none.
+    /// Denies a call because nobody decided in time. The model sees the reason. This needs no permission, because it
+    /// grants nothing.
     ///
     /// # Errors
     ///
-    /// Returns [`AgentError::Decide`] if no such call waits. The run is then as before.
+    /// Returns [`AgentError::Decide`] if no such call waits. The run is then unchanged.
     pub fn expire(&self, run: &mut Run, fingerprint: &str, reason: &str) -> Result<(), AgentError> {
         let pending = run.pending_with(fingerprint)?;
         let decision = Decision::deny(reason);
@@ -315,8 +319,8 @@ impl Steps<'_> {
         Ok(())
     }
 
-    /// Records how the run ended, for logs and [observers](tool_core::RegistryBuilder::observe_with). Without it, another
-    /// process goes on.
+    /// Records how the run ended, for logs and [observers](tool_core::RegistryBuilder::observe_with). Don't call it if
+    /// another process continues the run.
     pub fn end(self, outcome: &RunOutcome) {
         self.invocation.end(&Ok(outcome.clone()));
     }

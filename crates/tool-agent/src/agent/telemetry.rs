@@ -1,12 +1,12 @@
-//! What an operator sees of runs and requests: `tracing` spans, and records for the observers of the registry, by
-//! OpenTelemetry's conventions for generative AI. `invoke_agent` has the spans `chat`, and `execute_tool` of `tool-core`,
-//! in it. Messages are in the span of their request only if the application asks for it.
+//! Telemetry of runs and requests for an operator: `tracing` spans, and records for the registry's observers, following
+//! OpenTelemetry's conventions for generative AI. The spans `chat`, and `execute_tool` of `tool-core`, are children of
+//! `invoke_agent`. The span of a request contains its messages only if the application asks for that.
 //!
-//! A run may be driven by several processes, one after the other. It saves the trace of the span that drives it, and the
-//! next `invoke_agent` span has a link to that one.
+//! Several processes may drive a run, one after the other. The run saves the trace of the span that drives it, and the
+//! next `invoke_agent` span links to it.
 //!
-//! A subscriber is the application's code. If it panics, the run goes on, without its log. Without the feature `tracing`,
-//! there are no spans.
+//! A subscriber is code of the application. If it panics, the run goes on without its log. Without the feature
+//! `tracing`, there are no spans.
 
 #[cfg(feature = "tracing")]
 mod content;
@@ -35,7 +35,7 @@ use crate::guarded::caught;
 use crate::model::Request;
 use crate::run::{Run, RunOutcome};
 
-/// How the application reads the trace of a span, and links a span to another trace.
+/// Reads the trace of a span and links a span to another trace, by closures of the application.
 #[cfg(feature = "tracing")]
 #[derive(Clone)]
 pub(super) struct TraceLinks {
@@ -48,7 +48,7 @@ type TraceOf = dyn Fn(&Span) -> Option<TraceContext> + Send + Sync;
 #[cfg(feature = "tracing")]
 type AddLink = dyn Fn(&Span, &TraceContext) + Send + Sync;
 
-/// One time in which an agent drives a run.
+/// One stretch of driving a run.
 pub(super) struct Invocation<'a> {
     counter: RunCounter<'a>,
     #[cfg(feature = "tracing")]
@@ -56,12 +56,12 @@ pub(super) struct Invocation<'a> {
     /// The trace of the span, if runs save it.
     #[cfg(feature = "tracing")]
     trace: Option<TraceContext>,
-    /// The secrets of the run, if spans show messages.
+    /// The secrets of the run, needed if spans show messages.
     #[cfg(feature = "tracing")]
     known: Mutex<content::Known>,
 }
 
-/// The messages of a request that are not all of a run: those that a summary replaces, and its instructions.
+/// The messages of a request for a summary: the messages to replace, and the instructions.
 #[cfg_attr(not(feature = "tracing"), allow(dead_code))]
 pub(super) struct Summary<'s> {
     pub(super) old: Range<usize>,
@@ -103,14 +103,14 @@ impl<'a> Invocation<'a> {
         }
     }
 
-    /// The invocation of a driver that may go on in another process.
+    /// Creates the invocation of a driver that may continue in another process.
     pub(super) fn of_steps(agent: &'a Agent, run: &Run) -> Invocation<'a> {
         let mut invocation = Invocation::new(agent, run);
         invocation.counter = invocation.counter.of_steps();
         invocation
     }
 
-    /// Runs a step inside the span.
+    /// Runs a step within the span.
     pub(super) async fn step<T>(&self, running: impl Future<Output = T>) -> T {
         #[cfg(not(feature = "tracing"))]
         {
@@ -131,7 +131,7 @@ impl<'a> Invocation<'a> {
         self.counter.end(ended);
     }
 
-    /// Drives the run inside the span.
+    /// Drives the run within the span.
     pub(super) async fn run(
         &self,
         driving: impl Future<Output = Result<RunOutcome, AgentError>>,
@@ -141,19 +141,19 @@ impl<'a> Invocation<'a> {
         ended
     }
 
-    /// Returns the secrets of the run so far.
+    /// Returns the known secrets of the run.
     #[cfg(feature = "tracing")]
     fn secrets(&self, agent: &Agent, run: &Run) -> Secrets {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.of_run(&agent.registry, run)
     }
 
-    /// Counts calls that start.
+    /// Counts started calls.
     pub(super) fn count_calls(&self, calls: usize) {
         self.counter.count_calls(calls);
     }
 
-    /// Lets the run know the trace, for a link from the next span that drives it.
+    /// Saves the trace in the run, so that the next span can link to it.
     pub(super) fn save_in(&self, run: &mut Run) {
         #[cfg(not(feature = "tracing"))]
         let _ = (self, run);
@@ -166,7 +166,7 @@ impl<'a> Invocation<'a> {
 
 #[cfg(feature = "tracing")]
 impl TraceLinks {
-    /// Links a span to an earlier trace, and returns its own.
+    /// Links a span to an earlier trace, and returns its own trace.
     fn attach(&self, span: &Span, earlier: Option<&str>) -> Option<TraceContext> {
         let attached = caught("", || {
             if let Some(earlier) = earlier.and_then(TraceContext::new) {
@@ -189,7 +189,7 @@ pub(super) struct Chat<'a> {
     timer: RequestTimer<'a>,
     #[cfg(feature = "tracing")]
     span: GuardedSpan,
-    /// What shows the response, if spans show messages.
+    /// Used to show the response, if spans show messages.
     #[cfg(feature = "tracing")]
     content: Option<(&'a Agent, usize, Secrets)>,
 }
@@ -252,7 +252,7 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// Asks inside the span.
+    /// Sends the request within the span.
     pub(super) async fn run<T>(
         &self,
         asking: impl Future<Output = Result<T, AgentError>>,
@@ -294,7 +294,7 @@ impl<'a> Chat<'a> {
             .record("gen_ai.response.time_to_first_chunk", time.as_secs_f64());
     }
 
-    /// Records what a response says of itself.
+    /// Records the response's own data, such as its model and usage.
     pub(super) fn finish(&self, turn: &Turn, response: &Value) {
         self.timer.respond(turn, response);
         #[cfg(feature = "tracing")]
@@ -312,7 +312,7 @@ impl<'a> Chat<'a> {
                     ("gen_ai.usage.cache_read.input_tokens", usage.cached_input),
                     ("gen_ai.usage.output_tokens", usage.output),
                 ] {
-                    // OpenTelemetry has no other integers. Its layer for `tracing` exports them as text.
+                    // OpenTelemetry has only signed integers. The layer for `tracing` exports others as text.
                     let tokens = i64::try_from(tokens).unwrap_or(i64::MAX);
                     self.span.record(field, tokens);
                 }

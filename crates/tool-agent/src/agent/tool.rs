@@ -1,4 +1,4 @@
-//! An agent as a tool of another one.
+//! Agents as tools of other agents.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use super::events::{Caller, Listener};
 use super::{Agent, AgentError, Event, Unfinished};
 use crate::run::{DecideError, Journal, MemoryJournal, Run, RunInfo, RunOutcome, random_id};
 
-/// Why there is no answer. A [`ToolError`] stays what it is.
+/// The reason for which there is no answer. A [`ToolError`] is returned unchanged.
 type Failure = Box<dyn Error + Send + Sync>;
 
 impl Agent {
-    /// Makes the agent a tool with one parameter, `question`, whose result is its answer.
+    /// Turns the agent into a tool with one parameter, `question`. The result is the agent's answer.
     ///
-    /// Each call has a run of its own, with the owner and the data of the run that calls, and an id that starts with
-    /// the id of that run, its [parent](RunInfo::parent). If there is a run with this id that has another owner or parent, such
-    /// as one whose id a client chose, the call fails. The run is saved in the [journal](Agent::journal) of this agent, or in memory until it ends. Its
-    /// events are [passed on](Event::Inner). A cancelled call cancels its run.
+    /// Each call has its own run, with the owner and the data of the calling run. Its id starts with the id of the
+    /// calling run, which is its [parent](RunInfo::parent). The call fails if a run with this id exists and has another
+    /// owner or parent. That could happen if a client chose the id. The run is saved in this agent's
+    /// [journal](Agent::journal), or kept in memory until it ends. Its events are [passed on](Event::Inner). Cancelling
+    /// the call cancels the run.
     ///
-    /// If a call in it waits for a decision, the call of the agent waits for the same
-    /// [`Hold`](tool_core::hooks::Hold). The policies of both agents are asked, and a decision that the policy of this
-    /// agent forbids leaves the call waiting. Outside of a run there is nothing to come back to: the call fails as
-    /// [`Held`](tool_core::ToolErrorKind::Held).
+    /// If a call within it waits for a decision, the agent's call waits for the same [`Hold`](tool_core::hooks::Hold).
+    /// Both agents ask their policies. If this agent's policy forbids a decision, the call keeps waiting. Outside of a
+    /// run nothing could continue later, so the call fails as [`Held`](tool_core::ToolErrorKind::Held).
     ///
     /// ```
     /// use serde_json::json;
@@ -60,13 +60,13 @@ impl Agent {
         description: impl Into<String>,
     ) -> Result<DynamicTool, DynamicToolError> {
         let is_saved = self.journal.is_some();
-        // A call that waits is made again, and finds its run here.
+        // A call that waits is made again later, and finds its run here.
         let memory = (!is_saved).then(MemoryJournal::new);
         if let Some(memory) = &memory {
             self = self.journal(memory.clone());
         }
         let builder = DynamicTool::builder(name).description(description);
-        // A call that is made again continues its run.
+        // A repeated call continues its run.
         let builder = builder.idempotent(is_saved).parameters(json!({
             "type": "object",
             "properties": {
@@ -99,14 +99,15 @@ impl Agent {
         for (fingerprint, decision, by) in decisions {
             let decided = agent.decide(run, &fingerprint, decision.clone(), &*by);
             match decided.await {
-                // Without policies, the program has decided by `Run::decide`, and here it does, too.
+                // Without policies, the program decided by `Run::decide`, so the inner call is decided in the same way.
                 Err(AgentError::Decide(DecideError::Denied(DecisionDenied::NoPolicy)))
                     if run.info().owner().is_none() =>
                 {
                     run.decide(&self.registry, &fingerprint, decision, by)
                         .map_err(AgentError::Decide)?;
                 }
-                // It was made when the call ran before, or this agent's policy forbids it: the call waits.
+                // The decision was made in an earlier call, or this agent's policy forbids it. In either case the call
+                // waits.
                 Ok(())
                 | Err(AgentError::Decide(DecideError::NotPending | DecideError::Denied(_))) => {}
                 Err(error) => return Err(error.into()),
@@ -126,14 +127,14 @@ impl Agent {
         }
     }
 
-    /// Loads the run of a call, or starts it.
+    /// Loads the run of a call, or creates it.
     async fn run_of_call(&self, arguments: &Value, call: &CallContext) -> Result<Run, Failure> {
         let outer = call.get::<RunInfo>();
         let owner = outer.and_then(RunInfo::owner);
         let parent = outer.map(RunInfo::id).or(call.idempotency_key());
         let id = match (call.idempotency_key(), outer) {
             (Some(key), _) => format!("{key}/{}", call.tool_name()),
-            // A call that a tool makes. Nothing tells it from the next one.
+            // Another tool makes this call, and nothing distinguishes it from the next.
             (None, Some(outer)) => format!("{}/{}", outer.id(), random_id()),
             (None, None) => random_id(),
         };
@@ -160,7 +161,7 @@ impl Agent {
     }
 }
 
-/// Returns a listener that passes events on to the run that calls, besides the agent's own.
+/// Returns a listener that calls the agent's own and passes events on to the calling run.
 fn listener(call: &CallContext, own: Option<Listener>) -> Option<Listener> {
     let Some(outer) = call.get::<Caller>().cloned() else {
         return own;

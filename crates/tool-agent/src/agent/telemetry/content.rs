@@ -1,9 +1,9 @@
-//! Messages as attributes of spans, in the JSON of OpenTelemetry's conventions (open-telemetry/semantic-conventions-genai,
-//! `gen-ai-input-messages.json`; read on 2026-11-25), without the secrets that are known.
+//! Messages as span attributes, in the JSON of OpenTelemetry's conventions (open-telemetry/semantic-conventions-genai,
+//! `gen-ai-input-messages.json`; read on 2026-11-25), without known secrets.
 //!
-//! Arguments are those of [`Registry::shown`], results their [lines](ToolResult::line), and every string passes through
-//! the [`Secrets`] of all calls so far. An attribute has at most a number of bytes: what is older is left out, and a
-//! string that is too long is truncated.
+//! Arguments come from [`Registry::shown`] and results from [`ToolResult::line`]. Every string goes through the
+//! [`Secrets`] of all calls so far. The size of an attribute is limited: older messages are left out, and a long string
+//! is truncated.
 
 use serde_json::{Value, json};
 use tool_core::call::Secrets;
@@ -13,21 +13,21 @@ use tool_core::{Registry, ToolCall, ToolResult, visible};
 
 use crate::run::{Part, Round, Run, changed_call};
 
-/// The secrets of the calls of a run.
+/// The known secrets of a run's calls.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The number of rounds that were searched.
+    /// The number of rounds searched for secrets.
     rounds: usize,
     secrets: Secrets,
 }
 
 impl Known {
-    /// Returns the secrets of the calls that have results.
+    /// Returns the secrets in calls with results.
     pub(super) fn of_run(&mut self, registry: &Registry, run: &Run) -> Secrets {
         for round in run.rounds().get(self.rounds..).unwrap_or_default() {
             self.search(registry, round);
         }
-        // Between requests, calls without a result are in the background.
+        // Between requests, a call without a result is in the background.
         let has_results = |round: &Round| round.calls().all(|(_, result)| result.is_some());
         let new = run.rounds().iter().skip(self.rounds);
         self.rounds += new.take_while(|round| has_results(round)).count();
@@ -47,7 +47,7 @@ impl Known {
     }
 }
 
-/// Returns the messages of a request: the parts of a run that start before `end`, and an instruction after them.
+/// Returns the messages of a request: the parts of a run that start before `end`, then an instruction.
 pub(super) fn input(
     registry: &Registry,
     secrets: &Secrets,
@@ -60,14 +60,14 @@ pub(super) fn input(
     if let Some(instruction) = instruction {
         messages.push("user", |parts| parts.text(instruction));
     }
-    // From the newest on, so that it is the oldest that are left out.
+    // Starts with the newest, so that the oldest are left out.
     for part in run.parts_before(end) {
         match part {
             _ if messages.is_full => break,
             Part::Message(message) => {
                 messages.push(role(message), |parts| parts.text(&text(message)));
             }
-            // The trace has these results at their calls, so they are left out here.
+            // The trace already has these results at their calls, so they are left out here.
             Part::Told(preamble) => messages.push("user", |parts| parts.text(preamble)),
             Part::Response(round) => {
                 if round.calls().len() > 0 {
@@ -89,7 +89,7 @@ pub(super) fn input(
     line(&messages.in_order().into())
 }
 
-/// Returns the message of a response.
+/// Returns the message for a response.
 pub(super) fn output(registry: &Registry, secrets: &Secrets, turn: &Turn, cap: usize) -> String {
     let mut secrets = secrets.clone();
     for call in &turn.calls {
@@ -110,22 +110,22 @@ pub(super) fn output(registry: &Registry, secrets: &Secrets, turn: &Turn, cap: u
     line(&messages.into())
 }
 
-/// The attribute of a span while it is written: messages and their parts, from the newest on.
+/// The attribute while it is written, with messages and their parts from the newest to the oldest.
 struct Attribute<'s> {
     secrets: &'s Secrets,
-    /// The bytes that are left.
+    /// The number of bytes left.
     left: usize,
     is_full: bool,
     messages: Vec<(&'static str, Vec<Value>)>,
 }
 
-/// The bytes around a message.
+/// Number of bytes around a message.
 const FRAME: usize = r#"{"role":"assistant","parts":[]},"#.len();
 
-/// The bytes around the reason why a response ended.
+/// Number of bytes around the reason of a response's end.
 const REASON: usize = r#","finish_reason":"""#.len();
 
-/// Ends a string that is truncated.
+/// Marks the end of a truncated string.
 const TRUNCATED: &str = " [truncated]";
 
 impl<'s> Attribute<'s> {
@@ -138,7 +138,7 @@ impl<'s> Attribute<'s> {
         }
     }
 
-    /// Adds a message that is older than the others, with its parts from the last one on.
+    /// Adds a message older than the previous ones, starting with its last part.
     fn push(&mut self, role: &'static str, add: impl FnOnce(&mut Attribute<'s>)) {
         if self.left < FRAME {
             self.is_full = true;
@@ -175,7 +175,7 @@ impl<'s> Attribute<'s> {
         }
     }
 
-    /// Adds a part with this content, or with the start of it if there is no room for more.
+    /// Adds a part with this content. If there is too little room, truncates it.
     fn part(&mut self, content: &str, part: impl Fn(&str) -> Value) {
         if self.is_full {
             return;
@@ -216,7 +216,7 @@ fn role(message: &Value) -> &'static str {
     }
 }
 
-/// Returns the text of a message of the application, whatever its provider.
+/// Returns the text of an application's message in any provider's format.
 fn text(message: &Value) -> String {
     let content = match &message["content"] {
         Value::Null => &message["parts"],
@@ -232,7 +232,7 @@ fn text(message: &Value) -> String {
     }
 }
 
-/// Returns JSON on one line, in which nothing is invisible.
+/// Returns JSON on one line, with invisible characters escaped.
 fn line(json: &Value) -> String {
     let json = json.to_string();
     let mut line = String::with_capacity(json.len());
@@ -245,7 +245,7 @@ fn line(json: &Value) -> String {
     line
 }
 
-/// Returns the escapes of a character of JSON that can't be printed.
+/// Returns the escapes of a JSON character that can't be printed.
 fn escaped(character: char) -> Option<impl Iterator<Item = char>> {
     let mut units = [0; 2];
     let units: Vec<_> = character.encode_utf16(&mut units).to_vec();
@@ -256,12 +256,12 @@ fn escaped(character: char) -> Option<impl Iterator<Item = char>> {
     visible::is_unclear(character).then(escapes)
 }
 
-/// Returns the start of a string that takes at most this many bytes in a [line].
+/// Returns the longest start of a string that takes at most this many bytes in a [line].
 fn start(text: &str, room: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, character)| {
         used += match character {
-            // `\n` and `\u0001` at most.
+            // The longest escapes are `\n` and `\u0001`.
             '"' | '\\' | '\n' | '\r' | '\t' => 2,
             character if character.is_ascii_control() => 6,
             character => escaped(*character).map_or(character.len_utf8(), Iterator::count),

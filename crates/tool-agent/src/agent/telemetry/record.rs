@@ -1,4 +1,4 @@
-//! Records of runs and requests for the observers of the registry. A run or a request that is dropped before it ends
+//! Records of runs and requests for the registry's observers. If a run or request is dropped before it ends, its record
 //! is `cancelled`.
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +15,7 @@ use crate::run::RunOutcome;
 
 const CANCELLED: &str = "cancelled";
 
-/// Measures a time. Zero on a platform without a clock.
+/// Measures a duration. Zero on platforms without a clock.
 pub(super) struct Clock(Option<Instant>);
 
 impl Clock {
@@ -29,13 +29,13 @@ impl Clock {
     }
 }
 
-/// Counts what an agent does with a run.
+/// Counts the steps of an agent with a run.
 pub(super) struct RunCounter<'a> {
     agent: &'a Agent,
     clock: Clock,
     requests: AtomicU32,
     calls: AtomicU32,
-    /// `false` if nothing is recorded when it is dropped without an end, because another process goes on.
+    /// `false` if dropping it without an end records nothing, because another process continues the run.
     is_whole: bool,
     /// The outcome or the error.
     ended: OnceLock<Result<&'static str, &'static str>>,
@@ -53,7 +53,7 @@ impl<'a> RunCounter<'a> {
         }
     }
 
-    /// Records nothing unless it ends.
+    /// Makes it record nothing on drop, only at an end.
     pub(super) fn of_steps(mut self) -> Self {
         self.is_whole = false;
         self
@@ -98,7 +98,7 @@ pub(super) struct RequestTimer<'a> {
     retries: Arc<AtomicU32>,
     first_chunk: OnceLock<Duration>,
     response: OnceLock<(Option<String>, Option<Usage>)>,
-    /// The error, if there is one.
+    /// The error, if any.
     ended: OnceLock<Option<&'static str>>,
 }
 
@@ -149,7 +149,7 @@ impl Drop for RequestTimer<'_> {
     }
 }
 
-/// Returns the model that a response names.
+/// Returns the model named in a response.
 pub(super) fn response_model(response: &Value) -> Option<&str> {
     let model = response["model"].as_str();
     model.or_else(|| response["modelVersion"].as_str())

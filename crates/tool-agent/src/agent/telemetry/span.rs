@@ -8,7 +8,7 @@ use tracing::{Span, Value};
 
 use crate::guarded::{Guarded, caught};
 
-/// A span; nothing if the subscriber panicked when it was created.
+/// A span. Empty if the subscriber panicked on its creation.
 pub(super) struct GuardedSpan(Guarded<Span>);
 
 impl GuardedSpan {
@@ -16,7 +16,7 @@ impl GuardedSpan {
         GuardedSpan(Guarded(caught("", create).ok()))
     }
 
-    /// Returns the span if a subscriber takes it.
+    /// Returns the span if it is enabled.
     pub(super) fn enabled(&self) -> Option<&Span> {
         self.0.0.as_ref().filter(|span| !span.is_disabled())
     }
@@ -29,13 +29,13 @@ impl GuardedSpan {
         }
     }
 
-    /// Runs code of the subscriber inside of the span.
+    /// Runs code of the subscriber within the span.
     pub(super) fn inside(&self, run: impl FnOnce()) {
         let _inside = self.enter();
         let _ = caught("", run);
     }
 
-    /// Runs a future inside of the span.
+    /// Runs a future within the span.
     pub(super) async fn around<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         poll_fn(|context| {
@@ -45,7 +45,7 @@ impl GuardedSpan {
         .await
     }
 
-    /// Enters the span until the value is dropped.
+    /// Enters the span until the returned value is dropped.
     fn enter(&self) -> Guarded<Entered<'_>> {
         let span = self.enabled();
         Guarded(span.and_then(|span| caught("", || span.enter()).ok()))
