@@ -1,15 +1,15 @@
-//! A run as a value: a conversation with a model that can be saved after every step and continued
-//! later, in another process.
+//! A run as a value. It is a conversation with a model that you can save after every step and continue later, in
+//! another process.
 //!
-//! A [`Run`] is a state machine that does no I/O. [`next`](Run::next) says what to do, and the program
-//! gives back what happened:
+//! A [`Run`] is a state machine that does no I/O. [`next`](Run::next) returns the next step, and your program reports
+//! the result:
 //!
 //! - [`Request`](Step::Request): ask the model, then [`respond`](Run::respond).
 //! - [`Call`](Step::Call): mark the calls as [started](Run::start), run them, and [`finish`](Run::finish) each.
 //! - [`Running`](Step::Running): wait for a call that you started, and [`finish`](Run::finish) it.
 //! - [`Wait`](Step::Wait): ask a person and [`decide`](Run::decide), or stop.
-//! - [`Done`](Step::Done): show the answer. [`push`](Run::push) goes on with the conversation, and
-//!   [`answer`](Run::answer) with what is [unanswered](RunOutcome::Unanswered).
+//! - [`Done`](Step::Done): show the answer. Continue the conversation with [`push`](Run::push), or answer an
+//!   [unanswered](RunOutcome::Unanswered) request with [`answer`](Run::answer).
 //!
 //! ```text
 //!   push ─► Request ─────────── respond ──────────► has calls? ──no──► Done: Answered
@@ -26,11 +26,10 @@
 //!
 //! A limit, a cancellation or a tool with `ends_run` leads to `Done` instead of the next `Request`.
 //!
-//! A driver that [acknowledges](Run::acknowledge) the calls of tools with `background` finishes them later, at any step; see
-//! the [guide](crate::guide::background). For others, they are calls like all.
+//! You can [acknowledge](Run::acknowledge) calls of tools with `background` and finish them later, at any step; see the
+//! [guide](crate::guide::background). Otherwise they are like all other calls.
 //!
-//! [`Agent`](crate::Agent) does all of this. Write the loop yourself to have control over every
-//! step:
+//! [`Agent`](crate::Agent) does all of this. Write the loop yourself if you need control over every step:
 //!
 //! ```
 //! use serde_json::json;
@@ -78,41 +77,40 @@
 //!
 //! # Saving
 //!
-//! A run is `Serialize` and `Deserialize`. Saving the whole after every step costs more with every
-//! round, so each change is also an [`Increment`]: append the [unsaved](Run::unsaved) increments
-//! to a [`Journal`], [mark them as saved](Run::mark_saved) once that succeeds, and rebuild the run with
-//! [`Run::replay`]. On one machine, use `SqliteJournal` (feature `sqlite`); [`FileJournal`] is a journal without a
-//! database. To survive a crash at any point,
-//! save the increments of [`start`](Run::start) before the calls run, and the increments of [`finish`](Run::finish)
-//! before the next step.
+//! A run is `Serialize` and `Deserialize`. Saving it as a whole after every step gets more expensive with every round.
+//! So each change is also an [`Increment`]: append the [unsaved](Run::unsaved) increments to a [`Journal`], [mark them
+//! as saved](Run::mark_saved) once that succeeds, and rebuild the run with [`Run::replay`]. On one machine, use
+//! `SqliteJournal` (feature `sqlite`); [`FileJournal`] is a journal without a database. To survive a crash at any
+//! point, save the increments of [`start`](Run::start) before the calls run, and the increments of
+//! [`finish`](Run::finish) before the next step.
 //!
 //! # Whose run it is
 //!
-//! In a program with several users, a run has an [owner](RunBuilder::owner). The owner is saved with the run and never
-//! changes, and every call runs with the context values of the owner ([`Agent::contexts`](crate::Agent::contexts)),
-//! whoever continues the run. Only [`Agent::decide`](crate::Agent::decide) decides on its calls, and asks a policy
-//! ([`Agent::may_decide`](crate::Agent::may_decide)). In a loop of your own, both are up to you.
+//! If your program has several users, give each run an [owner](RunBuilder::owner). The owner is saved with the run and
+//! never changes. Every call runs with the owner's context values ([`Agent::contexts`](crate::Agent::contexts)),
+//! whoever continues the run. Decisions on the calls go through [`Agent::decide`](crate::Agent::decide), which asks a
+//! policy ([`Agent::may_decide`](crate::Agent::may_decide)). If you write your own loop, both are up to you.
 //!
 //! # Inbox
 //!
-//! A journal keeps a [head](RunHead) of each run: whose it is, when it was saved, and what waits for a decision. So a
-//! program lists what waits ([`Journal::waiting`]) and the conversations of a user ([`Journal::runs`]) without loading
-//! them, and forgets them by [id](Journal::remove) or [age](Journal::remove_before). To decide, load the run by
-//! [`Pending::run`], then save it and let it go on.
+//! A journal keeps a [head](RunHead) of each run, with the owner, the time of the last save, and the calls that wait
+//! for a decision. So you can list waiting calls ([`Journal::waiting`]) and a user's conversations ([`Journal::runs`])
+//! without loading runs, and remove runs by [id](Journal::remove) or [age](Journal::remove_before). To decide, load the
+//! run by [`Pending::run`], decide, save it and continue it.
 //!
 //! # After an interruption
 //!
-//! [`resume`](Run::resume) decides on the calls that had started and have no result. Those of tools
-//! that are `read_only` or `idempotent` run again, in the background too, with the same
-//! [idempotency key](tool_core::CallContext::idempotency_key). The others may have had an effect, so the
-//! model gets a result of the kind [`Interrupted`](tool_core::ToolErrorKind::Interrupted), which says so.
+//! [`resume`](Run::resume) handles calls that had started and have no result. If the tool is `read_only` or
+//! `idempotent`, the call runs again, even in the background, with the same [idempotency
+//! key](tool_core::CallContext::idempotency_key). Any other call may have had an effect, so the model gets a result of
+//! the kind [`Interrupted`](tool_core::ToolErrorKind::Interrupted), which tells it so.
 //!
 //! # Order
 //!
-//! Calls that are next to each other and `read_only` are one step, to run concurrently. Every other call
-//! is a step of its own, in the order of the response. `#[tool(parallel)]` changes that for one tool,
-//! and [`RunSettings::parallel`] for all calls of a run. What another server claims about its tools counts
-//! only after `DynamicToolBuilder::trust_annotations`. A call that waits for a decision holds up none of the others.
+//! Consecutive `read_only` calls are one step, so that they can run concurrently. Every other call is its own step, in
+//! the order of the response. `#[tool(parallel)]` changes that for one tool, and [`RunSettings::parallel`] for all
+//! calls of a run. Annotations of another server's tools count only after `DynamicToolBuilder::trust_annotations`. A
+//! call that waits for a decision does not block the others.
 
 mod background;
 mod calls;
@@ -168,7 +166,7 @@ use self::state::{PROGRAM, SavedRun, State, VERSION};
 pub use self::step::{NoAnswer, RunOutcome, Step};
 use tool_core::dialect::{Dialect, RequestOptions, Usage};
 
-/// A conversation with a model: its messages, calls and results, and what happens next.
+/// A conversation with a model: its messages, calls and results, and its next step.
 ///
 /// See the [module](self) for an example.
 ///
@@ -192,20 +190,20 @@ pub struct Run {
     state: State,
     sent: Sent,
     unsaved: Vec<Increment>,
-    /// Set while an agent without a journal drives it.
+    /// Set while an agent without a journal drives the run.
     drops_increments: bool,
 }
 
 /// Creates and reads runs.
 impl Run {
-    /// Creates a run without an owner, for a program with one user. The id identifies it in a [`Journal`], and is
-    /// part of the [idempotency keys](tool_core::CallContext::idempotency_key) of its calls, so it must be unique:
-    /// [`random_id`] returns one. With several users, a run has an [owner](RunBuilder::owner).
+    /// Creates a run without an owner, for a program with one user. The id identifies it in a [`Journal`] and is part
+    /// of its calls' [idempotency keys](tool_core::CallContext::idempotency_key), so it must be unique. Use
+    /// [`random_id`] to create one. If you have several users, give the run an [owner](RunBuilder::owner).
     pub fn new(id: impl Into<String>) -> Run {
         Run::builder(id).build()
     }
 
-    /// Starts a run with an [owner](RunBuilder::owner), or with settings other than the default.
+    /// Creates a run with an [owner](RunBuilder::owner), or with settings other than the default.
     pub fn builder(id: impl Into<String>) -> RunBuilder {
         RunBuilder::new(id.into())
     }
@@ -240,12 +238,12 @@ impl Run {
         self.state.info.id()
     }
 
-    /// Returns whose run it is.
+    /// Returns the run's id, owner and data.
     pub fn info(&self) -> &RunInfo {
         &self.state.info
     }
 
-    /// Checks that the messages of the run are in the format of a dialect, if they have one.
+    /// Checks that the messages of the run have the format of a dialect, if the run has a dialect.
     pub(crate) fn check_dialect(&self, dialect: &(impl Dialect + ?Sized)) -> Result<(), RunError> {
         let given = dialect.provider();
         match self.state.info.dialect() {
@@ -258,7 +256,7 @@ impl Run {
         }
     }
 
-    /// Checks that the messages of the run are in the format of a dialect. The first dialect is that of the run.
+    /// Checks that the messages of the run have the format of a dialect. The first dialect becomes the run's.
     pub(crate) fn bind(&mut self, dialect: &(impl Dialect + ?Sized)) -> Result<(), RunError> {
         self.check_dialect(dialect)?;
         let given = dialect.provider();
@@ -284,7 +282,7 @@ impl Run {
         self.state.spent.calls > 0
     }
 
-    /// Returns the `traceparent` of the span that drove it last.
+    /// Returns the `traceparent` of the span that last drove the run.
     #[cfg(feature = "tracing")]
     pub(crate) fn trace(&self) -> Option<&str> {
         self.state.trace.as_deref()
@@ -304,12 +302,12 @@ impl Run {
     }
 
     /// Returns the messages of the conversation, in the provider's format, as the provider sent them. A request
-    /// [repeats](Dialect::repeat) them in the form that [`Step::Request`] has.
+    /// [repeats](Dialect::repeat) them in the form returned by [`Step::Request`].
     pub fn messages(&self) -> &[Arc<Value>] {
         &self.state.messages
     }
 
-    /// Returns the indices of the [messages](Run::messages) that give the model results of calls in the
+    /// Returns the indices of [messages](Run::messages) that gave the model results of calls in the
     /// [background](Run::acknowledge), after its turn. Most look like messages of the user, who did not write them.
     pub fn background_messages(&self) -> &[usize] {
         &self.state.told
@@ -320,25 +318,25 @@ impl Run {
         &self.state.rounds
     }
 
-    /// Returns the texts of the user, with the number of rounds before each.
+    /// Returns the texts of the user, each with the number of rounds before it.
     pub(crate) fn said(&self) -> &[(usize, String)] {
         &self.state.said
     }
 
-    /// Returns the sum of the usage of all rounds.
+    /// Returns the total usage of all rounds.
     pub fn usage(&self) -> Usage {
         let usages = self.state.rounds.iter().filter_map(|round| round.usage);
         usages.fold(Usage::default(), Add::add)
     }
 
-    /// Returns the fields that the next request needs besides messages and tools; see
+    /// Returns the fields that the next request needs in addition to messages and tools; see
     /// [`Turn::continuation`](tool_core::dialect::Turn::continuation).
     pub fn continuation(&self) -> &Map<String, Value> {
         &self.state.continuation
     }
 }
 
-/// Returns an id for a new run: 32 hexadecimal digits, which no other run has. It is no secret: check whose run it is.
+/// Returns a unique id for a new run, with 32 hexadecimal digits. It is not secret, so check the owner of a run.
 ///
 /// ```
 /// use tool_agent::run::{Run, random_id};

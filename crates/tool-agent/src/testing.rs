@@ -1,5 +1,5 @@
-//! For tests and demonstrations: models that answer from a script or from recordings, a model that is recorded, and the
-//! contract of journals.
+//! Models for tests and demonstrations, which answer from a script or from recordings, a model that records another,
+//! and a test for journals.
 
 mod journal_contract;
 mod recorded_model;

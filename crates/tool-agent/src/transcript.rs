@@ -1,7 +1,7 @@
-//! A run as a person reads it: messages, texts and calls, for a page or a terminal.
+//! A run in the form for a person: messages, texts and calls, for a page or a terminal.
 //!
-//! A [`Transcript`] is made of a [`Run`] and then follows its [`Event`]s, so that what a page shows while a run goes on
-//! is what it shows after a reload. It has no secrets: those of arguments are replaced, as [`Registry::shown`] does.
+//! You create a [`Transcript`] from a [`Run`] and pass it the [`Event`]s. So a page shows the same during a run and
+//! after a reload. It contains no secrets, because arguments are shown as by [`Registry::shown`].
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use tool_core::{Registry, ToolError, ToolErrorKind, ToolResult};
 use crate::Event;
 use crate::run::{Pending, Round, Run, changed_call, position_of};
 
-/// What a person sees of a run, in order.
+/// The entries of a run that a person sees, in order.
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -36,7 +36,7 @@ use crate::run::{Pending, Round, Run, changed_call, position_of};
 /// let mut events = agent.reply_events(&mut run, "Hello?");
 /// while let Some(event) = events.next().await {
 ///     if let Some(entry) = transcript.apply(&event?) {
-///         // A page replaces the entry that has the same key, or adds it.
+///         // A page replaces the entry with the same key, or adds it.
 ///         println!("{}", serde_json::to_string(entry)?);
 ///     }
 /// }
@@ -68,7 +68,7 @@ pub struct Transcript {
 /// ```
 /// use tool_agent::transcript::{Entry, Shown};
 ///
-/// /// A line of a page. The key tells which line it replaces.
+/// /// Writes a line of a page. The key tells which line to replace.
 /// fn line(entry: &Entry) -> (String, String) {
 ///     let text = match &entry.shown {
 ///         Shown::User { text } => format!("you: {text}"),
@@ -84,18 +84,18 @@ pub struct Transcript {
 pub struct Entry {
     /// Identifies the entry in its run, and never changes.
     pub key: String,
-    /// What a person sees.
+    /// The content of the entry.
     #[serde(flatten)]
     pub shown: Shown,
 }
 
-/// What a person sees of an [`Entry`]. Its JSON has the `kind`: `user`, `model` or `call`.
+/// The content of an [`Entry`]. In JSON it has the `kind` `user`, `model` or `call`.
 ///
 /// ```
 /// use serde_json::json;
 /// use tool_agent::transcript::Shown;
 ///
-/// // For a page.
+/// // JSON for a page.
 /// let shown = Shown::User { text: "Hello?".into() };
 /// assert_eq!(json!(shown), json!({"kind": "user", "text": "Hello?"}));
 /// ```
@@ -117,7 +117,7 @@ pub enum Shown {
     Call(Box<ShownCall>),
 }
 
-/// A call, as a person sees it.
+/// A call in the form for a person.
 ///
 /// ```
 /// use tool_agent::transcript::ShownCall;
@@ -136,13 +136,13 @@ pub enum Shown {
 pub struct ShownCall {
     /// The name of the tool.
     pub name: String,
-    /// The arguments without secrets: JSON text, incomplete while the model writes it.
+    /// The arguments without secrets. JSON text, incomplete while the model is writing it.
     pub arguments: String,
-    /// How far it is.
+    /// The state of the call.
     pub status: CallStatus,
     /// The last progress that the tool reported.
     pub progress: Option<String>,
-    /// What a person has to decide on.
+    /// The hold, if the call waits for a decision.
     pub hold: Option<ShownHold>,
     /// The decisions so far.
     pub decisions: Vec<ShownDecision>,
@@ -150,12 +150,12 @@ pub struct ShownCall {
     pub result: Option<String>,
     /// A [line](Content::line) for each part of the result.
     pub lines: Vec<String>,
-    /// The parts of the result. They are not in the JSON.
+    /// The parts of the result. The JSON does not contain them.
     #[serde(skip)]
     pub parts: Vec<Content>,
 }
 
-/// How far a call is.
+/// The state of a call.
 ///
 /// ```
 /// use tool_agent::transcript::CallStatus;
@@ -175,29 +175,29 @@ pub struct ShownCall {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallStatus {
-    /// The model writes its arguments.
+    /// The model is writing the arguments.
     #[default]
     Writing,
-    /// It runs, or will run.
+    /// The call is running or will run.
     Running,
-    /// It waits for a decision.
+    /// The call waits for a decision.
     Waiting,
-    /// It succeeded.
+    /// The call succeeded.
     Done,
-    /// A person or a policy denied it.
+    /// A person or a policy denied the call.
     Denied,
-    /// It failed, was cancelled or was interrupted.
+    /// The call failed, was cancelled or was interrupted.
     Failed,
 }
 
-/// What a person has to decide on, without secrets: in a conversation, or in an inbox of
+/// A held call, without secrets. It is part of a conversation, or an entry in an inbox of
 /// [`waiting`](crate::run::Journal::waiting) calls.
 ///
 /// ```
 /// use tool_agent::run::{Journal, JournalError, Page};
 /// use tool_agent::transcript::ShownHold;
 ///
-/// /// Returns what a user may have to decide on.
+/// /// Returns the calls on which a user may have to decide.
 /// async fn inbox(journal: &dyn Journal, user: &str) -> Result<Vec<ShownHold>, JournalError> {
 ///     let heads = journal.waiting(Page::new(100)).await?;
 ///     let waiting = heads.iter().flat_map(|head| &head.waiting);
@@ -214,20 +214,20 @@ pub struct ShownHold {
     pub owner: Option<String>,
     /// The name of the tool.
     pub name: String,
-    /// The server of the provider that runs the tool, if it does not run here.
+    /// The provider's server that runs the tool, if it does not run in your program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// The arguments that the tool would get, as JSON text.
+    /// The arguments for the tool, as JSON text.
     pub arguments: String,
-    /// The reason that the hook or the provider gave.
+    /// The reason given by the hook or the provider.
     pub reason: String,
-    /// The [fingerprint](Pending::fingerprint) of what the person sees.
+    /// The [fingerprint](Pending::fingerprint) of everything that the person sees.
     pub fingerprint: String,
-    /// `true` if the owner of the run may [confirm](tool_core::hooks::Gate::confirm) it.
+    /// `true` if the owner of the run may [confirm](tool_core::hooks::Gate::confirm) the call.
     pub is_confirmation: bool,
 }
 
-/// A decision on a call, and who made it.
+/// A decision on a call, with the person's name.
 ///
 /// ```
 /// use tool_agent::transcript::{ShownDecision, Verdict};
@@ -243,13 +243,13 @@ pub struct ShownHold {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ShownDecision {
-    /// What was decided.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The name of the user.
+    /// The name of the person.
     pub by: String,
 }
 
-/// What was decided.
+/// The kind of a decision.
 ///
 /// ```
 /// use serde_json::json;
@@ -261,7 +261,7 @@ pub struct ShownDecision {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// The call runs as it is.
+    /// The call runs unchanged.
     Allowed,
     /// The call does not run.
     Denied,
@@ -272,10 +272,10 @@ pub enum Verdict {
 }
 
 impl Transcript {
-    /// Creates the transcript of a run as it is now. The registry knows which arguments are secret.
+    /// Creates the transcript of a run in its current state. The registry tells which arguments are secret.
     ///
-    /// Create it again when the run rests, such as after a decision, a cancellation or an error: there are no events for
-    /// what was taken back.
+    /// Create it again when the run rests, such as after a decision, a cancellation or an error, because no events tell
+    /// about undone changes.
     pub fn new(registry: &Registry, run: &Run) -> Transcript {
         let mut transcript = Transcript {
             registry: registry.clone(),
@@ -304,7 +304,7 @@ impl Transcript {
         &self.entries
     }
 
-    /// Returns the call with this [key](Entry::key), such as for the [parts](ShownCall::parts) of its result.
+    /// Returns the call with this [key](Entry::key). Use it to get the [parts](ShownCall::parts) of a result.
     pub fn call(&self, key: &str) -> Option<&ShownCall> {
         match &self.entries[*self.indices.get(key)?].shown {
             Shown::Call(call) => Some(call),
@@ -312,7 +312,7 @@ impl Transcript {
         }
     }
 
-    /// Follows an event of the run. Returns the entry that changed or is new.
+    /// Applies an event of the run. Returns the changed or new entry.
     pub fn apply(&mut self, event: &Event) -> Option<&Entry> {
         match event {
             Event::Message(text) => Some(self.say(text.clone())),
@@ -326,7 +326,7 @@ impl Transcript {
                 let registry = self.registry.clone();
                 self.change_call(Some(position), |call| {
                     let tool = registry.get(&call.name);
-                    // An unknown tool may be meant for one with secrets.
+                    // Pieces for an unknown tool are hidden too, because the model may mean one with secrets.
                     if tool.is_some_and(|tool| !tool.has_secrets()) {
                         call.arguments.push_str(piece);
                     }
@@ -338,7 +338,7 @@ impl Transcript {
             }
             Event::Call { call, shown } => self.change_call(call.position(), |entry| {
                 entry.name.clone_from(&call.name);
-                // The call has the arguments of the model, and those that were decided on are shown.
+                // After a decision, the decided arguments stay, because the call has the model's.
                 if entry.decisions.is_empty() {
                     entry.arguments.clone_from(shown);
                 }
@@ -407,7 +407,7 @@ impl Transcript {
         self.rounds += 1;
     }
 
-    /// Changes a call, which is added if it is new.
+    /// Changes a call, adding it if it is new.
     fn change_call(
         &mut self,
         position: Option<&CallPosition>,
@@ -422,7 +422,7 @@ impl Transcript {
         Some(entry)
     }
 
-    /// Returns the entry with this key, which is added if there is none.
+    /// Returns the entry with this key, adding it if it is new.
     fn entry(&mut self, key: String, new: Shown) -> &mut Entry {
         let index = *self.indices.entry(key.clone()).or_insert_with(|| {
             self.entries.push(Entry { key, shown: new });

@@ -1,11 +1,11 @@
-//! Entries of the Berkeley Function Calling Leaderboard. The verdicts equal those of its own checker, in Python:
+//! Entries of the Berkeley Function Calling Leaderboard. Our verdicts equal those of its own checker, in Python:
 //!
 //! ```text
 //! python3 -m venv target/bfcl && target/bfcl/bin/pip install --no-deps bfcl-eval
 //! BFCL_PYTHON=$PWD/target/bfcl/bin/python BFCL_DATA=/path/to/bfcl cargo test -p tool-agent --features eval --test bfcl
 //! ```
 //!
-//! The folder has files such as `BFCL_v4_parallel.json`, and their answers in `possible_answer`.
+//! The folder contains files such as `BFCL_v4_parallel.json`, and the answers in `possible_answer`.
 
 #![cfg(feature = "eval")]
 
@@ -21,7 +21,7 @@ use tool_agent::testing::ScriptedModel;
 use tool_core::Registry;
 use tool_core::dialect::OpenAiChat;
 
-/// A verdict of the original.
+/// A verdict of the original checker.
 #[derive(Deserialize)]
 struct Judged {
     file: String,
@@ -93,7 +93,7 @@ fn verdicts_equal_those_of_the_leaderboard() {
     );
 }
 
-/// Entries with the types, the dots in names and the answers that the leaderboard has. Ours, in its form.
+/// Our own entries in the leaderboard's form, with its types, dots in names and kinds of answers.
 fn sample() -> (String, String) {
     let function = |name: &str| {
         json!({"name": name, "description": "Finds a song.", "parameters": {"type": "dict", "properties": {
@@ -137,7 +137,8 @@ fn calls_are_judged_by_the_rules_of_the_leaderboard() {
         )
     };
     let one = |arguments: Value| entries[0].check(&[call(arguments)]);
-    // Case, spaces and some punctuation of strings do not count. An integer is a float, but no float is an integer.
+    // Case, spaces and some punctuation of strings don't matter. An integer passes as a float, but no float as an
+    // integer.
     assert_eq!(one(json!({"title": "blue in-green", "length": 5})), Ok(()));
     assert_eq!(
         one(
@@ -172,7 +173,7 @@ fn calls_are_judged_by_the_rules_of_the_leaderboard() {
         let error = one(arguments).unwrap_err();
         assert!(error.starts_with(problem), "{error}");
     }
-    // What is required may be no part of the answer.
+    // A required parameter may be absent from the answer.
     let (entry, answer) = sample();
     let answer = answer
         .replace(r#""title":["Blue, in Green"],"#, "")
@@ -208,7 +209,7 @@ fn entries_are_cases_with_their_own_tools() {
     let (entries, answers) = sample();
     let eval = Eval::new(bfcl::cases(&entries, &answers).unwrap());
     let call = |arguments: &str| {
-        // Providers reject the dot in the name of the function.
+        // Providers reject a dot in the name of a function.
         json!({"id": arguments, "type": "function", "function": {"name": "song_find", "arguments": arguments}})
     };
     let says = |calls: &[Value]| json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": calls}}]});

@@ -1,10 +1,10 @@
-//! This crate uses documented items of `tool-core` only, so that the two can change at different speeds.
+//! This crate uses only documented items of `tool-core`, so the two can change at different speeds.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Calls a function for the text of each source file in a folder.
+/// Calls a function with the text of each source file in a folder.
 fn each_source(folder: &Path, visit: &mut dyn FnMut(&Path, &str)) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -16,14 +16,14 @@ fn each_source(folder: &Path, visit: &mut dyn FnMut(&Path, &str)) {
     }
 }
 
-/// Returns the words of a text that may be names.
+/// Returns the words of a text that could be names.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.split(move |c| !is_part(c))
         .filter(|word| !word.is_empty())
 }
 
-/// Returns the name that a line declares.
+/// Returns the name declared by a line.
 fn declared(line: &str) -> Option<&str> {
     const KEYWORDS: [&str; 8] = [
         "fn", "struct", "enum", "trait", "mod", "type", "const", "static",
@@ -46,7 +46,7 @@ fn no_hidden_item_of_the_core_is_used() {
             }
         }
     });
-    // Public variants of enums, iterators of std and headers of HTTP have these names too.
+    // Public variants, iterators of std and HTTP headers have these names too.
     for name in ["Freeform", "flatten", "LOCATION"] {
         hidden.remove(name);
     }

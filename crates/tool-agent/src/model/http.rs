@@ -26,10 +26,9 @@ use super::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 use tool_core::dialect::{Dialect, HttpApi};
 use tool_core::runtime::BoxFuture;
 
-/// A provider's model, asked over HTTP.
+/// A provider's model, called over HTTP.
 ///
-/// The dialect determines the URL, the headers and the fields of the body. The key comes from the
-/// environment:
+/// The dialect determines the URL, the headers and the fields of the body. The key comes from an environment variable:
 ///
 /// | dialect | key | URL |
 /// |---|---|---|
@@ -54,7 +53,7 @@ use tool_core::runtime::BoxFuture;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Other servers speak the API of OpenAI, such as Ollama:
+/// Many other servers have an API like OpenAI's, for instance Ollama:
 ///
 /// ```
 /// use tool_agent::model::HttpModel;
@@ -67,26 +66,25 @@ use tool_core::runtime::BoxFuture;
 ///
 /// # Responses
 ///
-/// A response is streamed if the application reads [events](crate::Agent::events), and otherwise read
-/// whole; [`streaming`](HttpModel::streaming) overrides that. Amazon Bedrock's are always read whole,
-/// because its streams are not made of server-sent events.
+/// A response is streamed if the application reads [events](crate::Agent::events), and otherwise read as a whole. Use
+/// [`streaming`](HttpModel::streaming) to override that. Responses of Amazon Bedrock are always read as a whole,
+/// because its streams don't consist of server-sent events.
 ///
-/// Redirects are not followed, and the size and time of a response are limited. Errors have a
-/// [kind](ModelErrorKind), the provider's own words and the time after which to repeat the request, if
-/// the provider says it. Requests are not repeated: add `Agent::retry` (feature `tower`).
+/// Redirects are not followed, and the size and time of a response are limited. An error has a [kind](ModelErrorKind),
+/// the provider's own words, and the time to wait before you repeat the request, if the provider gives one. Requests
+/// are not repeated: add `Agent::retry` (feature `tower`).
 ///
 /// # Secrets
 ///
-/// The key is sent in a header, to the host of the URL alone. It is never part of an error, of `Debug`
-/// or of a log, even if the server repeats it in its error message.
+/// The key is sent in a header, and only to the host of the URL. It is never part of an error, of `Debug` or of a log,
+/// even if the server repeats it in its error message.
 ///
 /// # Runtime
 ///
-/// The first request of the process starts a thread with a tokio runtime for the connections. A model
-/// therefore works in every async runtime, in several, and in none
-/// ([`ask_blocking`](crate::Agent::ask_blocking)). All models of the process with the same
-/// [`connect_timeout`](HttpModel::connect_timeout) and [`idle_timeout`](HttpModel::idle_timeout) share their
-/// connections, so that a model may be created for each request.
+/// The first request of the process starts a thread with a tokio runtime for the connections. So a model works in every
+/// async runtime, in several at once, and in none ([`ask_blocking`](crate::Agent::ask_blocking)). All models of the
+/// process with the same [`connect_timeout`](HttpModel::connect_timeout) and [`idle_timeout`](HttpModel::idle_timeout)
+/// share their connections, so you may create a model for each request.
 #[derive(Clone)]
 pub struct HttpModel {
     api: Option<&'static HttpApi>,
@@ -112,7 +110,7 @@ type KeySource = Arc<dyn Fn() -> BoxFuture<Result<String, ModelError>> + Send + 
 
 #[derive(Clone)]
 enum Key {
-    /// The variables of the provider, for its own URL alone.
+    /// The provider's variables, used only with the provider's own URL.
     Default,
     Variable(String),
     Source(KeySource),
@@ -120,8 +118,8 @@ enum Key {
 }
 
 impl HttpModel {
-    /// Creates a model with this name, such as `gpt-5.2`, at the provider of the dialect. Requests of a
-    /// dialect without an HTTP API fail, such as MCP's.
+    /// Creates a model with this name, such as `gpt-5.2`, of the dialect's provider. If the dialect has no HTTP API,
+    /// like MCP's, requests fail.
     pub fn new(dialect: &(impl Dialect + ?Sized), name: impl Into<String>) -> HttpModel {
         HttpModel {
             api: dialect.http_api(),
@@ -140,11 +138,11 @@ impl HttpModel {
         }
     }
 
-    /// Sets the URL that the path of the API is appended to, such as `http://localhost:8000/v1`. Its
-    /// query is kept.
+    /// Sets the base URL, such as `http://localhost:8000/v1`, to which the path of the API is appended. Its query is
+    /// kept.
     ///
-    /// The provider's key is then not taken from the environment, so that it is not sent to another
-    /// server by accident. Set it with one of the methods for keys.
+    /// The provider's key is then not taken from the environment, so that no other server gets it by accident. Set a
+    /// key with one of the methods for keys.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         self.base_url = Some(url.into());
         self
@@ -162,14 +160,14 @@ impl HttpModel {
         self
     }
 
-    /// Calls a function for the key of each request, such as for tokens that expire.
+    /// Calls a function for the key of each request. Use it for tokens that expire.
     ///
     /// ```
     /// use tool_agent::model::{HttpModel, ModelError};
     /// use tool_core::dialect::OpenAiResponses;
     ///
     /// async fn current_token() -> Result<String, ModelError> {
-    ///     // From the key store of your choice.
+    ///     // Reads it from your key store.
     ///     # Ok(String::new())
     /// }
     ///
@@ -202,16 +200,16 @@ impl HttpModel {
         self
     }
 
-    /// Limits the tokens of a response, under the key of the provider. Anthropic requires a limit; it is
-    /// 4096 by default.
+    /// Limits the tokens of a response, in the field that the provider uses. Anthropic requires a limit, so it is 4096
+    /// by default there.
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = Some(tokens);
         self
     }
 
-    /// Adds a field to the body of each request. It is merged into an object that is there already,
-    /// and replaces any other value. A field that the last response [demands](tool_core::dialect::Turn::continuation)
-    /// replaces it.
+    /// Adds a field to the body of each request. If the body has the field already, an object is merged into it, and
+    /// any other value replaces it. A field that the last response [requires](tool_core::dialect::Turn::continuation)
+    /// takes precedence.
     ///
     /// ```
     /// use serde_json::json;
@@ -228,8 +226,8 @@ impl HttpModel {
         self
     }
 
-    /// Adds a header to each request. It replaces a header of the same name. The values of headers are
-    /// not in the `Debug` output.
+    /// Adds a header to each request. It replaces a header of the same name. `Debug` does not show the values of
+    /// headers.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
@@ -248,28 +246,29 @@ impl HttpModel {
         self
     }
 
-    /// Limits the time without a byte from the server. A response that is not streamed has no bytes until
-    /// the model has finished. 5 minutes by default.
+    /// Limits the time in which the server sends nothing. A response that is not streamed sends nothing until the model
+    /// has finished. 5 minutes by default.
     pub fn idle_timeout(mut self, time: Duration) -> Self {
         self.idle_timeout = time.min(LONGEST);
         self
     }
 
-    /// Limits the time of a request until the end of its response. 20 minutes by default.
+    /// Limits the time of a request and its whole response. 20 minutes by default.
     pub fn timeout(mut self, time: Duration) -> Self {
         self.timeout = time.min(LONGEST);
         self
     }
 
-    /// Limits the bytes of a response. 64 MiB by default, and 1 GiB for a streamed one, whose events repeat what they are part
-    /// of. A response or an event of more than a million JSON values is an error, too: in memory they are many times larger.
+    /// Limits the bytes of a response. The default is 64 MiB, and 1 GiB for streams, whose events repeat data. A
+    /// response or an event with more than a million JSON values is an error too, because values take many times more
+    /// space in memory.
     pub fn max_response_bytes(mut self, bytes: usize) -> Self {
         self.max_bytes = Some(bytes);
         self
     }
 
-    /// Checks the settings without a request, which would fail with the same error: the name of the model, the URL, the
-    /// headers, and whether the environment has the key. A program that takes them from flags calls this when it starts.
+    /// Checks the name of the model, the URL, the headers and the key in the environment, without sending a request. If
+    /// your program takes them from flags, call this at the start to get the error early.
     ///
     /// ```
     /// use tool_agent::model::HttpModel;
@@ -282,8 +281,8 @@ impl HttpModel {
     ///
     /// # Errors
     ///
-    /// Returns an error if one of them is missing or not valid. The key of [`key_with`](HttpModel::key_with) is not
-    /// asked for.
+    /// Returns an error if one of them is missing or invalid. The function of [`key_with`](HttpModel::key_with) is not
+    /// called.
     pub fn check(&self) -> Result<(), ModelError> {
         let checked = self.endpoint(false).and_then(|endpoint| {
             let key = self.known_key(endpoint.api)?;
@@ -331,7 +330,7 @@ impl Model for HttpModel {
 
 impl fmt::Debug for HttpModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A URL may have a password or a token.
+        // The URL may contain a password or a token.
         let url = self
             .base_url
             .as_deref()

@@ -1,4 +1,4 @@
-//! Models as tower services, and the retries of requests.
+//! Models as tower services, and retries of requests.
 
 use std::error::Error;
 use std::fmt;
@@ -14,8 +14,8 @@ use tower_service::Service;
 use super::{Model, ModelError, ModelFuture, Request, Response};
 use tool_core::runtime::{BoxFuture, Runtime};
 
-/// A [`Model`] as a `tower::Service<Request>`, to put layers around it. [`ServiceModel`] turns the
-/// result into a model again.
+/// A [`Model`] as a `tower::Service<Request>`, so that you can put layers around it. [`ServiceModel`] converts the
+/// result back to a model.
 ///
 /// The example needs tower's features `timeout` and `util`.
 ///
@@ -70,9 +70,9 @@ impl Service<Request> for ModelService {
     }
 }
 
-/// A tower service of requests as a [`Model`], such as a [`ModelService`] in layers.
+/// A tower service as a [`Model`], such as a [`ModelService`] in layers.
 ///
-/// The error of a layer that is not a [`ModelError`] is wrapped by [`ModelError::other`].
+/// If a layer's error is not a [`ModelError`], it is wrapped by [`ModelError::other`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -116,7 +116,7 @@ where
     }
 }
 
-/// Returns the error of the model, or wraps the error of a layer.
+/// Returns the model's error, or wraps a layer's.
 fn model_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> ModelError {
     match error.into().downcast::<ModelError>() {
         Ok(error) => *error,
@@ -124,12 +124,12 @@ fn model_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> ModelError {
     }
 }
 
-/// Repeats requests that fail for a reason that may pass: a `tower::retry::Policy` for requests, which
-/// [`Agent::retry`](crate::Agent::retry) applies.
+/// Retries requests that failed temporarily. This is a `tower::retry::Policy`; [`Agent::retry`](crate::Agent::retry)
+/// applies it.
 ///
-/// Waits longer after each failure, by a random part, or as long as the provider says
-/// ([`ModelError::wait_before_retry`]). Errors for which [`ModelError::is_retryable`] returns `false` are
-/// returned at once.
+/// Waits longer after each failure, with a random part. If the provider gives a time
+/// ([`ModelError::wait_before_retry`]), waits that long. If [`ModelError::is_retryable`] returns `false`, returns the
+/// error at once.
 ///
 /// ```
 /// use std::time::Duration;
@@ -140,7 +140,7 @@ fn model_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> ModelError {
 /// ```
 #[derive(Clone)]
 pub struct Retry {
-    /// How often the request may be repeated.
+    /// The number of retries left.
     left: u32,
     next_wait: Duration,
     max_wait: Duration,
@@ -148,8 +148,8 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Creates a policy that repeats a request at most `retries` times. It waits about 500 ms, then
-    /// twice as long each time, and never longer than a minute.
+    /// Creates a policy with at most this many retries of a request. It waits about 500 ms before the first, then twice
+    /// as long each time, but at most a minute.
     pub fn new(retries: u32) -> Retry {
         Retry {
             left: retries,
@@ -165,15 +165,13 @@ impl Retry {
         self
     }
 
-    /// Sets the longest time between two requests. If the provider asks for more, its error is returned
-    /// instead.
+    /// Sets the maximum wait between two attempts. If the provider wants a longer wait, its error is returned instead.
     pub fn max_wait(mut self, wait: Duration) -> Self {
         self.max_wait = wait;
         self
     }
 
-    /// Sets the timers. By default they are tokio's, with the feature `tokio`. Without timers,
-    /// no request is repeated.
+    /// Sets the timers. The default is tokio's, with the feature `tokio`. Without timers, requests are not retried.
     pub fn runtime(mut self, runtime: impl Runtime) -> Self {
         self.runtime = Some(Arc::new(runtime));
         self
@@ -215,7 +213,7 @@ impl<R> Policy<Request, R, ModelError> for Retry {
             return None;
         }
         let wait = self.next_wait.min(self.max_wait);
-        // Clients that failed together should not return together.
+        // Randomized, so that clients which failed together don't return together.
         let wait = match error.wait_before_retry() {
             Some(asked) if asked > self.max_wait => return None,
             Some(asked) => asked.saturating_add(part(wait, random() / 4.0)),
@@ -247,7 +245,7 @@ impl<R> Policy<Request, R, ModelError> for Retry {
     }
 }
 
-/// Returns a part of a time. A time as long as possible can't be multiplied.
+/// Returns a fraction of a duration. Capped, because multiplying a very long duration would panic.
 fn part(time: Duration, factor: f64) -> Duration {
     Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(time)
 }

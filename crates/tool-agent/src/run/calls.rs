@@ -1,4 +1,4 @@
-//! The calls of a run, from their start to their result.
+//! Calls of a run, from the start to the result.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use tool_core::call::{Arguments, CallPosition};
 use tool_core::dialect::Dialect;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolError, ToolResult};
 
-/// Runs calls.
+/// Starts, finishes and cancels calls.
 impl Run {
-    /// Marks calls of [`Step::Call`] as started. Save the run before they run: what has not been saved
-    /// as started, an interrupted run starts again.
+    /// Marks calls of [`Step::Call`] as started. Save the run before the calls run. Otherwise, after an interruption, a
+    /// call without a saved mark is started again.
     ///
     /// # Errors
     ///
-    /// Returns an error if one of the [positions](ToolCall::position) is not that of a call that is ready. No
-    /// call is marked then.
+    /// Returns an error if a call is not ready, or its [position](ToolCall::position) is missing or wrong. No call is
+    /// marked then.
     pub fn start(&mut self, calls: &[ToolCall]) -> Result<(), RunError> {
         self.start_calls(calls)?;
         Ok(())
     }
 
-    /// Marks calls as started, and returns their places.
+    /// Marks calls as started, and returns their positions.
     pub(crate) fn start_calls(&mut self, calls: &[ToolCall]) -> Result<Vec<At>, RunError> {
         let mut started = Vec::with_capacity(calls.len());
         for call in calls {
@@ -40,20 +40,20 @@ impl Run {
         Ok(started)
     }
 
-    /// Takes back that calls have started, because they did not run.
+    /// Removes the mark of calls that did not run.
     pub(crate) fn take_back(&mut self, mut started: Vec<At>) {
         started.retain(|at| matches!(self.call_at(*at).state, CallState::Started));
         self.record_of(&started, Change::Repeated);
     }
 
-    /// Takes the result of a call. With the last one, the results are added to the messages. A call that
-    /// a hook [held](tool_core::hooks::Gate::hold) becomes [pending](Run::pending) instead.
+    /// Adds the result of a call. With the last one, the results of the response are added to the messages. If a hook
+    /// [held](tool_core::hooks::Gate::hold) the call, it becomes [pending](Run::pending) instead.
     ///
     /// # Errors
     ///
-    /// Returns an error if no call with the [position](ToolResult::position) of the result has started. The
-    /// result of a call that [`Step::Call`] returned has its position; a result that was made for another call gets it
-    /// from [`ToolResult::for_call`]. A run of another dialect is an error too.
+    /// Returns an error if there is no started call with the result's [position](ToolResult::position). A call returned
+    /// by [`Step::Call`] passes its position to its result. If you made the result for another call, use
+    /// [`ToolResult::for_call`]. Also returns an error if the run has another dialect.
     pub fn finish(
         &mut self,
         dialect: &(impl Dialect + ?Sized),
@@ -65,7 +65,7 @@ impl Run {
             return Err(RunError::NotStarted(result.call_id().into()));
         };
         match result.error().and_then(ToolError::hold) {
-            // Nobody decides on a call of a cancelled run.
+            // Nobody decides on calls of a cancelled run.
             Some(_) if self.state.is_cancelled => {
                 self.cancel_call(at);
             }
@@ -80,7 +80,7 @@ impl Run {
         Ok(())
     }
 
-    /// Ends the calls of the last response that have not started, once calls of a tool have failed too often.
+    /// Ends the calls of the last response that have not started, if a tool has failed too often.
     fn refuse_after_failures(&mut self) {
         let Some(tool) = self.failing_tool() else {
             return;
@@ -97,7 +97,7 @@ impl Run {
         }
     }
 
-    /// Returns the tool whose calls have failed too often in a row.
+    /// Returns the tool that has failed too often in a row.
     pub(super) fn failing_tool(&self) -> Option<&str> {
         let limit = self.state.settings.max_failures;
         let mut failures = self.state.failures.iter();
@@ -105,10 +105,10 @@ impl Run {
         failing.map(|(tool, _)| &**tool)
     }
 
-    /// Decides on the calls that had started when the run was interrupted: calls of tools that are
-    /// `read_only` or `idempotent` run again, the others end with an error of the kind
-    /// [`Interrupted`](tool_core::ToolErrorKind::Interrupted). Call it once after [`replay`](Run::replay) or
-    /// deserialization, when nothing runs any more. Returns the results of the calls that ended.
+    /// Handles the calls that had started when the run was interrupted. If the tool is `read_only` or `idempotent`, the
+    /// call runs again. Otherwise it ends with an error of the kind
+    /// [`Interrupted`](tool_core::ToolErrorKind::Interrupted). Call this once after [`replay`](Run::replay) or
+    /// deserialization, when no call is running any more. Returns the results of the ended calls.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Run {
         self.resume_others(dialect, registry, |_| false)
     }
 
-    /// Resumes the run, apart from the calls that run in this process.
+    /// Resumes the run, except for calls that run in this process.
     pub(crate) fn resume_others(
         &mut self,
         dialect: &(impl Dialect + ?Sized),
@@ -135,7 +135,7 @@ impl Run {
             .filter(|at| self.call_at(*at).is_started() && !runs_here(&position_of(at.0, at.1)));
         let (again, ended): (Vec<_>, Vec<_>) = started.partition(|at| {
             let call = &self.call_at(*at).call;
-            // For a call that the provider runs, the registry only looks at decisions.
+            // For a call that the provider runs, the registry only checks decisions.
             call.server().is_some()
                 || tool_of(registry, call).is_some_and(|tool| tool.is_repeatable())
         });
@@ -151,10 +151,10 @@ impl Run {
         Ok(results)
     }
 
-    /// Cancels the run. Calls that have not started, or that wait for a decision, end with an error.
-    /// Those that run should be cancelled as well; the run is [done](Step::Done) when they have
-    /// results, in the background too. A response with something [unanswered](RunOutcome::Unanswered) is taken out of the messages, because no request
-    /// could repeat it; its [round](Run::rounds) stays.
+    /// Cancels the run. Calls that have not started or that wait for a decision end with an error. Cancel running calls
+    /// yourself: the run is [done](Step::Done) once they have results, even in the background. A response with an
+    /// [unanswered](RunOutcome::Unanswered) request is removed from the messages, because no request could repeat it;
+    /// its [round](Run::rounds) stays.
     ///
     /// # Errors
     ///
@@ -175,7 +175,7 @@ impl Run {
         Ok(())
     }
 
-    /// Cancels the last response, and leaves the calls in the background.
+    /// Cancels the last response, but no calls in the background.
     pub(crate) fn cancel_response(
         &mut self,
         dialect: &(impl Dialect + ?Sized),
@@ -206,7 +206,7 @@ impl Run {
         self.fail(at, ToolError::cancelled)
     }
 
-    /// Ends a call with an error, which is made of the name of its tool.
+    /// Ends a call with an error made from the name of its tool.
     pub(super) fn fail(&mut self, at: At, error: impl FnOnce(&str) -> ToolError) -> ToolResult {
         let call = self.positioned(at);
         let result = ToolResult::failed(&call, error(&call.name));
@@ -219,7 +219,7 @@ impl Run {
         self.record_in(at.0, Change::Ended(at.1, Arc::new(result)));
     }
 
-    /// Makes a change of calls, for each round with some of them.
+    /// Records a change of calls, once for each of their rounds.
     fn record_of(&mut self, calls: &[At], change: fn(Vec<usize>) -> Change) {
         for calls in calls.chunk_by(|(round, _), (next, _)| round == next) {
             let indices = calls.iter().map(|(_, index)| *index).collect();
@@ -236,7 +236,7 @@ impl Run {
         &self.state.rounds[round].calls[index]
     }
 
-    /// Returns the places of the calls that may have no result: those in the background, and those of the last response.
+    /// Returns the positions of the calls that may lack a result: the background calls and the last response's.
     pub(super) fn open_calls(&self) -> impl Iterator<Item = At> {
         let last = self.last_round();
         let calls = self.open_round().into_iter().flat_map(|round| &round.calls);
@@ -246,7 +246,7 @@ impl Run {
         self.state.background.iter().copied().chain(of_round)
     }
 
-    /// Returns the place of the call with this position, if its result is not known and it is in this state.
+    /// Returns the position of a call in this state, if it has no result.
     pub(super) fn find(
         &self,
         position: Option<&CallPosition>,
@@ -261,13 +261,13 @@ impl Run {
         (is_open && is_expected(call)).then_some(at)
     }
 
-    /// Returns a call with its position.
+    /// Returns a call with its position attached.
     pub(super) fn positioned(&self, at: At) -> ToolCall {
         let call = ToolCall::clone(&self.call_at(at).call);
         call.at(position_of(at.0, at.1))
     }
 
-    /// Returns a call with its position, key and decisions.
+    /// Returns a call with position, key and decisions attached.
     pub(super) fn prepared(&self, at: At) -> ToolCall {
         let call = self.call_at(at);
         let mut numbers = [itoa::Buffer::new(), itoa::Buffer::new()];
@@ -283,14 +283,14 @@ impl Run {
     }
 }
 
-/// Returns the position of a call among the calls of a round.
+/// Returns the position of a call in a round.
 pub(crate) fn position_of(round: usize, index: usize) -> CallPosition {
     let number = |index| u32::try_from(index).unwrap_or(u32::MAX);
     CallPosition::new(number(round), number(index))
 }
 
-/// Returns a call with the arguments to which a decision changed it. They are those of the tool, also if the model
-/// called it by `call_tool`.
+/// Returns a call with the arguments to which a decision changed it. For a call through `call_tool`, these are the
+/// inner tool's arguments.
 pub(crate) fn changed_call(
     registry: &Registry,
     call: &ToolCall,
@@ -302,7 +302,8 @@ pub(crate) fn changed_call(
     changed
 }
 
-/// Returns the tool that a call runs. Most calls name it, so that they need not be resolved in a copy.
+/// Returns the tool that a call runs. Tries the call's name first, because that is usually the tool, and resolving
+/// would copy the call.
 pub(super) fn tool_of(registry: &Registry, call: &ToolCall) -> Option<ToolEntry> {
     if call.server().is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! What changes in a run, and what that does to its state.
+//! Changes of a run, and their effect on its state.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,12 +15,12 @@ use tool_core::dialect::{End, RequestOptions, Unanswered, Usage};
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{ToolCall, ToolResult};
 
-/// What changed. Positions count the calls of the last round.
+/// A change. Indices refer to the calls of the last round.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Change {
     Created {
         version: u32,
-        /// What has written the run.
+        /// The program that wrote the run.
         #[serde(default)]
         program: Cow<'static, str>,
         #[serde(flatten)]
@@ -29,12 +29,12 @@ pub(super) enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         options: Option<Box<RequestOptions>>,
     },
-    /// The dialect of a run that was saved without one.
+    /// The dialect, if the run was saved before it had one.
     Dialect(String),
     Settings(RunSettings),
     Options(Option<Box<RequestOptions>>),
     Message(Arc<Value>),
-    /// Boxed, because the others are small and many.
+    /// Boxed because it is large and the other variants are small and frequent.
     Response(Box<ResponseChange>),
     /// A change of calls in an earlier round.
     InRound(usize, Box<Change>),
@@ -42,27 +42,29 @@ pub(super) enum Change {
     Repeated(Vec<usize>),
     Held(usize, Hold),
     Decided(usize, Decision, String),
-    /// The decision at this index, and those after it, don't count. The call waits again.
+    /// Takes back the decision at this index and all later ones. The call waits again.
     Revoked(usize, usize),
     Ended(usize, Arc<ToolResult>),
-    /// A call runs in the background: the model gets this in place of the result.
+    /// A call runs in the background, and the model gets this in place of the result.
     Acknowledged(usize, Arc<ToolResult>),
-    /// A call that waited has what ended in the background. The messages have the results that the provider takes by the ids
-    /// of their calls.
+    /// The answer to a call that waited for the background, and messages with the late results that the provider takes
+    /// by the id of the call.
     Waited(usize, Arc<ToolResult>, Vec<Arc<Value>>),
-    /// What ended in the background: the results that the provider takes by the ids of their calls, and a message.
+    /// Messages about ended background calls: late results that the provider takes by the id of the call, and a message
+    /// with the others.
     Told(Vec<Arc<Value>>),
     Closed(Vec<Arc<Value>>),
-    /// Answers to what the last response asks for besides calls.
+    /// Answers to requests of the last response other than calls.
     Answered(Vec<Arc<Value>>),
-    /// The model is asked again, because the last response is no answer. The next one continues its text if it is set.
+    /// The model is asked again, because the last response is no answer. `continues` is set if the next response
+    /// continues its text.
     AskedAgain {
         message: Arc<Value>,
         continues: bool,
     },
-    /// The messages no longer have the last response, which nothing will answer.
+    /// Removes the last response from the messages, because nothing will answer it.
     GivenUp,
-    /// A summary takes the place of old messages in requests.
+    /// A summary replaces old messages in requests.
     Compacted {
         old: Range<usize>,
         summary: Arc<Value>,
@@ -70,18 +72,18 @@ pub(super) enum Change {
         micros: u64,
     },
     Cancelled,
-    /// The `traceparent` of the span that drives the run from here on.
+    /// The `traceparent` of the span that drives the run from now on.
     Traced(String),
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ResponseChange {
-    /// With `true` if the call may run concurrently with its neighbours.
+    /// Each with `true` if it may run concurrently with its neighbours.
     pub(super) calls: Vec<(Arc<ToolCall>, bool)>,
-    /// The calls whose success ends the run.
+    /// The calls that end the run if they succeed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) ending: Vec<usize>,
-    /// The calls that wait for the background.
+    /// The calls that wait for background calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) waiting: Vec<usize>,
     #[serde(default, skip_serializing_if = "is_free")]
@@ -96,14 +98,14 @@ pub(super) struct ResponseChange {
     pub(super) is_paused: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) unanswered: Vec<Unanswered>,
-    /// The messages that repeat the response. With calls, they wait for the results.
+    /// The messages that repeat the response. If there are calls, they are added once all have results.
     pub(super) turn: Vec<Arc<Value>>,
     /// The fields of the next request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) continuation: Map<String, Value>,
 }
 
-// The signature is serde's.
+// serde requires this signature.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_free(micros: &u64) -> bool {
     *micros == 0
@@ -228,7 +230,7 @@ impl Run {
             }
             Change::GivenUp => {
                 self.take_unanswered()?;
-                // Its part stays, without messages.
+                // The start of the part stays, without messages.
                 let start = self
                     .state
                     .responses
@@ -275,7 +277,7 @@ impl Run {
         Ok(())
     }
 
-    /// Makes a change of calls in a round.
+    /// Applies a change to calls of a round.
     fn change_calls(&mut self, round: usize, change: Change) -> Result<(), String> {
         match change {
             Change::Started(indices) => self.set_states(round, &indices, &CallState::Started),
@@ -323,7 +325,7 @@ impl Run {
         }
     }
 
-    /// Adds messages with what ended in the background.
+    /// Adds messages about ended background calls.
     fn tell_messages(&mut self, messages: Vec<Arc<Value>>) -> Result<(), String> {
         let round = self.state.rounds.last_mut();
         round.ok_or("there is no response yet")?.is_answered = true;
@@ -335,7 +337,7 @@ impl Run {
         Ok(())
     }
 
-    /// Forgets the calls in the background whose results the model gets.
+    /// Removes background calls from the open ones once the model gets their results.
     fn forget_ended(&mut self) {
         let rounds = &self.state.rounds;
         let is_open = |&(round, index): &At| {
@@ -357,7 +359,7 @@ impl Run {
         Ok(())
     }
 
-    /// Returns the last round, in which nothing is unanswered any more.
+    /// Returns the last round after removing its unanswered requests.
     fn take_unanswered(&mut self) -> Result<&mut Round, String> {
         let round = self.state.rounds.last_mut();
         let round = round.filter(|round| !round.unanswered.is_empty());
@@ -373,7 +375,7 @@ impl Run {
     }
 }
 
-/// Returns the text of a message of the user, which every provider writes as a string or as a list of parts.
+/// Returns the text of a user's message. Every provider has it as a string or as a list of parts.
 fn text_of_user(message: &Value) -> Option<String> {
     if !is_of_user(message) {
         return None;
@@ -387,7 +389,7 @@ fn text_of_user(message: &Value) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// Returns `true` for a message of the user: by its role, or as a step of Gemini's Interactions API.
+/// Returns `true` for a message of the user, by its role or as a step of Gemini's Interactions API.
 pub(super) fn is_of_user(message: &Value) -> bool {
     message["role"] == "user" || message["type"] == "user_input"
 }

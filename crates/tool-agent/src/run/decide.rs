@@ -12,19 +12,21 @@ use tool_core::{Registry, ToolCall, ToolError};
 
 /// Decides on calls.
 impl Run {
-    /// Decides on a [pending](Run::pending) call of a run without an owner. `by` is saved with the decision: the name
-    /// of who made it. [`Agent::decide`](crate::Agent::decide) decides in a run with an owner.
+    /// Decides on a [pending](Run::pending) call of a run without an owner. `by` is the name of the person, saved with
+    /// the decision. In a run with an owner, use [`Agent::decide`](crate::Agent::decide).
     ///
-    /// `fingerprint` belongs to the [`Pending`] that the person has seen, so that a decision can't apply
-    /// to another call or to other arguments. The registry validates the call as its tools are now.
+    /// Pass the `fingerprint` of the [`Pending`] that the person has seen, so that the decision can't apply to another
+    /// call or to other arguments. The registry validates the call with its current tools.
     ///
-    /// It asks no policy, for a program whose only user decides. [`Agent::decide`](crate::Agent::decide) asks one.
+    /// This method asks no policy, so it is for programs with a single user. [`Agent::decide`](crate::Agent::decide)
+    /// asks one.
     ///
     /// # Errors
     ///
-    /// Returns an error if the run has an owner, if `by` is empty, if no pending call has this fingerprint, because it
-    /// is decided already or never was held, if the arguments of [`Decision::Change`] are invalid, or if a call that the
-    /// [provider](ToolCall::hosted_by) runs should do more than be allowed or denied. The run is then as before.
+    /// Returns an error if the run has an owner, if `by` is empty, or if no pending call has this fingerprint, because
+    /// it is decided already or was never held. Also if the arguments of [`Decision::Change`] are invalid, or if the
+    /// [provider](ToolCall::hosted_by) runs the call, and the decision does more than allow or deny it. The run is then
+    /// unchanged.
     pub fn decide(
         &mut self,
         registry: &Registry,
@@ -56,7 +58,7 @@ impl Run {
         found.ok_or(DecideError::NotPending)
     }
 
-    /// Decides on a pending call of this run in the name of somebody who may.
+    /// Decides on a pending call in the name of a person who is allowed to.
     pub(crate) fn decide_pending(
         &mut self,
         registry: &Registry,
@@ -69,7 +71,7 @@ impl Run {
             return Err(DecideError::Hosted(hold.tool().to_owned()));
         }
         let decision = hold.restored(decision);
-        // The call of a tool in a call is validated by the tool.
+        // If the held call was made within a tool, the tool validates it.
         if let (Decision::Change(arguments), None) = (&decision, hold.key()) {
             let mut call = pending.call().clone();
             registry.resolve(&mut call);
@@ -84,7 +86,7 @@ impl Run {
         Ok(())
     }
 
-    /// Returns the holds of a ready call that were decided on, and who decided.
+    /// Returns the decided holds of a ready call, and who decided.
     pub(crate) fn deciders(&self, call: &ToolCall) -> Vec<(Hold, String)> {
         let is_ready = |call: &RunCall| matches!(call.state, CallState::Ready);
         let Some(at) = self.find(call.position(), is_ready) else {
@@ -96,7 +98,7 @@ impl Run {
             .collect()
     }
 
-    /// Takes back a decision on a ready call, and what was decided later. The call waits again.
+    /// Takes back a decision on a ready call, and all later ones. The call waits again.
     pub(crate) fn revoke(&mut self, call: &ToolCall, decision: usize) {
         let is_ready = |call: &RunCall| matches!(call.state, CallState::Ready);
         if let Some((round, index)) = self.find(call.position(), is_ready) {
@@ -105,7 +107,7 @@ impl Run {
     }
 }
 
-/// The error of a decision.
+/// An error of a decision.
 ///
 /// ```
 /// use tool_agent::run::{DecideError, Run};
@@ -118,20 +120,19 @@ impl Run {
 /// ```
 #[non_exhaustive]
 pub enum DecideError {
-    /// No call with this fingerprint waits for a decision: it is decided already, or it was never
-    /// held.
+    /// No call with this fingerprint waits for a decision, because it is decided already or was never held.
     NotPending,
     /// The new arguments are invalid.
     Invalid(Box<ToolError>),
-    /// The provider runs this tool, so that its call can only be allowed or denied.
+    /// The provider runs this tool, so its call can only be allowed or denied.
     Hosted(String),
-    /// The run has an owner, so that [`Agent::decide`](crate::Agent::decide) has to ask who may decide.
+    /// The run has an owner, so [`Agent::decide`](crate::Agent::decide) has to check who may decide.
     Owned,
     /// The user may not decide on this call.
     Denied(DecisionDenied),
 }
 
-/// The message and its sources, because `main` may return the error.
+/// Shows the message and its sources, because `main` may return the error.
 impl fmt::Debug for DecideError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::error_text::write(self, f)

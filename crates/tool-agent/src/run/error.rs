@@ -5,32 +5,33 @@ use std::fmt;
 
 use tool_core::dialect::Unanswered;
 
-/// The error of a step that does not fit the state of a [`Run`](super::Run).
+/// An error of a step that does not fit the state of a [`Run`](super::Run).
 ///
 /// ```
 /// use tool_agent::run::{Run, RunError};
 /// use tool_core::ToolCall;
 ///
-/// // A call that is in no response of the model.
+/// // The call is not part of any response of the model.
 /// let mut run = Run::new("conversation-1");
 /// let error = run.start(&[ToolCall::new("call_1", "add", "{}")]).unwrap_err();
 /// assert!(matches!(error, RunError::NotReady(id) if id == "call_1"));
 /// ```
 #[non_exhaustive]
 pub enum RunError {
-    /// A message was added that is not an object.
+    /// The added message is not an object.
     NotAMessage,
-    /// A message was added while calls have no results.
+    /// A message was added although calls have no results.
     OpenCalls,
-    /// A message was added while this is [unanswered](super::RunOutcome::Unanswered), or answers were given that lack these ids.
+    /// A message was added although these requests are [unanswered](super::RunOutcome::Unanswered), or the answers lack
+    /// their ids.
     Unanswered(Vec<Unanswered>),
-    /// Answers were given, and nothing is [unanswered](super::RunOutcome::Unanswered).
+    /// Answers were added although nothing is [unanswered](super::RunOutcome::Unanswered).
     NothingAsked,
-    /// A response was given that was not requested.
+    /// A response was added although none was requested.
     NotRequested,
-    /// A call with this id was marked as started that is not ready.
+    /// The call with this id was marked as started, but is not ready.
     NotReady(String),
-    /// A result was given for a call with this id, which has not started.
+    /// A result was added for the call with this id, which has not started.
     NotStarted(String),
     /// The messages of the run are in the format of another dialect.
     OtherDialect {
@@ -38,12 +39,12 @@ pub enum RunError {
         run: String,
         /// The provider of the run's dialect.
         own: String,
-        /// The provider of the dialect that was given.
+        /// The provider of the given dialect.
         given: String,
     },
 }
 
-/// The message and its sources, because `main` may return the error.
+/// Shows the message and its sources, because `main` may return the error.
 impl fmt::Debug for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::error_text::write(self, f)
@@ -92,7 +93,7 @@ impl fmt::Display for RunError {
 
 impl Error for RunError {}
 
-/// Lists what is unanswered, for messages.
+/// Lists unanswered requests in a message.
 pub(crate) fn listed(asked: &[Unanswered]) -> String {
     const LISTED: usize = 5;
     let shown: Vec<_> = asked

@@ -17,17 +17,17 @@ use super::journal::check_next;
 use super::{Increment, Journal, JournalError, Page, RunHead};
 use tool_core::runtime::BoxFuture;
 
-/// A [`Journal`] in a folder, for programs without a database. Each run is a file in it, and each append a line at its
-/// end, which is complete or absent after a crash.
+/// A [`Journal`] in a folder, for programs without a database. Each run is a file. Each append is a line at its end,
+/// which is complete or absent after a crash.
 ///
-/// Files whose names it does not write are ignored. A line has a hash of itself, of its place and of the line before it: an
-/// append that finds its last line damaged, copied or moved is an error, and so is a load that finds any such line.
+/// Ignores files with other names. Each line has a hash of itself, its position and the previous line. If a line was
+/// damaged, copied or moved, loading the run is an error, and if it is the last one, appending is too.
 ///
-/// Several programs may use one folder: appends to a file are made under an advisory lock, and if two programs continue
-/// a run, one of them gets [`JournalError::Conflict`]. A folder on a network may not have such locks. Reads and
-/// writes block the thread, each for the time of one small file; [`waiting`](Journal::waiting), [`runs`](Journal::runs) and
-/// [`remove_before`](Journal::remove_before) read the end of every file. With many runs, `SqliteJournal` (feature
-/// `sqlite`) is faster. Files can be read by the user of the program alone, where the system has such rights.
+/// Several programs may share a folder. Appends are made under an advisory lock, and if two programs continue a run,
+/// one of them gets [`JournalError::Conflict`]. A network drive may not support such locks. Reads and writes block the
+/// thread for the time of one small file. But [`waiting`](Journal::waiting), [`runs`](Journal::runs) and
+/// [`remove_before`](Journal::remove_before) read the end of every file. So with many runs, `SqliteJournal` (feature
+/// `sqlite`) is faster. Only the program's user can read the files, on systems with such permissions.
 ///
 /// ```
 /// use tool_core::Registry;
@@ -57,10 +57,10 @@ pub struct FileJournal {
     folder: PathBuf,
 }
 
-/// How the names of files end.
+/// The extension of the files.
 const EXTENSION: &str = ".jsonl";
 
-/// The longest name that is an id alone. File systems have a limit of 255 bytes.
+/// Maximum length of a name that is only an id. File systems limit names to 255 bytes.
 const LONGEST_NAME: usize = 160;
 
 impl FileJournal {
@@ -165,11 +165,11 @@ impl RunFile {
         check_next(&head.id, tail.last, &increments)?;
         let line = Record::line(&tail, last, head, increments)?;
         let appended = append_line(&mut file, &tail, &line).and_then(|()| match tail.end {
-            // The name of a new file must survive, too.
+            // The name of a new file must survive a crash as well.
             0 => sync_folder(folder),
             _ => Ok(()),
         });
-        // What may be lost must not stay, or the next attempt would be a conflict.
+        // A line that may get lost must not stay, because then the next attempt would be a conflict.
         appended.map_err(|error| {
             let _ = file.set_len(tail.end);
             failed(error)
@@ -186,7 +186,7 @@ impl RunFile {
         Ok(increments)
     }
 
-    /// Opens the file to read, if there is one.
+    /// Opens the file for reading, if it exists.
     fn open(&self) -> Result<Option<File>, JournalError> {
         match lock::open_shared(&self.0) {
             Ok(file) => Ok(Some(file)),
@@ -202,9 +202,9 @@ impl RunFile {
         }
     }
 
-    /// Removes the run if its head is as expected. A run without a head is removed.
+    /// Removes the run if its head is as expected, or missing.
     fn remove_if(&self, is_expected: impl Fn(&RunHead) -> bool) -> Result<bool, JournalError> {
-        // Locked, so that no append is lost unseen.
+        // Locked, so that no concurrent append gets lost.
         let mut file = match lock::open_existing(&self.0) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -227,7 +227,7 @@ impl RunFile {
     }
 }
 
-/// Creates a folder that is missing, and those in which it is. Their names survive a crash of the system.
+/// Creates a missing folder and its missing parents. Their names survive a crash of the system.
 fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -262,8 +262,8 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the name of a run: its id, with characters that some file system rejects or does not distinguish in
-/// hexadecimal.
+/// Returns the file name for a run: the id, with some characters in hexadecimal, because some file systems reject or
+/// don't distinguish them.
 fn name_of(run: &str) -> String {
     let mut name = String::from("run-");
     for byte in run.bytes() {
@@ -275,7 +275,7 @@ fn name_of(run: &str) -> String {
     }
     if name.len() > LONGEST_NAME {
         name.truncate(LONGEST_NAME / 2);
-        // No other name has this.
+        // No short name contains this.
         name.push_str("_x");
         for byte in Sha256::digest(run) {
             let _ = write!(name, "{byte:02x}");
@@ -284,7 +284,7 @@ fn name_of(run: &str) -> String {
     name
 }
 
-/// Returns the name of the run whose file this is.
+/// Returns the name of the run that belongs to a file.
 fn run_name(name: &OsStr) -> Option<&str> {
     let name = name.to_str()?;
     let name = name.strip_suffix(EXTENSION)?;
@@ -295,7 +295,7 @@ fn run_name(name: &OsStr) -> Option<&str> {
 
 /// Returns an error that names a file or folder.
 fn failed(path: &Path, error: impl Display) -> JournalError {
-    // The system says "not a directory", and not which.
+    // The system only says "not a directory", without saying which.
     let mut folders = path.ancestors().skip(1);
     if let Some(file) = folders
         .find(|folder| folder.exists())

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Pending, Run, Step};
 
-/// What a [`Journal`](super::Journal) lists of a run: whose it is, when it was saved, and what waits for a decision.
+/// The entry of a run in the lists of a [`Journal`](super::Journal). It contains the owner, the time of the last save,
+/// and the calls that wait for a decision.
 ///
 /// ```
 /// use tool_agent::run::Run;
@@ -24,17 +25,16 @@ pub struct RunHead {
     /// The [owner](super::RunBuilder::owner) of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// The time at which the run was saved, in milliseconds since the start of 1970 (UTC). 0 on platforms without a
-    /// clock.
+    /// The time of the save, in milliseconds since the start of 1970 (UTC). 0 on platforms without a clock.
     pub saved_ms: u64,
-    /// The calls that wait for decisions. Empty while the run has anything else to do, because somebody else
-    /// continues it then.
+    /// The calls that wait for decisions. Empty while the run has other steps to do, because then somebody else
+    /// continues it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<Pending>,
 }
 
 impl Run {
-    /// Returns what a [`Journal`](super::Journal) lists of the run, as it is now.
+    /// Returns the current entry of the run for the lists of a [`Journal`](super::Journal).
     pub fn head(&self) -> RunHead {
         RunHead {
             id: self.id().to_owned(),
@@ -57,14 +57,14 @@ fn now_ms() -> u64 {
     })
 }
 
-/// There is no clock.
+/// This platform has no clock.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 fn now_ms() -> u64 {
     0
 }
 
-/// A part of a list of [heads](RunHead). The next page starts after the last head of this one, so that runs which
-/// are saved in the meantime move nothing.
+/// One page of a list of [heads](RunHead). The next page starts after the last head of this one, so runs that are saved
+/// meanwhile don't shift it.
 ///
 /// ```
 /// use tool_agent::run::{Journal, JournalError, Page, RunHead};
@@ -85,9 +85,9 @@ fn now_ms() -> u64 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Page {
-    /// The most heads of the page.
+    /// Maximum number of heads.
     pub limit: usize,
-    /// The time and the id of the head before the first one.
+    /// The time and id of the last head of the previous page.
     pub after: Option<(u64, String)>,
 }
 
@@ -103,7 +103,7 @@ impl Page {
         self
     }
 
-    /// Returns the heads of this page in which calls wait, the earliest first: the answer of
+    /// Returns this page of the heads with waiting calls, earliest first. Use it to implement
     /// [`Journal::waiting`](super::Journal::waiting) for a store without queries.
     pub fn of_waiting(&self, mut heads: Vec<RunHead>) -> Vec<RunHead> {
         heads.retain(|head| !head.waiting.is_empty() && self.is_before(key(head)));
@@ -112,7 +112,7 @@ impl Page {
         heads
     }
 
-    /// Returns the heads of this page with an owner, the latest first: the answer of
+    /// Returns this page of the heads of an owner, latest first. Use it to implement
     /// [`Journal::runs`](super::Journal::runs) for a store without queries.
     pub fn of_owner(&self, owner: Option<&str>, mut heads: Vec<RunHead>) -> Vec<RunHead> {
         let after = |head: &RunHead| match &self.after {
@@ -133,7 +133,7 @@ impl Page {
     }
 }
 
-/// What heads are ordered by.
+/// Returns the sort key.
 fn key(head: &RunHead) -> (u64, &str) {
     (head.saved_ms, &head.id)
 }

@@ -11,9 +11,9 @@ use super::Run;
 use super::change::Change;
 use super::state::check_version;
 
-/// One change of a [`Run`], to be saved in a [`Journal`](super::Journal).
+/// One change of a [`Run`], for a [`Journal`](super::Journal) to save.
 ///
-/// Its saved form is opaque: only [`Run::replay`] reads it.
+/// Treat the saved form as opaque: only [`Run::replay`] reads it.
 ///
 /// ```
 /// use serde_json::json;
@@ -22,7 +22,7 @@ use super::state::check_version;
 /// let mut run = Run::new("conversation-1");
 /// run.push(json!({"role": "user", "content": "Hello?"}))?;
 ///
-/// // A journal keeps each as JSON, under its number.
+/// // A journal keeps each increment as JSON, under its number.
 /// let saved: Vec<String> = run.unsaved().iter().map(|new| json!(new).to_string()).collect();
 /// let loaded: Result<Vec<Increment>, _> = saved.iter().map(|json| serde_json::from_str(json)).collect();
 /// let same = Run::replay(loaded?)?;
@@ -32,19 +32,19 @@ use super::state::check_version;
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Increment {
     number: u64,
-    /// Boxed, because a run keeps many.
+    /// Boxed because a run keeps many increments.
     change: Box<Change>,
 }
 
 impl Increment {
-    /// Returns its position among the increments of its run, starting at 1 and without gaps. A journal
-    /// rejects a first number that is not its last one plus one.
+    /// Returns the position among the run's increments, starting at 1 and without gaps. A journal accepts only the
+    /// number that follows its last one.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Reads saved increments. The first one says the version of their form, which says more than where another one can't be
-    /// read.
+    /// Reads saved increments. If that fails, reports the version in the first increment, which explains more than the
+    /// position of a syntax error.
     #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
     pub(super) fn parse_all(saved: &[String]) -> Result<Vec<Increment>, String> {
         let increments = saved.iter().map(|json| serde_json::from_str(json));
@@ -62,7 +62,7 @@ impl Increment {
     }
 }
 
-/// The change may contain secrets.
+/// Leaves out the change, which may contain secrets.
 impl fmt::Debug for Increment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Increment")
@@ -71,7 +71,7 @@ impl fmt::Debug for Increment {
     }
 }
 
-/// Returns why increments can't be read, of which this is the first.
+/// Describes why increments can't be read. `first` is the first of them.
 pub(super) fn unreadable(first: Option<&Value>, error: &serde_json::Error) -> String {
     let created = first.map_or(&Value::Null, |first| &first["change"]["Created"]);
     let version = created["version"]
@@ -99,8 +99,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error if there are none, if one is missing, or if they were saved by a newer version
-    /// of this crate.
+    /// Returns an error if there are none, one is missing, or a newer version of this crate saved them.
     pub fn replay(increments: impl IntoIterator<Item = Increment>) -> Result<Run, ReplayError> {
         let mut run = Run::empty();
         run.apply(increments)?;
@@ -110,7 +109,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Repeats increments that another process made of a run in this state, in order. They count as saved.
+    /// Applies increments that another process created from a run in this state, in order. They count as saved.
     ///
     /// ```
     /// use serde_json::json;
@@ -127,8 +126,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error if one is missing, if one does not fit the run, or if they were saved by a newer version of this
-    /// crate. The run then has those before it.
+    /// Returns an error if an increment is missing or does not fit the run, or a newer version of this crate saved it.
+    /// The increments before it stay applied.
     pub fn apply(
         &mut self,
         increments: impl IntoIterator<Item = Increment>,
@@ -138,8 +137,8 @@ impl Run {
             .try_for_each(|increment| self.apply_saved(increment))
     }
 
-    /// Returns the increments that are not [marked as saved](Run::mark_saved), by number, to be appended to a
-    /// [`Journal`](super::Journal). An [`Agent`](crate::Agent) without a journal keeps none of the changes that it makes.
+    /// Returns the increments that are not [marked as saved](Run::mark_saved), by number. Append them to a
+    /// [`Journal`](super::Journal). While an [`Agent`](crate::Agent) without a journal drives the run, it keeps none.
     ///
     /// ```
     /// use tool_agent::run::{Increment, Journal, JournalError, Run};
@@ -157,7 +156,7 @@ impl Run {
     }
 
     /// Marks the increments up to this [number](Increment::number) as saved, which drops them. Call it after the
-    /// journal has appended them: an increment that is marked too early is lost if the journal fails.
+    /// journal has appended them. If you mark them too early and the journal fails, they are lost.
     pub fn mark_saved(&mut self, number: u64) {
         let saved = self
             .unsaved
@@ -165,7 +164,7 @@ impl Run {
         self.unsaved.drain(..saved);
     }
 
-    /// Makes a change and keeps it to be saved, unless the run is driven [`WithoutIncrements`].
+    /// Applies a change and keeps it as unsaved, unless the run is driven [`WithoutIncrements`].
     pub(super) fn record(&mut self, change: Change) {
         if !self.drops_increments {
             let increment = Increment {
@@ -178,7 +177,7 @@ impl Run {
             .expect("the run makes only changes that fit its state");
     }
 
-    /// Makes a change of calls in a round.
+    /// Applies a change to calls of a round.
     pub(super) fn record_in(&mut self, round: usize, change: Change) {
         let is_last = round == self.last_round();
         self.record(if is_last {
@@ -188,7 +187,7 @@ impl Run {
         });
     }
 
-    /// Repeats a saved change.
+    /// Applies a saved change.
     fn apply_saved(&mut self, increment: Increment) -> Result<(), ReplayError> {
         let number = increment.number;
         if number != self.state.changes + 1 {
@@ -202,12 +201,12 @@ impl Run {
     }
 }
 
-/// A run that is driven without a journal: its changes are not kept, because they would be dropped after each step.
-/// Later changes are kept again, also if the future that drives it is dropped.
+/// A run that is driven without a journal. Its changes are not kept, because they would be dropped after each step.
+/// Later changes are kept again, even if the driving future is dropped.
 pub(crate) struct WithoutIncrements<'r>(&'r mut Run);
 
 impl<'r> WithoutIncrements<'r> {
-    /// Keeps no changes if `drops` is set.
+    /// Stops keeping changes if `drops` is set.
     pub(crate) fn new(run: &'r mut Run, drops: bool) -> WithoutIncrements<'r> {
         run.drops_increments = drops;
         WithoutIncrements(run)
@@ -234,7 +233,7 @@ impl Drop for WithoutIncrements<'_> {
     }
 }
 
-/// The increments do not make a run.
+/// The error of increments that can't be applied.
 ///
 /// ```
 /// use tool_agent::run::Run;
@@ -255,13 +254,13 @@ impl ReplayError {
         }
     }
 
-    /// Names the run.
+    /// Adds the id of the run to the message.
     pub(crate) fn of_run(self, id: &str) -> ReplayError {
         ReplayError::new(format!("run {id:?}: {self}"))
     }
 }
 
-/// The message, because `main` may return the error.
+/// Shows the message, because `main` may return the error.
 impl fmt::Debug for ReplayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

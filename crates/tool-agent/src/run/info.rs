@@ -9,9 +9,9 @@ use tool_core::dialect::RequestOptions;
 
 use super::{Run, RunSettings};
 
-/// What a [`Run`] is created with and keeps: its id, its owner, and data of the application. A clone is cheap.
+/// The fixed data of a [`Run`]: its id, its owner, and data of the application. Cheap to clone.
 ///
-/// It is a context value of every call that an [`Agent`](crate::Agent) runs.
+/// An [`Agent`](crate::Agent) attaches it to every call as a context value.
 ///
 /// ```
 /// use tool_agent::run::RunInfo;
@@ -47,23 +47,23 @@ impl RunInfo {
         &self.0.id
     }
 
-    /// Returns the [owner](RunBuilder::owner); `None` in a program with one user.
+    /// Returns the [owner](RunBuilder::owner), or `None` in a program with one user.
     pub fn owner(&self) -> Option<&str> {
         self.0.owner.as_deref()
     }
 
-    /// Returns the [data](RunBuilder::meta) of the application; `null` if there is none.
+    /// Returns the application's [data](RunBuilder::meta), or `null`.
     pub fn meta(&self) -> &Value {
         &self.0.meta
     }
 
-    /// Returns the [provider](tool_core::dialect::Dialect::provider) in whose format the messages are; `None` before
-    /// the first use of a dialect.
+    /// Returns the [provider](tool_core::dialect::Dialect::provider) whose format the messages have. `None` before the
+    /// first use of a dialect.
     pub fn dialect(&self) -> Option<&str> {
         self.0.dialect.as_deref()
     }
 
-    /// Returns the id of the run whose call made this one, if an agent that is a tool made it.
+    /// Returns the id of the calling run, if this is the run of an agent that was called as a tool.
     pub fn parent(&self) -> Option<&str> {
         self.0.parent.as_deref()
     }
@@ -73,7 +73,7 @@ impl RunInfo {
     }
 }
 
-/// The data of the application may be secret.
+/// Leaves out the application's data, which may be secret.
 impl fmt::Debug for RunInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RunInfo")
@@ -125,21 +125,21 @@ impl RunBuilder {
         }
     }
 
-    /// Sets the id of the user whose run it is. It never changes. The calls of the run have the rights of this user,
-    /// whoever continues it. Blanks at its ends are removed.
+    /// Sets the id of the user who owns the run. It never changes. The calls of the run have the rights of this user,
+    /// whoever continues it. Spaces at both ends are removed.
     pub fn owner(mut self, user: impl Into<String>) -> Self {
         self.info.owner = Some(user.into().trim().to_owned());
         self
     }
 
-    /// Sets the id of the run whose call makes this one.
+    /// Sets the id of the calling run.
     #[cfg(feature = "dynamic")]
     pub(crate) fn parent(mut self, run: &str) -> Self {
         self.info.parent = Some(run.to_owned());
         self
     }
 
-    /// Sets data of the application, which is saved with the run and never changes.
+    /// Sets data of the application. It is saved with the run and never changes.
     pub fn meta(mut self, meta: impl Into<Value>) -> Self {
         self.info.meta = meta.into();
         self
@@ -151,7 +151,7 @@ impl RunBuilder {
         self
     }
 
-    /// Sets the settings of its requests; see [`Run::set_request_options`].
+    /// Sets the request settings of the run; see [`Run::set_request_options`].
     pub fn request_options(mut self, options: RequestOptions) -> Self {
         self.options = Some(options);
         self

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Increment, Page, RunHead};
 use tool_core::runtime::BoxFuture;
 
-/// A store of runs: a list of increments and a [head](RunHead) for each.
+/// A store of runs. For each run, it has a list of increments and a [head](RunHead).
 ///
-/// Two tables are enough: one with the columns run, number and increment (JSON), whose key is the first two, and one with
-/// the latest head of each run. [`testing::assert_journal`](crate::testing::assert_journal) checks an implementation.
+/// Two tables are enough. One has the columns run, number and increment (JSON), with the first two as its key. The
+/// other has the latest head of each run. Test your implementation with
+/// [`testing::assert_journal`](crate::testing::assert_journal).
 ///
 /// ```
 /// use tool_agent::run::{Journal, JournalError, MemoryJournal, Page, Run};
@@ -32,38 +33,38 @@ use tool_core::runtime::BoxFuture;
 /// # Ok::<(), JournalError>(())
 /// ```
 pub trait Journal: Send + Sync {
-    /// Appends increments to those of the run `head.id`, all or none, and replaces its head. Both must survive a crash
-    /// of the program when the future completes.
+    /// Appends all or none of the increments to the run `head.id`, and replaces its head. When the future completes,
+    /// both must survive a crash of the program.
     ///
     /// # Errors
     ///
-    /// Returns [`JournalError::Conflict`] if the first [number](Increment::number) is not the last saved one plus
-    /// one (1 for a new run): another program continued the run. Other errors are
-    /// [`JournalError::Failed`]. After an error the journal has all of the increments or none, and the caller
-    /// may append them again: if it has them, that is a conflict. So it is if the future was dropped before it completed: the
-    /// run that is then loaded has the increments, so that loading heals it.
+    /// Returns [`JournalError::Conflict`] if the first [number](Increment::number) does not follow the last saved one
+    /// (for a new run it must be 1), because another program continued the run. Use [`JournalError::Failed`] for other
+    /// errors. After an error the journal has all of the increments or none, so the caller may append them again. If
+    /// they were saved, that is a conflict. The same can happen if the future is dropped early. Loading the run
+    /// resolves the conflict, because the loaded run has the increments.
     fn append(
         &self,
         head: RunHead,
         increments: Vec<Increment>,
     ) -> BoxFuture<Result<(), JournalError>>;
 
-    /// Returns all increments of a run, by number; none if there is no such run.
+    /// Returns all increments of a run, by number. Empty if there is no such run.
     ///
     /// # Errors
     ///
     /// Returns an error if they can't be read.
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>>;
 
-    /// Returns the heads of runs in which calls wait for decisions, the earliest first: an inbox. Whoever shows it says who
-    /// may see what.
+    /// Returns the heads of runs with calls that wait for decisions, earliest first. This is an inbox. Your program
+    /// decides who may see which entry.
     ///
     /// # Errors
     ///
     /// Returns an error if they can't be read.
     fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>>;
 
-    /// Returns the heads of the runs with an owner, the latest first. `None` stands for runs without an owner.
+    /// Returns the heads of an owner's runs, latest first. `None` means the runs without an owner.
     ///
     /// # Errors
     ///
@@ -74,14 +75,15 @@ pub trait Journal: Send + Sync {
         page: Page,
     ) -> BoxFuture<Result<Vec<RunHead>, JournalError>>;
 
-    /// Removes a run. Does nothing if there is no such run.
+    /// Removes a run. Does nothing if it does not exist.
     ///
     /// # Errors
     ///
-    /// Returns an error if the run may still be there.
+    /// Returns an error if the run may still exist.
     fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>>;
 
-    /// Removes the runs that were last [saved](RunHead::saved_ms) before a time, also those that wait. Returns how many.
+    /// Removes the runs that were last [saved](RunHead::saved_ms) before a time, even if they have waiting calls.
+    /// Returns their number.
     ///
     /// ```
     /// use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -96,11 +98,11 @@ pub trait Journal: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns an error if some of them may still be there.
+    /// Returns an error if some of them may still exist.
     fn remove_before(&self, saved_ms: u64) -> BoxFuture<Result<usize, JournalError>>;
 }
 
-/// A shared journal.
+/// Lets several owners share a journal.
 impl<J: Journal + ?Sized> Journal for Arc<J> {
     fn append(
         &self,
@@ -135,12 +137,12 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
     }
 }
 
-/// The error of a [`Journal`].
+/// An error of a [`Journal`].
 ///
 /// ```
 /// use tool_agent::run::JournalError;
 ///
-/// // In a journal of your own, on top of files.
+/// // Used in your own journal, on top of files.
 /// fn read(path: &str) -> Result<Vec<u8>, JournalError> {
 ///     std::fs::read(path).map_err(JournalError::failed)
 /// }
@@ -161,7 +163,7 @@ impl JournalError {
         JournalError::Failed(error.into())
     }
 
-    /// Names the run that can't be saved or loaded.
+    /// Adds the run that can't be saved or loaded.
     pub(crate) fn of_run(self, action: &'static str, run: &str) -> JournalError {
         match self {
             conflict @ JournalError::Conflict(_) => conflict,
@@ -174,7 +176,7 @@ impl JournalError {
     }
 }
 
-/// The error of a store, with the run.
+/// An error of the store, with the run.
 #[derive(Debug)]
 struct OfRun {
     action: &'static str,
@@ -195,7 +197,7 @@ impl Error for OfRun {
     }
 }
 
-/// The message and its sources, because `main` may return the error.
+/// Shows the message and its sources, because `main` may return the error.
 impl fmt::Debug for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::error_text::write(self, f)
@@ -220,7 +222,7 @@ impl fmt::Display for JournalError {
 }
 
 impl Error for JournalError {
-    /// Returns the source of the wrapped error, because the wrapped error is displayed already.
+    /// Skips the wrapped error, because its message is already displayed.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             JournalError::Conflict(_) => None,
@@ -243,7 +245,7 @@ pub(super) fn check_next(
     }
 }
 
-/// A [`Journal`] in memory, for tests and for runs that need not outlive the process.
+/// A [`Journal`] in memory, for tests and for runs that may end with the process.
 ///
 /// ```
 /// use serde_json::json;
@@ -281,8 +283,8 @@ impl MemoryJournal {
         MemoryJournal::default()
     }
 
-    /// Answers with what a function does to the runs, which are locked: it must not drop increments, whose results may have
-    /// values of the application.
+    /// Calls a function with the locked runs. It must not drop increments, because their results may contain values of
+    /// the application.
     fn with<T: Send + 'static>(
         &self,
         run: impl FnOnce(&mut HashMap<String, Saved>) -> Result<T, JournalError>,

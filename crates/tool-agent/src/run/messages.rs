@@ -1,4 +1,4 @@
-//! The messages of a run: of the user, of the model, and the results of its calls.
+//! The messages of a run: the user's, the model's, and the results of calls.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use tool_core::{Registry, ToolError};
 
 /// Adds messages.
 impl Run {
-    /// Adds a message in the provider's format, such as a system prompt or the user's next question.
-    /// The limits of the settings apply anew.
+    /// Adds a message in the provider's format, such as a system prompt or the user's next question. The limits in the
+    /// settings start anew.
     ///
     /// ```
     /// use serde_json::json;
@@ -29,8 +29,9 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error if the message is not an object, while calls of the last response have no answer, and while something is
-    /// [unanswered](super::RunOutcome::Unanswered): providers reject a message between a call and its result.
+    /// Returns an error if the message is not an object. Also while calls of the last response have no result, and
+    /// while a request is [unanswered](super::RunOutcome::Unanswered), because providers reject a message between a
+    /// call and its result.
     pub fn push(&mut self, message: Value) -> Result<(), RunError> {
         if !message.is_object() {
             return Err(RunError::NotAMessage);
@@ -45,14 +46,14 @@ impl Run {
         Ok(())
     }
 
-    /// Returns what the last response asks for, and is no call and not answered yet.
+    /// Returns unanswered requests of the last response other than calls.
     pub(crate) fn unanswered(&self) -> &[Unanswered] {
         let last = self.state.rounds.last();
         last.map_or(&[], |round| &round.unanswered)
     }
 
-    /// Answers what is [unanswered](super::RunOutcome::Unanswered), with messages or items in the provider's form. The run goes on
-    /// with the next request. The answers are data of your program, which nothing checks.
+    /// Answers [unanswered](super::RunOutcome::Unanswered) requests, with messages or items in the provider's form. The
+    /// run then continues with the next request. The answers come from your program, and nothing checks them.
     ///
     /// ```
     /// use serde_json::json;
@@ -78,8 +79,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error if nothing is unanswered, if calls of the response have no results yet, or if an id of what is
-    /// unanswered is nowhere in the answers. The run is then as before.
+    /// Returns an error if nothing is unanswered, calls of the response have no results yet, or the answers lack an id
+    /// of an unanswered request. The run is then unchanged.
     pub fn answer(&mut self, answers: impl IntoIterator<Item = Value>) -> Result<(), RunError> {
         if self.open_round().is_some() {
             return Err(RunError::OpenCalls);
@@ -101,12 +102,12 @@ impl Run {
         Ok(())
     }
 
-    /// Takes the model's response to the messages of [`Step::Request`], as the dialect
-    /// [read](Dialect::read) it. The registry knows which of its calls may run concurrently.
+    /// Adds the model's response to the messages of [`Step::Request`], as the dialect [read](Dialect::read) it. The
+    /// registry tells which of its calls may run concurrently.
     ///
     /// # Errors
     ///
-    /// Returns an error if the run did not request a response, or if it has another dialect.
+    /// Returns an error if the run did not request a response or has another dialect.
     pub fn respond(
         &mut self,
         dialect: &(impl Dialect + ?Sized),
@@ -116,7 +117,7 @@ impl Run {
         self.respond_at(dialect, registry, turn, 0)
     }
 
-    /// Takes a response that cost this much.
+    /// Adds a response with its cost.
     pub(crate) fn respond_at(
         &mut self,
         dialect: &(impl Dialect + ?Sized),
@@ -176,18 +177,18 @@ impl Run {
         Ok(())
     }
 
-    /// Returns how a response ended, unless its calls or its text tell.
+    /// Returns how a response ended, or `None` if its calls or its text show that.
     fn end_of(&self, turn: &Turn) -> Option<End> {
         match turn.end() {
             End::Answered if turn.calls.is_empty() => None,
             End::Calls if !turn.calls.is_empty() => None,
-            // Nothing is left to say after the results.
+            // After results, a model may have nothing left to say.
             End::Silent if self.asks_about_results() => None,
             end => Some(end),
         }
     }
 
-    /// Returns `true` if the last messages are the results of calls, or of what ran in the background.
+    /// Returns `true` if the last messages are results of calls, including background calls.
     fn asks_about_results(&self) -> bool {
         let last = self.state.rounds.last();
         let last = last.filter(|_| self.state.spent.rounds > 0);
@@ -196,7 +197,7 @@ impl Run {
         last.is_some_and(|round| !round.calls.is_empty() || *round.end() == End::Calls || is_told())
     }
 
-    /// Asks the model again with this message, because the last response is no answer. The limits go on.
+    /// Asks the model again with this message, because the last response is no answer. The limits keep counting.
     pub(crate) fn ask_again(&mut self, message: Value, continues: bool) {
         self.record(Change::AskedAgain {
             message: Arc::new(message),
@@ -221,8 +222,8 @@ impl Run {
         self.close(dialect);
     }
 
-    /// Adds the turn and its results to the messages, once all calls have results. Gives the turn up if the run is cancelled
-    /// and something is unanswered. Tells the model what has ended in the background, when its turn is over.
+    /// Adds the turn and its results to the messages, once all calls have results. Gives the turn up if the run is
+    /// cancelled and a request is unanswered. At the end of the model's turn, adds ended background calls.
     pub(super) fn close(&mut self, dialect: &(impl Dialect + ?Sized)) {
         while self.answer_wait(dialect) {}
         if let Some(round) = self.open_round() {
@@ -232,7 +233,7 @@ impl Run {
             let calls = round.calls.iter().filter(|call| !call.is_late());
             let results: Vec<_> = calls.filter_map(RunCall::answer).collect();
             let messages = match results[..] {
-                // Most responses have one call.
+                // Avoids a copy, because most responses have one call.
                 [result] => dialect.results(std::slice::from_ref(result)),
                 _ => dialect.results(&results.into_iter().cloned().collect::<Vec<_>>()),
             };
@@ -255,7 +256,7 @@ impl Run {
     }
 }
 
-/// Returns `true` if a string in a value is this text.
+/// Returns `true` if the value contains a string equal to this text.
 pub(super) fn contains(value: &Value, text: &str) -> bool {
     match value {
         Value::String(string) => string == text,

@@ -1,4 +1,4 @@
-//! The parts of a conversation, and what a summary replaces.
+//! Parts of a conversation, for summaries.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use super::change::Change;
 use super::{Round, background::PREAMBLE, change::is_of_user};
 use tool_core::dialect::Usage;
 
-/// A part of a conversation that can stand alone.
+/// A part of a conversation that makes sense alone.
 #[cfg(feature = "tracing")]
 pub(crate) enum Part<'r> {
     /// A message of the application, in the provider's format.
     Message(&'r Value),
-    /// Results of calls in the background, with what precedes them.
+    /// Results of background calls, and the words that precede them.
     Told(&'static str),
     Response(&'r Round),
 }
 
 impl Run {
-    /// Returns the parts of the conversation that start before a message, from the last one on.
+    /// Returns the parts of the conversation that start before a message, latest first.
     #[cfg(feature = "tracing")]
     pub(crate) fn parts_before(&self, end: usize) -> impl Iterator<Item = Part<'_>> {
         let closed = self.state.rounds.iter().rev();
@@ -35,7 +35,7 @@ impl Run {
                 let role = message["role"].as_str();
                 is_of_user(message) || matches!(role, Some("system" | "developer"))
             };
-            // A response without messages starts where the part after it does.
+            // If a response was removed from the messages, its part starts where the next one does.
             let is_response = self.state.responses.contains(&start);
             let part = match messages.first() {
                 _ if self.state.told.contains(&start) => Some(Part::Told(PREAMBLE)),
@@ -48,8 +48,9 @@ impl Run {
         before.filter_map(|(_, part)| part)
     }
 
-    /// Returns the messages that a summary may replace, so that a number of parts is left: those after the prompt of the
-    /// system, up to the start of a part. `None` if that is too little, or if nothing came since the last summary.
+    /// Returns the messages that a summary may replace so that a number of parts stays. They follow the system prompt
+    /// and end at the start of a part. Returns `None` if they are too few, or there is nothing new since the last
+    /// summary.
     pub(crate) fn old_messages(&self, kept_parts: usize) -> Option<Range<usize>> {
         let is_prompt = |message: &Value| {
             let role = message["role"].as_str().unwrap_or_default();
@@ -63,7 +64,7 @@ impl Run {
         (has_news && end >= start + 2).then_some(start..end)
     }
 
-    /// Replaces old messages by a summary, which used and cost this much.
+    /// Replaces old messages by a summary, and counts its usage and cost.
     pub(crate) fn compact(
         &mut self,
         old: Range<usize>,

@@ -15,7 +15,7 @@ use tool_core::hooks::Hold;
 /// ```
 /// use tool_agent::run::{Pending, Run};
 ///
-/// /// What a person sees, with the fingerprint that the decision names.
+/// /// Shows a person the call, with the fingerprint that identifies the decision.
 /// fn question(pending: &Pending) -> (String, &str) {
 ///     let call = format!("{}({})", pending.call().name, pending.arguments());
 ///     (format!("{call}: {}. Allow it?", pending.reason()), pending.fingerprint())
@@ -33,7 +33,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Creates it for a call in the round with this number, of which the first is 1.
+    /// Creates it for a call in the round with this number, starting at 1.
     pub(super) fn new(run: &Run, round: usize, call: ToolCall, hold: &Hold) -> Pending {
         let index = call.position().map_or(0, CallPosition::index);
         let mut hash = Sha256::new();
@@ -43,7 +43,7 @@ impl Pending {
             ""
         };
         hash.update(format!("{round} {index} {}{kind}", hold.number()));
-        // With lengths, so that no two lists of strings are the same bytes.
+        // Includes the lengths, so that different lists of strings never have the same bytes.
         for text in [
             run.id(),
             &call.id,
@@ -81,34 +81,34 @@ impl Pending {
         self.owner.as_deref()
     }
 
-    /// Returns the call, as the model made it, at its [position](ToolCall::position).
+    /// Returns the call as the model made it, with its [position](ToolCall::position).
     pub fn call(&self) -> &ToolCall {
         &self.call
     }
 
-    /// Returns the arguments that the tool would get, as a person has to see them: JSON text in which nothing is invisible.
-    /// See [`Hold::arguments`].
+    /// Returns the arguments for the tool in the form for a person, as JSON without invisible characters. See
+    /// [`Hold::arguments`].
     pub fn arguments(&self) -> &str {
         self.hold.arguments()
     }
 
-    /// Returns the arguments that the tool would get, byte for byte but for secrets. See [`Hold::raw_arguments`].
+    /// Returns the arguments for the tool byte for byte, except for secrets. See [`Hold::raw_arguments`].
     pub fn raw_arguments(&self) -> &str {
         self.hold.raw_arguments()
     }
 
-    /// Returns the reason that the hook or the provider gave.
+    /// Returns the reason given by the hook or the provider.
     pub fn reason(&self) -> &str {
         self.hold.reason()
     }
 
-    /// Returns the SHA-256 hash, in hexadecimal, of everything that a person decides on: the run, the
-    /// call, its [raw arguments](Pending::raw_arguments) and the reason.
+    /// Returns the SHA-256 hash, in hexadecimal, of everything that the person sees: the run, the call, its [raw
+    /// arguments](Pending::raw_arguments) and the reason.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// Returns what was held, and [who](Hold::is_confirmation) may decide on it.
+    /// Returns the hold. It tells [who](Hold::is_confirmation) may decide.
     pub fn hold(&self) -> &Hold {
         &self.hold
     }

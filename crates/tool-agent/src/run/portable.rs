@@ -8,10 +8,10 @@ use super::RunInfo;
 use tool_core::ToolCall;
 use tool_core::hooks::{Decision, Hold};
 
-/// A call with all that another process needs to run it: its idempotency key, the decisions on it, and whose run it is.
-/// Context values stay behind, because the process that runs the call has its own for the owner.
+/// A call with everything another process needs to run it: its idempotency key, the decisions on it, and the run's id,
+/// owner and data. It has no context values, because the process that runs the call creates its own for the owner.
 ///
-/// Whoever can send one decides what runs, and in whose name. Accept it only from a program of your own.
+/// Its sender decides which call runs and in whose name, so accept it only from your own programs.
 ///
 /// ```
 /// use serde_json::json;
@@ -36,7 +36,7 @@ use tool_core::hooks::{Decision, Hold};
 /// let Step::Call(calls) = run.next() else { panic!() };
 /// run.start(&calls)?;
 ///
-/// // To the process with the tool, which has a registry of its own, and back.
+/// // Send it to the process that has the tool and its own registry, and send the result back.
 /// let sent = serde_json::to_string(&PortableCall::new(run.info(), &calls[0]))?;
 /// let call = serde_json::from_str::<PortableCall>(&sent)?.into_call();
 /// let result = serde_json::to_string(&registry.call_blocking(call))?;
@@ -76,7 +76,7 @@ impl PortableCall {
         &self.call
     }
 
-    /// Returns whose run it is.
+    /// Returns the run's id, owner and data.
     pub fn run(&self) -> &RunInfo {
         &self.run
     }
@@ -105,7 +105,7 @@ impl PortableCall {
     }
 }
 
-/// Without the decisions, whose arguments may be secret.
+/// Leaves out the decisions, because their arguments may be secret.
 impl fmt::Debug for PortableCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PortableCall")

@@ -10,12 +10,12 @@ use tool_core::dialect::{End, Unanswered, Usage};
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{ToolCall, ToolResult};
 
-/// One response of the model, with the calls in it.
+/// One response of the model with its calls.
 ///
 /// ```
 /// use tool_agent::run::Run;
 ///
-/// /// Prints what the model said and did.
+/// /// Prints the model's text and calls.
 /// fn print(run: &Run) {
 ///     for round in run.rounds() {
 ///         println!("{}", round.text());
@@ -34,7 +34,7 @@ pub struct Round {
     pub(super) text: String,
     pub(super) usage: Option<Usage>,
     pub(super) stop_reason: Option<String>,
-    /// `None` if it is what the calls or the text tell. So it is in runs of earlier versions.
+    /// `None` if the calls or the text show it, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) end: Option<End>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,7 @@ pub struct Round {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_continued: bool,
     pub(super) is_paused: bool,
-    /// What still expects an answer of the program.
+    /// Requests that still need an answer of the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) unanswered: Vec<Unanswered>,
     /// Set if the model waits for the next request although it made no calls.
@@ -51,21 +51,21 @@ pub struct Round {
     pub(super) is_answered: bool,
     #[serde(default)]
     pub(super) micros: u64,
-    /// The messages that repeat it, kept until all calls have results.
+    /// The messages that repeat the response, kept until all calls have results.
     pub(super) turn: Option<Vec<Arc<Value>>>,
 }
 
 impl Round {
-    /// Returns the calls of the response, with the results that are known. For a call in the background, it is that of
-    /// the tool, and not the acknowledgement.
+    /// Returns the calls of the response, with their known results. For a background call, that is the result of the
+    /// tool and not the acknowledgement.
     pub fn calls(
         &self,
     ) -> impl DoubleEndedIterator<Item = (&ToolCall, Option<&ToolResult>)> + ExactSizeIterator {
         self.calls.iter().map(|call| (&*call.call, call.result()))
     }
 
-    /// Returns the decisions on the call at this index of [`calls`](Round::calls): the arguments and reason of
-    /// each hold, what was decided, and who decided it.
+    /// Returns the decisions on the call at this index of [`calls`](Round::calls). Each has the arguments and reason of
+    /// the hold, the decision, and the name of the person.
     pub fn decisions(&self, index: usize) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
         let call = self.calls.get(index);
         let decisions = call.into_iter().flat_map(|call| &call.decisions);
@@ -77,12 +77,12 @@ impl Round {
         &self.text
     }
 
-    /// Returns what the response used, if the provider says so.
+    /// Returns the usage of the response, if the provider reports it.
     pub fn usage(&self) -> Option<Usage> {
         self.usage
     }
 
-    /// Returns what the response cost, in millionths of the currency of [`Agent::prices`](crate::Agent::prices).
+    /// Returns the cost of the response, in millionths of the currency of [`Agent::prices`](crate::Agent::prices).
     pub fn micros(&self) -> u64 {
         self.micros
     }
@@ -94,13 +94,13 @@ impl Round {
         results.find(|result| !result.is_error())
     }
 
-    /// Returns what the response asks for that is no call, as long as nothing [answers](super::Run::answer) it.
+    /// Returns the requests of the response that are not calls and still have no [answer](super::Run::answer).
     pub fn unanswered(&self) -> &[Unanswered] {
         &self.unanswered
     }
 
-    /// Returns how the response ended. What ended without a word after the results of calls, where that is
-    /// [known](End::Silent) to happen, is [answered](End::Answered).
+    /// Returns how the response ended. Some models are [known](End::Silent) to end without a word after results; that
+    /// counts as [answered](End::Answered).
     pub fn end(&self) -> &End {
         match &self.end {
             Some(end) => end,
@@ -109,7 +109,8 @@ impl Round {
         }
     }
 
-    /// Returns why the model stopped, in the provider's words. [`end`](Round::end) has it in the same words for all providers.
+    /// Returns the reason for which the model stopped, in the provider's words. [`end`](Round::end) is the same for all
+    /// providers.
     pub fn stop_reason(&self) -> Option<&str> {
         self.stop_reason.as_deref()
     }
@@ -132,10 +133,10 @@ impl fmt::Debug for Round {
 /// A call and its state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RunCall {
-    /// Shared with the increment, as is what is below.
+    /// Shared with the increment, like the results below.
     pub(super) call: Arc<ToolCall>,
     pub(super) is_parallel: bool,
-    /// Set if a success ends the run.
+    /// Set if the run ends when the call succeeds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) ends_run: bool,
     /// Set for a call of `wait_for_results`, which the run answers.
@@ -143,7 +144,7 @@ pub(super) struct RunCall {
     pub(super) is_wait: bool,
     pub(super) decisions: Vec<Decided>,
     pub(super) state: CallState,
-    /// What the model got in place of the result, if the call runs in the background.
+    /// The model's acknowledgement in place of the result, if the call runs in the background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) acknowledged: Option<Arc<ToolResult>>,
 }
@@ -165,7 +166,7 @@ pub(super) enum CallState {
 }
 
 impl RunCall {
-    /// Returns `true` if the provider takes the result later, and the model gets no acknowledgement.
+    /// Returns `true` if the provider takes the result later, without an acknowledgement.
     pub(super) fn is_late(&self) -> bool {
         self.acknowledged.is_some() && self.call.takes_late_result()
     }
@@ -174,12 +175,12 @@ impl RunCall {
         matches!(self.state, CallState::Started)
     }
 
-    /// Returns `true` for a call that waits for the background.
+    /// Returns `true` for a call that waits for background calls.
     pub(super) fn is_waiting(&self) -> bool {
         self.is_wait && matches!(self.state, CallState::Ready)
     }
 
-    /// Returns what the model gets for the call.
+    /// Returns the result or acknowledgement that the model gets for the call.
     pub(super) fn answer(&self) -> Option<&ToolResult> {
         self.acknowledged.as_deref().or(self.result())
     }

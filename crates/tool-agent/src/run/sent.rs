@@ -10,15 +10,15 @@ use tool_core::dialect::Dialect;
 
 use super::Run;
 
-/// The messages as requests [repeat](Dialect::repeat) them. It is not saved: the messages of a run stay as the provider
-/// sent them.
+/// The messages in the form in which requests [repeat](Dialect::repeat) them. This is not saved: the messages of a run
+/// stay as the provider sent them.
 #[derive(Clone, Default)]
 pub(super) struct Sent {
-    /// How many messages have been looked at.
+    /// The number of messages checked so far.
     looked_at: usize,
-    /// All messages, if one is sent in another form.
+    /// All messages, if at least one is sent in another form.
     messages: Option<Arc<Vec<Arc<Value>>>>,
-    /// The messages of the run before which another one is sent.
+    /// The indices of messages before which an additional message is sent.
     gaps: Vec<usize>,
 }
 
@@ -31,21 +31,21 @@ impl fmt::Debug for Sent {
 }
 
 impl Run {
-    /// Returns the messages as the next request repeats them.
+    /// Returns the messages in the form for the next request.
     pub(crate) fn sent(&self) -> &Arc<Vec<Arc<Value>>> {
         self.sent.messages.as_ref().unwrap_or(&self.state.messages)
     }
 
-    /// Returns these messages of the run as the next request repeats them.
+    /// Returns a part of the messages in the form for the next request.
     pub(crate) fn sent_part(&self, part: &Range<usize>) -> &[Arc<Value>] {
         let gaps_until = |end: usize| self.sent.gaps.iter().filter(|gap| **gap <= end).count();
         let start = part.start + gaps_until(part.start);
-        // What stands before the message after the part is not in it.
+        // Excludes an additional message between the part and the next message.
         let end = part.end + gaps_until(part.end.saturating_sub(1));
         self.sent().get(start..end).unwrap_or_default()
     }
 
-    /// Looks at the messages that are new, and prepares those that the provider would reject.
+    /// Checks new messages, and converts those that the provider would reject.
     pub(crate) fn prepare(&mut self, dialect: &(impl Dialect + ?Sized)) {
         let (all, sent) = (&self.state.messages, &mut self.sent);
         for at in sent.looked_at..all.len() {

@@ -6,7 +6,7 @@ use super::Run;
 use super::change::Change;
 use tool_core::dialect::RequestOptions;
 
-/// The settings of a [`Run`]. The limits apply from one message of the user to the next.
+/// The settings of a [`Run`]. The limits count from one message of the user to the next.
 ///
 /// ```
 /// use serde_json::json;
@@ -29,7 +29,7 @@ use tool_core::dialect::RequestOptions;
 /// run.push(agent.dialect().user_message("Go."))?;
 /// assert_eq!(agent.run_blocking(&mut run)?, RunOutcome::OutOfRounds);
 ///
-/// // With a higher limit, the run goes on.
+/// // With a higher limit, the run continues.
 /// settings.max_rounds = 2;
 /// run.set_settings(settings);
 /// assert_eq!(agent.run_blocking(&mut run)?, RunOutcome::Answered("I can't.".into()));
@@ -41,22 +41,22 @@ use tool_core::dialect::RequestOptions;
 pub struct RunSettings {
     /// The maximum number of requests to the model. 16 by default.
     pub max_rounds: u32,
-    /// The maximum number of calls, also of those in one response. Further calls get an error, and then the run ends. 256 by
-    /// default.
+    /// The maximum number of calls, counting each call of a response. Further calls get an error, and then the run
+    /// ends. 256 by default.
     pub max_calls: u32,
-    /// The run ends before the next request once it used this many tokens, as the provider counts
-    /// them.
+    /// Maximum number of tokens, as the provider counts them. Once it is reached, the run ends before the next request.
     pub max_tokens: u64,
-    /// The run ends before the next request once it cost this much, in millionths of the currency of
-    /// [`Agent::prices`](crate::Agent::prices). Without prices, an agent refuses a run with this limit; a response of
-    /// unknown usage reaches it.
+    /// Maximum cost, in millionths of the currency of [`Agent::prices`](crate::Agent::prices). Once it is reached, the
+    /// run ends before the next request. An agent without prices refuses a run with this limit. A response of unknown
+    /// usage reaches it.
     pub max_micros: u64,
-    /// The run ends when calls of one tool failed this often in a row. What has not started by then is not run.
+    /// Maximum number of consecutive failures of one tool. Once it is reached, the run ends. Calls that have not
+    /// started by then don't run.
     pub max_failures: u32,
-    /// `Some(true)` runs all calls of a response concurrently, `Some(false)` one after the other.
+    /// `Some(true)` runs all calls of a response concurrently, `Some(false)` one after another.
     pub parallel: Option<bool>,
-    /// The maximum number of calls in the background that have no result. A further one is not run, and the model is told
-    /// so. 16 by default.
+    /// The maximum number of background calls without a result. A further call does not run, and the model is told so.
+    /// 16 by default.
     pub max_background: u32,
 }
 
@@ -81,23 +81,23 @@ impl Run {
         &self.state.settings
     }
 
-    /// Replaces the settings. A run that ended at a limit goes on if the new one is higher.
+    /// Replaces the settings. If a run ended at a limit and the new limit is higher, it continues.
     pub fn set_settings(&mut self, settings: RunSettings) {
         self.record(Change::Settings(settings));
     }
 
-    /// Returns the settings of its requests, if it has its own.
+    /// Returns the run's own request settings, if any.
     pub fn request_options(&self) -> Option<&RequestOptions> {
         self.state.options.as_deref()
     }
 
-    /// Sets the settings of its requests, which take the place of the [agent's](crate::Agent::request_options). With `None`,
-    /// they are the agent's. They are saved with the run, so that another process sends the same requests, whatever the
-    /// settings of its agent. The agent's type of answers counts if these settings have none.
+    /// Sets the run's own request settings, which replace the [agent's](crate::Agent::request_options). Pass `None` to
+    /// use the agent's again. They are saved with the run, so another process sends the same requests, whatever its
+    /// agent's settings. If they have no type of answers, the agent's type applies.
     ///
-    /// A type of answers is saved as its schema. Another process has to know the type: it drives the run with
-    /// [`Agent::answer`](crate::Agent::answer), or with an agent of that [type](crate::Agent::answer_type). If its schema
-    /// differs, the agent returns [`AgentError::AnswerType`](crate::AgentError::AnswerType).
+    /// A type of answers is saved as its schema. Another process needs the type itself: drive the run with
+    /// [`Agent::answer`](crate::Agent::answer), or with an agent of that [type](crate::Agent::answer_type). If its
+    /// schema differs, the agent returns [`AgentError::AnswerType`](crate::AgentError::AnswerType).
     ///
     /// ```
     /// use tool_agent::run::Run;

@@ -13,10 +13,11 @@ use super::journal::check_next;
 use super::{Increment, Journal, JournalError, Page, RunHead};
 use tool_core::runtime::BoxFuture;
 
-/// A [`Journal`] in an SQLite database of its own, which is built into the program: the one to use on one machine.
+/// A [`Journal`] in its own SQLite database. SQLite is built into your program. Use this journal on one machine.
 ///
-/// Several programs may use one database. It is in WAL mode, and an append is complete or absent after a crash of the
-/// program or of the system. Reads and writes block the thread for the time of one transaction. Clones share one connection.
+/// Several programs may share a database. It is in WAL mode, and an append is complete or absent after a crash of the
+/// program or of the system. Reads and writes block the thread for the time of one transaction. Clones share one
+/// connection.
 ///
 /// ```
 /// use tool_agent::Agent;
@@ -45,10 +46,10 @@ pub struct SqliteJournal {
     path: PathBuf,
 }
 
-/// The version of the tables, in the database's `user_version`.
+/// The version of the tables, stored in `user_version`.
 const VERSION: i64 = 1;
 
-/// An increment is a row, as JSON. `waiting` has the runs in which something waits.
+/// An increment is a row, as JSON. `waiting` indexes the runs with waiting calls.
 const TABLES: &str = "
     CREATE TABLE run (
         id TEXT PRIMARY KEY,
@@ -70,12 +71,12 @@ const TABLES: &str = "
 ";
 
 impl SqliteJournal {
-    /// Opens a database, and creates it if it is missing.
+    /// Opens a database, or creates it.
     ///
     /// # Errors
     ///
-    /// Returns an error if it can't be opened, if it is the database of another program, or if a newer version of this
-    /// crate has written it.
+    /// Returns an error if it can't be opened, belongs to another program, or was written by a newer version of this
+    /// crate.
     pub fn open(path: impl AsRef<Path>) -> Result<SqliteJournal, JournalError> {
         let path = path.as_ref();
         let opened = connect(path).map_err(|error| failed(path, error))?;
@@ -96,7 +97,7 @@ impl SqliteJournal {
         })
     }
 
-    /// Answers with what a transaction returns.
+    /// Runs a transaction and returns its result.
     fn with<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>,
@@ -105,7 +106,7 @@ impl SqliteJournal {
             .connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // A transaction that reads first and then writes can't wait for another writer.
+        // Takes the write lock first, because a transaction that starts by reading can't wait for another writer.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let done = transaction.map_err(Failure::from).and_then(|transaction| {
             let value = run(&transaction)?;
@@ -119,7 +120,7 @@ impl SqliteJournal {
         })))
     }
 
-    /// Returns the heads that a query selects by the time and the id of the head before, and a limit.
+    /// Returns the heads of a query. Its parameters are the time and id of the previous head, and a limit.
     fn heads(
         &self,
         sql: &str,
@@ -146,15 +147,15 @@ impl SqliteJournal {
     }
 }
 
-/// Opens a database, or returns the version of its tables if it is another one.
+/// Opens a database. If its tables don't have this version, returns theirs.
 fn connect(path: &Path) -> rusqlite::Result<Result<Connection, i64>> {
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(10))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
-    // In WAL mode, `normal` may lose the last appends when the power fails.
+    // In WAL mode, `normal` may lose the last appends at a power failure.
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // Finds more of what a disk has damaged.
+    // Detects more damage by a disk.
     connection.pragma_update(None, "cell_size_check", true)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -252,7 +253,7 @@ impl Journal for SqliteJournal {
     ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
         let sql = "SELECT head FROM run WHERE owner IS ?4 AND (saved_ms < ?1 OR (saved_ms = ?1 AND \
             id < ?2)) ORDER BY saved_ms DESC, id DESC LIMIT ?3";
-        // Later than every time; see `clamped`.
+        // Later than every saved time; see `clamped`.
         self.heads(sql, owner, &page, (i64::MAX, ""))
     }
 
@@ -279,13 +280,14 @@ impl fmt::Debug for SqliteJournal {
     }
 }
 
-/// Returns a number as SQLite stores it, which has no unsigned ones.
+/// Converts a number for SQLite, which has only signed integers.
 fn clamped(number: u64) -> i64 {
-    // No time is the latest number, so that the first page can start there.
+    // Saved times stay below the maximum, so that the first page can start there.
     i64::try_from(number).map_or(i64::MAX - 1, |number| number.min(i64::MAX - 1))
 }
 
-/// Returns the hash of an increment, of its run and of its number: SQLite does not notice bits that a disk has changed.
+/// Returns the hash of an increment with its run and number, because SQLite does not detect bits that a disk has
+/// changed.
 fn hash(run: &str, number: i64, json: &str) -> String {
     let mut hash = Sha256::new();
     hash.update(number.to_le_bytes());
@@ -299,7 +301,7 @@ fn hash(run: &str, number: i64, json: &str) -> String {
         .collect()
 }
 
-/// Why a transaction is rolled back.
+/// The reason for which a transaction is rolled back.
 enum Failure {
     Journal(JournalError),
     Sqlite(rusqlite::Error),

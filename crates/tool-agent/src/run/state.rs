@@ -1,4 +1,4 @@
-//! What is saved of a run.
+//! The saved state of a run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,66 +12,66 @@ use super::{Round, Run, RunInfo, RunSettings};
 use tool_core::dialect::{RequestOptions, Usage};
 use tool_core::{ToolError, ToolErrorKind, ToolResult};
 
-/// The version of the saved form. It grows when a program of an earlier version would misread a run: `ARCHITECTURE.md` says
-/// how.
+/// The version of the saved form. Increase it if programs of an earlier version would misread a run. `ARCHITECTURE.md`
+/// describes how.
 pub(super) const VERSION: u32 = 1;
 
 /// The earliest version that can be read.
 const FIRST_VERSION: u32 = 1;
 
-/// What writes runs, for who can't read one.
+/// The program that writes runs, named in errors if another can't read one.
 pub(super) const PROGRAM: &str = concat!("tool-agent ", env!("CARGO_PKG_VERSION"));
 
-/// The part of a [`Run`] that is saved.
+/// The saved part of a [`Run`].
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
     #[serde(flatten)]
     pub(super) info: RunInfo,
     pub(super) settings: RunSettings,
-    /// Those of its requests. Boxed, because most runs have none.
+    /// The run's own request settings. Boxed because most runs have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) options: Option<Box<RequestOptions>>,
     /// Shared with requests to the model.
     pub(super) messages: Arc<Vec<Arc<Value>>>,
     pub(super) rounds: Vec<Round>,
-    /// The texts of the user, also those of messages that a summary replaced, with the number of rounds before each.
+    /// The user's texts, each with the number of rounds before it. Includes messages that a summary replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) said: Vec<(usize, String)>,
     /// The number of changes so far.
     pub(super) changes: u64,
     pub(super) spent: Spent,
     pub(super) is_cancelled: bool,
-    /// The calls that failed in a row, by tool, since the last message of the user.
+    /// The number of consecutive failures by tool, since the last message of the user.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) failures: BTreeMap<String, u32>,
-    /// The messages with which a part starts that can stand alone: a message of the user, or a response with the
-    /// results of its calls.
+    /// The starts of parts, which make sense alone. A part is a message of the user, or a response with the results of
+    /// its calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) parts: Vec<usize>,
-    /// Those of the parts that are responses.
+    /// The starts of the parts that are responses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) responses: Vec<usize>,
-    /// Those of the parts that have results of calls in the background.
+    /// The starts of the parts with results of background calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) told: Vec<usize>,
-    /// The number of rounds when old messages were last replaced by a summary.
+    /// The number of rounds at the last summary.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) compacted_at: usize,
     /// The fields of the next request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) continuation: Map<String, Value>,
-    /// The `traceparent` of the span that drives it, or drove it last.
+    /// The `traceparent` of the span that drives or last drove the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) trace: Option<String>,
-    /// The calls in the background whose results the model does not have yet, in the order of their starts.
+    /// The background calls whose results the model has not got yet, in the order of their starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) background: Vec<At>,
 }
 
-/// The place of a call: the index of its round, and its index in it.
+/// A call's position: the index of its round, and its index in the round.
 pub(crate) type At = (usize, usize);
 
-/// A saved run. Its version is checked before the rest is read.
+/// A saved run. The version is checked before the rest is read.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SavedRun<S> {
     version: u32,
@@ -81,7 +81,7 @@ pub(super) struct SavedRun<S> {
     state: S,
 }
 
-/// What was used since the last message of the user, and is limited.
+/// Limited usage since the last message of the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Spent {
     pub(super) rounds: u32,
@@ -89,24 +89,24 @@ pub(super) struct Spent {
     pub(super) tokens: u64,
     #[serde(default)]
     pub(super) micros: u64,
-    /// How often the model was asked again, because a response was no answer.
+    /// Number of repeated requests because a response was no answer.
     #[serde(default, skip_serializing_if = "is_none_asked")]
     pub(super) asked_again: u32,
 }
 
-// The signature is serde's.
+// serde requires this signature.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_none_asked(count: &u32) -> bool {
     *count == 0
 }
 
-// The signature is serde's.
+// serde requires this signature.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// The messages contain the arguments of calls, which may be secret.
+/// Leaves out the messages, because arguments of calls may be secret.
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State")
@@ -146,7 +146,7 @@ impl Serialize for Run {
     }
 }
 
-/// Returns an error for a version that this crate can't read. `program` has written it.
+/// Returns an error if this crate can't read the version. `program` wrote it.
 pub(super) fn check_version(version: u32, program: &str) -> Result<(), String> {
     if (FIRST_VERSION..=VERSION).contains(&version) {
         return Ok(());
@@ -163,21 +163,21 @@ pub(super) fn check_version(version: u32, program: &str) -> Result<(), String> {
 }
 
 impl State {
-    /// Starts a part that is a response.
+    /// Starts a part for a response.
     pub(super) fn start_response(&mut self) {
         self.parts.push(self.messages.len());
         self.responses.push(self.messages.len());
     }
 
-    /// Counts the calls of a tool that failed in a row.
+    /// Counts consecutive failures of a tool.
     pub(super) fn count_failure(&mut self, result: &ToolResult) {
         match result.error().map(ToolError::kind) {
             None => {
                 self.failures.remove(result.name());
             }
-            // Says nothing about the tool.
+            // A cancellation is not the tool's failure.
             Some(ToolErrorKind::Cancelled) => {}
-            // It was refused because of another one.
+            // This call was refused because of another tool's failures.
             Some(_)
                 if self
                     .failures

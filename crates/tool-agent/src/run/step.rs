@@ -11,7 +11,7 @@ use super::{Pending, Round, Run};
 use tool_core::dialect::{End, Unanswered};
 use tool_core::{ToolCall, ToolResult};
 
-/// What a [`Run`] needs next.
+/// The next step of a [`Run`].
 ///
 /// ```
 /// use tool_agent::run::{Run, Step};
@@ -29,16 +29,17 @@ use tool_core::{ToolCall, ToolResult};
 /// assert_eq!(state(&Run::new("conversation-1")), "the model has to answer");
 /// ```
 pub enum Step<'r> {
-    /// A response of the model to these messages, which are in the provider's format, as a request
-    /// [repeats](tool_core::dialect::Dialect::repeat) them. After loading a run, [`Run::resume`] prepares them.
+    /// Get a response of the model to these messages. They are in the provider's format, as a request
+    /// [repeats](tool_core::dialect::Dialect::repeat) them. After loading a run, call [`Run::resume`] first, which
+    /// prepares them.
     Request(&'r Arc<Vec<Arc<Value>>>),
-    /// The results of these calls, which may run concurrently.
+    /// Get the results of these calls, which may run concurrently.
     Call(Vec<ToolCall>),
-    /// The results of calls that have started, in the background too.
+    /// Wait for results of started calls, including background calls.
     Running,
-    /// Decisions on these calls. There is nothing else to do, other than to wait for calls in the background.
+    /// Get decisions on these calls. Nothing else is left except to wait for background calls.
     Wait(Vec<Pending>),
-    /// Nothing, or the next [message](Run::push) of the user.
+    /// Nothing is left. You can add the next [message](Run::push) of the user.
     Done(RunOutcome),
 }
 
@@ -57,7 +58,7 @@ impl fmt::Debug for Step<'_> {
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 ///
 /// ```
 /// use tool_agent::run::RunOutcome;
@@ -76,39 +77,43 @@ impl fmt::Debug for Step<'_> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum RunOutcome {
-    /// The model called no more tools and answered with this text. It is empty only where the provider is known to end a
-    /// turn [without a word](End::Silent) after the results of calls, and where the answer is a picture or a file.
+    /// The model answered with this text. It is empty if the answer is a picture or a file, or if the provider is known
+    /// to end a turn [without a word](End::Silent) after results of calls.
     Answered(String),
-    /// The last response ended the turn of the model, but is no answer: it is empty, or cut off, filtered or refused.
-    /// [`Agent::ask_again`](crate::Agent::ask_again) asks again where that may help. The run goes on with
-    /// the next message of the user.
+    /// The last response ended the turn of the model, but is not an answer: it is empty, cut off, filtered or refused.
+    /// [`Agent::ask_again`](crate::Agent::ask_again) repeats the request if that may help. Otherwise, continue with the
+    /// next message of the user.
     NoAnswer(Box<NoAnswer>),
-    /// A call of a tool with [`#[tool(ends_run)]`](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys-of-tool) succeeded, and the other calls of the
-    /// response have results. [`ToolResult::value`] returns its value. Of several, it is the first in the response.
+    /// A call of a tool with
+    /// [`#[tool(ends_run)]`](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys-of-tool) succeeded, and the
+    /// other calls of the response have results. [`ToolResult::value`] returns its value. If there are several, it is
+    /// the first in the response.
     Ended(Box<ToolResult>),
-    /// The response asks for something that no tool answers, such as a command for the program's shell. The calls of the response have results. [`Run::answer`] adds the answers in the provider's form, and
-    /// [`Run::cancel`] gives the response up: without either, the provider would reject the next request.
+    /// The response contains a request that no tool answers, such as a command for the program's shell. The calls of
+    /// the response have results. Add the answers in the provider's form with [`Run::answer`], or give the response up
+    /// with [`Run::cancel`]. Without either, the provider would reject the next request.
     Unanswered(Vec<Unanswered>),
-    /// The [limit](super::RunSettings::max_rounds) of rounds was reached while the model still called tools.
+    /// The [limit](super::RunSettings::max_rounds) on rounds was reached while the model still called tools.
     OutOfRounds,
-    /// The [limit](super::RunSettings::max_calls) of calls was reached.
+    /// The [limit](super::RunSettings::max_calls) on calls was reached.
     OutOfCalls,
-    /// The [limit](super::RunSettings::max_tokens) of tokens was reached while the model still called tools.
+    /// The [limit](super::RunSettings::max_tokens) on tokens was reached while the model still called tools.
     OutOfTokens,
-    /// The [limit](super::RunSettings::max_micros) of money was reached while the model still called tools.
+    /// The [limit](super::RunSettings::max_micros) on cost was reached while the model still called tools.
     OutOfMoney,
     /// Calls of this tool [failed](super::RunSettings::max_failures) too often in a row.
     OutOfFailures(String),
-    /// The [limit](crate::Agent::max_duration) of time was reached.
+    /// The [time limit](crate::Agent::max_duration) was reached.
     OutOfTime,
     /// The run was [cancelled](Run::cancel).
     Cancelled,
-    /// These calls wait for [decisions](Run::decide). An [`Agent`](crate::Agent) stops here; the
-    /// run goes on once they are made.
+    /// These calls wait for [decisions](Run::decide). An [`Agent`](crate::Agent) stops here. Once the decisions are
+    /// made, drive the run again.
     Waiting(Vec<Pending>),
 }
 
-/// A response that is no answer; see [`RunOutcome::NoAnswer`]. Displays as a sentence without its text.
+/// A response that is not an answer; see [`RunOutcome::NoAnswer`]. `Display` writes a sentence without the response's
+/// text.
 ///
 /// ```
 /// use serde_json::json;
@@ -132,14 +137,14 @@ pub enum RunOutcome {
 pub struct NoAnswer {
     /// How the response ended.
     pub end: End,
-    /// The text of the response, such as the part of the answer that a limit left. Often empty.
+    /// The text of the response, such as the start of an answer that was cut off. Often empty.
     pub text: String,
-    /// What the provider says about the end, such as why it was filtered.
+    /// The provider's explanation, such as the reason for a filter.
     pub explanation: Option<String>,
 }
 
 impl NoAnswer {
-    /// Returns what to tell the model when it is asked again, if that may help.
+    /// Returns a message to the model for the repeated request, if one may help.
     pub(crate) fn to_model(&self) -> Option<String> {
         Some(match &self.end {
             End::Malformed => {
@@ -202,9 +207,9 @@ impl RunOutcome {
     }
 }
 
-/// Says what comes next.
+/// Computes the next step.
 impl Run {
-    /// Returns what the run needs next. Its state does not change.
+    /// Returns the next step. Doesn't change the state.
     ///
     /// ```
     /// use serde_json::json;
@@ -229,8 +234,8 @@ impl Run {
         }
     }
 
-    /// Returns how the last turn of the model ended, also while calls in the background have no result. `None` while the
-    /// turn goes on.
+    /// Returns how the last turn of the model ended, even while background calls have no result. `None` while the turn
+    /// continues.
     pub fn outcome(&self) -> Option<RunOutcome> {
         match self.foreground() {
             Step::Done(outcome) => Some(outcome),
@@ -238,7 +243,7 @@ impl Run {
         }
     }
 
-    /// Returns what the run needs next, apart from calls in the background.
+    /// Returns the next step without regard to background calls.
     pub(super) fn foreground(&self) -> Step<'_> {
         if let Some(round) = self.open_round() {
             return self.next_of(round);
@@ -280,10 +285,10 @@ impl Run {
         }
     }
 
-    /// Returns the outcome of the turn that this round ended.
+    /// Returns the outcome of the turn that ended with this round.
     fn outcome_of(&self, round: &Round) -> RunOutcome {
         let text = self.text_of_turn();
-        // One whose calls the provider takes later has ended nevertheless.
+        // If the provider takes the results later, a response of only such calls ends the turn as well.
         if let End::Answered | End::Calls = round.end() {
             return RunOutcome::Answered(text);
         }
@@ -294,7 +299,7 @@ impl Run {
         }))
     }
 
-    /// Returns the text of the last round, behind what it continues.
+    /// Returns the text of the last round, preceded by the texts that it continues.
     fn text_of_turn(&self) -> String {
         let rounds = &self.state.rounds;
         let before = rounds.iter().rev().skip(1);
@@ -303,15 +308,15 @@ impl Run {
         texts.iter().map(|round| &*round.text).collect()
     }
 
-    /// Returns what a round with calls needs.
+    /// Returns the next step of a round with calls.
     fn next_of<'r>(&'r self, round: &'r Round) -> Step<'r> {
         let last = self.last_round();
         let calls = round.calls.iter().enumerate();
-        // One that waits for the background holds up no other.
+        // A call that waits for background calls doesn't block the others.
         let mut calls = calls.filter(|(_, call)| call.answer().is_none() && !call.is_waiting());
         let mut ready = Vec::new();
         let mut is_running = false;
-        // A call that is held does not keep the others waiting.
+        // A held call doesn't block the others.
         for (index, call) in calls.by_ref() {
             match &call.state {
                 CallState::Ready if !is_running || call.is_parallel => {
@@ -338,7 +343,7 @@ impl Run {
         }
     }
 
-    /// Returns what the run needs when there is nothing else to do in the foreground.
+    /// Returns the next step if only background calls may be left.
     fn when_done(&self, outcome: RunOutcome) -> Step<'_> {
         match self.waiting() {
             Step::Running if !self.runs_in_background() => Step::Done(outcome),
@@ -346,7 +351,7 @@ impl Run {
         }
     }
 
-    /// Returns the calls that wait for decisions, or that others run.
+    /// Returns the step for calls that wait for decisions or are running.
     fn waiting(&self) -> Step<'_> {
         let pending = self.pending();
         if pending.is_empty() {

@@ -11,8 +11,8 @@ use tool_core::{Registry, tool, tools};
 
 use crate::run::{Increment, Journal, JournalError, Page, Run, RunHead, Step};
 
-/// Checks that a [`Journal`] keeps its promises, in a test. The closure opens the store, again and again as several
-/// programs would; the store is empty at first, and has some runs in the end.
+/// Checks that a [`Journal`] behaves as documented. Call it in a test. The closure opens the store several times, as
+/// different programs would. The store must be empty at first, and contains some runs afterwards.
 ///
 /// ```
 /// use tool_agent::run::MemoryJournal;
@@ -24,7 +24,7 @@ use crate::run::{Increment, Journal, JournalError, Page, Run, RunHead, Step};
 ///
 /// # Panics
 ///
-/// Panics if the journal breaks a promise.
+/// Panics if the journal behaves otherwise.
 pub fn assert_journal<J: Journal>(open: impl Fn() -> J + Sync) {
     let open = &open;
     ids_are_told_apart(open);
@@ -41,7 +41,7 @@ fn pay(euros: u32) -> u32 {
     euros
 }
 
-/// Returns a run of an owner, with a message.
+/// Returns a run with an owner and a message.
 fn run(id: &str, owner: Option<&str>) -> Run {
     let builder = Run::builder(id);
     let mut run = match owner {
@@ -53,12 +53,12 @@ fn run(id: &str, owner: Option<&str>) -> Run {
 }
 
 fn ask(run: &mut Run) {
-    // With characters that have a meaning somewhere.
+    // Contains characters with a special meaning in some formats.
     let message = json!({"role": "user", "content": format!("{} 'a' \"b\"\n\\ \u{0} é", run.id())});
     run.push(message).expect("no call is open");
 }
 
-/// Lets a call wait in a run.
+/// Adds a held call to a run.
 fn hold(run: &mut Run) {
     let registry = Registry::builder().tools(tools![pay]);
     let registry = registry.before(async |_| Gate::hold("it costs money"));
@@ -84,7 +84,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     block_on(future).expect("a platform with threads")
 }
 
-/// Saves a run at a time.
+/// Saves a run with this time.
 fn save(journal: &impl Journal, run: &mut Run, saved_ms: u64) -> Result<(), JournalError> {
     let mut head = run.head();
     head.saved_ms = saved_ms;
@@ -108,7 +108,7 @@ fn assert_conflict<T: Debug>(result: Result<T, JournalError>) {
     );
 }
 
-/// Returns increments as JSON, to compare them.
+/// Converts increments to JSON, to compare them.
 fn saved(increments: &[Increment]) -> String {
     serde_json::to_string(increments).expect("increments are JSON")
 }
@@ -141,14 +141,14 @@ fn an_append_is_all_or_nothing<J: Journal>(open: &impl Fn() -> J) {
     let append = |increments: &[Increment]| wait(open().append(run.head(), increments.to_vec()));
     checked(append(&[]));
     assert!(load(&journal, run.id()).is_empty());
-    // After a gap, at the start and later.
+    // With a gap, at the start and later.
     assert_conflict(append(&increments[1..]));
     checked(append(&increments[..1]));
     assert_conflict(append(&increments[2..]));
-    // Again, wholly and in part.
+    // A second time, as a whole and in part.
     assert_conflict(append(&increments[..1]));
     assert_conflict(append(&increments));
-    // With a gap inside.
+    // With a gap in the middle.
     let gap = [increments[1].clone(), increments[1].clone()];
     assert_conflict(append(&gap));
     assert_eq!(saved(&load(&journal, run.id())), saved(&increments[..1]));
@@ -165,7 +165,7 @@ fn of_two_programs_one_continues<J: Journal>(open: &impl Fn() -> J) {
     ask(&mut second);
     checked(save(&open(), &mut second, 2));
     assert_conflict(save(&open(), &mut first, 3));
-    // What the journal has is that of the second.
+    // The journal has the state of the second program.
     let loaded = Run::replay(load(&open(), "programs")).expect("a run was saved");
     assert_eq!(json!(loaded), json!(second));
     ask(&mut second);
@@ -204,7 +204,7 @@ fn of_many_appends_at_once_one_succeeds<J: Journal>(open: &(impl Fn() -> J + Syn
     assert_eq!(json!(loaded), json!(run));
 }
 
-/// Returns the ids of all pages of a list.
+/// Returns the ids on all pages of a list.
 fn pages(
     limit: usize,
     list: impl Fn(Page) -> Result<Vec<RunHead>, JournalError>,
@@ -224,7 +224,7 @@ fn pages(
 
 fn heads_are_listed_in_pages<J: Journal>(open: &impl Fn() -> J) {
     let journal = open();
-    // Times that are equal are ordered by id.
+    // Heads with the same time are ordered by id.
     for (id, owner, saved_ms, waits) in [
         ("list-a", "ann", 30, true),
         ("list-b", "ann", 10, false),
@@ -268,7 +268,7 @@ fn heads_are_listed_in_pages<J: Journal>(open: &impl Fn() -> J) {
     let unowned = pages(9, |page| wait(open().runs(None, page))).concat();
     assert!(!unowned.is_empty() && !unowned.iter().any(|id| id.starts_with("list-")));
 
-    // A head says what waits, and a decision empties the inbox.
+    // A head lists the waiting call, and the decision empties the inbox.
     let mut run = Run::replay(load(&journal, "list-a")).expect("a run was saved");
     let heads = checked(waiting(Page::new(9)));
     let head = heads.iter().find(|head| head.id == "list-a");
@@ -289,7 +289,7 @@ fn removed_runs_are_gone<J: Journal>(open: &impl Fn() -> J) {
     checked(wait(open().remove("removed")));
     assert!(load(&journal, "removed").is_empty());
     assert_eq!(checked(wait(open().runs(Some("zoe"), Page::new(9)))), []);
-    // Nobody continues it, and a new one may have its id.
+    // Nobody can continue the removed run, but a new run may have its id.
     ask(&mut run);
     assert_conflict(save(&journal, &mut run, 1000));
     let mut again = self::run("removed", Some("zoe"));
@@ -300,7 +300,7 @@ fn removed_runs_are_gone<J: Journal>(open: &impl Fn() -> J) {
     assert!(load(&journal, "removed").is_empty());
     assert!(load(&journal, "programs").is_empty());
     assert_eq!(load(&journal, "later").len(), 2);
-    // Of those with the latest time, one was saved again.
+    // One of the two runs with this time was saved again later.
     assert_eq!(checked(wait(open().remove_before(2001))), 1);
     assert!(load(&journal, "later").is_empty());
     assert_eq!(load(&journal, "list-g").len(), 6);

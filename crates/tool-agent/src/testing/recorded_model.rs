@@ -11,7 +11,7 @@ use tool_core::runtime::BoxFuture;
 
 use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 
-/// A recorded response, and the request that gets it.
+/// A recorded response, and the request that it answers.
 ///
 /// ```
 /// use serde_json::json;
@@ -28,13 +28,13 @@ use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Resp
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Recording {
-    /// A text in what is new in the request: a message of the user, or the results of calls. It does not count if there
-    /// is a [`request`](Recording::request).
+    /// A text in the new part of the request, which is a message of the user or results of calls. Ignored if there is a
+    /// [`request`](Recording::request).
     pub after: String,
-    /// The [digest](Request::digest) of the only request that gets this response.
+    /// The [digest](Request::digest) of the only request that this answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// The events of a stream, as the provider sends them.
+    /// The events of a stream, in the provider's format.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Value>,
     /// A response that is not a stream.
@@ -42,8 +42,9 @@ pub struct Recording {
     pub response: Option<Value>,
 }
 
-/// A [`Model`] that answers with recorded responses, for demonstrations and for tests of pages. It looks only at the request,
-/// so that it goes on after a restart of the program. A [`Recorder`](super::Recorder) makes recordings of another model.
+/// A [`Model`] that answers with recorded responses, for demonstrations and for tests of pages. It looks only at the
+/// request, so it also works after a restart of the program. Use a [`Recorder`](super::Recorder) to record another
+/// model.
 ///
 /// ```
 /// use serde_json::json;
@@ -65,13 +66,13 @@ pub struct Recording {
 #[derive(Clone)]
 pub struct RecordedModel {
     recordings: Arc<Vec<Recording>>,
-    /// Set if some recordings are of one request only.
+    /// Set if some recordings answer only one request.
     is_exact: bool,
     wait: Arc<dyn Fn() -> BoxFuture<()> + Send + Sync>,
 }
 
 impl RecordedModel {
-    /// Answers each request with the first recording that fits. A request that none fits fails.
+    /// Answers each request with the first matching recording. If none matches, the request fails.
     pub fn new(recordings: impl IntoIterator<Item = Recording>) -> RecordedModel {
         let recordings: Vec<_> = recordings.into_iter().collect();
         RecordedModel {
@@ -83,7 +84,7 @@ impl RecordedModel {
         }
     }
 
-    /// Waits for a future before each event, such as `tokio::time::sleep`.
+    /// Waits for a future before each event, for instance `tokio::time::sleep`.
     pub fn wait<F>(mut self, wait: impl Fn() -> F + Send + Sync + 'static) -> RecordedModel
     where
         F: Future<Output = ()> + Send + 'static,
@@ -131,7 +132,7 @@ impl Model for RecordedModel {
     }
 }
 
-/// Returns `true` for a part of a response, as any provider writes it.
+/// Returns `true` for a part of a response in any provider's format.
 fn is_response(message: &Value) -> bool {
     let is_call = message.get("arguments").is_some() || message["type"] == "reasoning";
     is_call || message["role"] == "assistant" || message["role"] == "model"

@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::Recording;
 use crate::model::{Model, ModelFuture, Request, Response};
 
-/// Asks another [`Model`] and keeps its responses, for a [`RecordedModel`](super::RecordedModel).
+/// Passes requests to another [`Model`] and keeps its responses, for a [`RecordedModel`](super::RecordedModel).
 ///
-/// A recording has the [digest](Request::digest) of its request, so that another request does not get its response. It
-/// repeats what the model wrote, with the arguments of calls, which may be secret. A request that fails and a stream that
-/// breaks off are not kept.
+/// A recording has the [digest](Request::digest) of its request, so other requests don't get its response. It contains
+/// the model's output, including arguments of calls, which may be secret. Failed requests and broken streams are not
+/// kept.
 ///
-/// A clone shares the recordings.
+/// Clones share the recordings.
 ///
 /// ```
 /// use serde_json::json;
@@ -23,7 +23,7 @@ use crate::model::{Model, ModelFuture, Request, Response};
 /// use tool_core::Registry;
 /// use tool_core::dialect::OpenAiChat;
 ///
-/// // In place of a provider.
+/// // This stands in for a provider.
 /// let model = ScriptedModel::new([
 ///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
 /// ]);

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 
-/// A [`Model`] that answers requests with responses from a list, and keeps the requests. For tests of
-/// programs with an [`Agent`](crate::Agent), and for demonstrations without a provider.
+/// A [`Model`] that answers requests with responses from a list, and keeps the requests. Use it to test programs with
+/// an [`Agent`](crate::Agent), and for demonstrations without a provider.
 ///
-/// A clone shares the list and the requests.
+/// Clones share the list and the requests.
 ///
 /// ```
 /// use serde_json::json;
@@ -44,8 +44,8 @@ enum Scripted {
 }
 
 impl ScriptedModel {
-    /// Creates a model that answers with these responses, in order, each in the provider's format. A
-    /// further request fails.
+    /// Creates a model with these responses, each in the provider's format. It returns them in order. Further requests
+    /// fail.
     pub fn new(responses: impl IntoIterator<Item = Value>) -> ScriptedModel {
         let model = ScriptedModel::default();
         for response in responses {
@@ -59,7 +59,7 @@ impl ScriptedModel {
         self.push_result(Ok(Scripted::Whole(response)));
     }
 
-    /// Adds a streamed response at the end of the list: its events, in the provider's format.
+    /// Adds a streamed response at the end of the list, as events in the provider's format.
     ///
     /// ```
     /// use serde_json::json;
@@ -88,7 +88,7 @@ impl ScriptedModel {
         self.push_result(Ok(Scripted::Stream(events)));
     }
 
-    /// Adds a request that fails at the end of the list.
+    /// Adds a failing request at the end of the list.
     pub fn push_error(&self, error: ModelError) {
         self.push_result(Err(error));
     }

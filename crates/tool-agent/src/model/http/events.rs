@@ -1,4 +1,4 @@
-//! The events of a streamed response, read from its bytes.
+//! Reads the events of a streamed response from its bytes.
 
 use std::collections::VecDeque;
 
@@ -11,13 +11,13 @@ use super::secrets::{Secrets, start_of};
 use super::transport::{Chunks, unparsed};
 use crate::model::{ModelError, ModelErrorKind, ResponseStream};
 
-/// Returns the events of a body, or `None` if there are none. Waits for the first one, so that a failure before it can be
+/// Returns the events of a body, or `None` if it has none. Waits for the first event, so that an earlier failure can be
 /// retried.
 pub(super) async fn events(
     bytes: Chunks,
     secrets: Secrets,
 ) -> Result<Option<ResponseStream>, ModelError> {
-    // Some servers leave out the empty line after the last event.
+    // Some servers omit the empty line after the last event.
     let end = stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
     let init = EventSource {
         bytes: Box::pin(bytes.chain(end)),
@@ -44,11 +44,11 @@ struct EventSource {
     lines: ServerSentEvents,
     limit: ValueLimit,
     secrets: Secrets,
-    /// The events of the last bytes that have not been returned.
+    /// Parsed events that have not been returned yet.
     read: VecDeque<Result<EventJson, ModelError>>,
     /// Set after the first event.
     has_begun: bool,
-    /// Set after the event that says so, and after an error.
+    /// Set after the event that ends the stream, and after an error.
     has_ended: bool,
 }
 
@@ -72,7 +72,7 @@ impl EventSource {
         }
     }
 
-    /// Reads the events that end in a chunk.
+    /// Reads the events that this chunk completes.
     fn push(&mut self, chunk: &[u8]) -> Result<(), ModelError> {
         self.lines.push(chunk, |data| {
             match data.trim() {
@@ -80,7 +80,7 @@ impl EventSource {
                 _ if self.has_ended => {}
                 data => {
                     self.has_ended = data == "[DONE]";
-                    // Alone it is no response.
+                    // An end without any event before it is not a response.
                     if self.has_ended && !self.has_begun {
                         return Ok(());
                     }
@@ -105,7 +105,7 @@ fn event(data: &str, limit: &mut ValueLimit, secrets: &Secrets) -> Result<EventJ
             format!("an event of the stream is not JSON; it starts with {start}")
         })
     })?;
-    // Few events have to be looked at as values: all errors have this key or type.
+    // Only these events have to be parsed as values, because every error contains one of these strings.
     let may_be_error = data.contains("\"error\"");
     match may_be_error
         .then(|| reported(&event.value(), secrets))

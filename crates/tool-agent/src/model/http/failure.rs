@@ -1,4 +1,4 @@
-//! The errors of requests: their kinds, the provider's words, and when to repeat them.
+//! Errors of requests: their kind, the provider's words, and when to retry.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,10 +12,10 @@ use super::secrets::Secrets;
 use super::transport::{body_bytes, media_type};
 use crate::model::{ModelError, ModelErrorKind};
 
-/// The longest body of an error.
+/// Maximum size of an error's body.
 const MAX_BODY: usize = 1 << 20;
 
-/// Returns the error of a response with a status other than success.
+/// Returns the error for a response whose status is not a success.
 pub(super) async fn of_status(
     response: reqwest::Response,
     endpoint: &Endpoint,
@@ -80,7 +80,7 @@ pub(super) async fn of_status(
     error
 }
 
-/// Returns the error that a provider reports with a status of success, or in a stream.
+/// Returns the error that a provider reports despite a successful status, or in a stream.
 pub(super) fn reported(value: &Value, secrets: &Secrets) -> Option<ModelError> {
     let first = value.as_array().and_then(|items| items.first());
     let value = first.unwrap_or(value);
@@ -110,10 +110,10 @@ pub(super) fn reported(value: &Value, secrets: &Secrets) -> Option<ModelError> {
 
 /// A provider's error message.
 struct Report {
-    /// The provider's word for the kind of the error; empty if there is none.
+    /// The provider's code for the error. Empty if there is none.
     code: String,
     message: String,
-    /// What the model wrote, if the server can't read it.
+    /// The model's output, if the server can't read it.
     generated: Option<String>,
     retry_after: Option<Duration>,
 }
@@ -138,7 +138,7 @@ impl Report {
         ];
         let message = texts.into_iter().find_map(Value::as_str);
         let details = || error["details"].as_array().into_iter().flatten();
-        // Gemini reports wrong keys as invalid arguments.
+        // Gemini reports a wrong key as an invalid argument.
         let reason = details().find_map(|detail| detail["reason"].as_str());
         let reason = reason.filter(|reason| reason.starts_with("API_KEY_"));
         let words = [
@@ -167,14 +167,14 @@ impl Report {
 }
 
 impl Report {
-    /// Returns `true` if the model wrote a call that the server can't read (rule `openai.chat.ends`).
+    /// Returns `true` if the server can't read the model's call (rule `openai.chat.ends`).
     fn is_malformed(&self) -> bool {
-        // Ollama's, then llama.cpp's.
+        // From Ollama and llama.cpp.
         let starts = ["error parsing tool call", "Failed to parse input at pos"];
         self.code == "tool_use_failed" || starts.iter().any(|start| self.message.starts_with(start))
     }
 
-    /// Returns `false` if it says no more than the status, as a server does that does not know the path.
+    /// Returns `false` if the message only repeats the status, as with an unknown path.
     fn is_explained(&self) -> bool {
         !["not found", "method not allowed", "null", "{}"].contains(&&*self.message.to_lowercase())
     }
@@ -195,7 +195,7 @@ fn kind_of_status(status: StatusCode, code: &str) -> ModelErrorKind {
         401 | 403 | 407 => ModelErrorKind::Unauthorized,
         _ if code.starts_with("API_KEY_") => ModelErrorKind::Unauthorized,
         408 | 504 => ModelErrorKind::TimedOut,
-        // Repeating the request does not pay the bill.
+        // The account has no credit left, so retrying can't help.
         429 if code == "insufficient_quota" => ModelErrorKind::Rejected,
         429 => ModelErrorKind::RateLimited,
         501 | 505 => ModelErrorKind::Rejected,
@@ -204,7 +204,7 @@ fn kind_of_status(status: StatusCode, code: &str) -> ModelErrorKind {
     }
 }
 
-/// Returns the kind of an error in a stream, which has no status.
+/// Returns the kind of an error in a stream, where there is no status.
 fn kind_of_code(code: &str) -> ModelErrorKind {
     if let Ok(status) = code.parse()
         && let Ok(status) = StatusCode::from_u16(status)
@@ -237,8 +237,7 @@ fn kind_of_code(code: &str) -> ModelErrorKind {
     }
 }
 
-/// Reads the time after which to repeat the request: in milliseconds (OpenAI and Azure), in seconds, or
-/// a date.
+/// Reads the time to wait before a retry. It may be in milliseconds (OpenAI and Azure), in seconds, or a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| {
         headers
@@ -251,7 +250,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = text(RETRY_AFTER.as_str())?;
     seconds(value).or_else(|| {
         let date = httpdate::parse_http_date(value).ok()?;
-        // It has passed if the clocks differ.
+        // The date may be in the past if the clocks differ.
         Some(date.duration_since(SystemTime::now()).unwrap_or_default())
     })
 }
@@ -261,7 +260,7 @@ fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Returns the host of a redirect. The rest of the URL may have secrets.
+/// Returns the host of a redirect, without the rest of the URL, which may contain secrets.
 fn location(headers: &HeaderMap) -> Option<String> {
     let target = headers.get(LOCATION)?.to_str().ok()?;
     let Ok(url) = reqwest::Url::parse(target) else {

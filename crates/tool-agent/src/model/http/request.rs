@@ -1,4 +1,4 @@
-//! What is sent to a provider: the address, the headers and the body of a request.
+//! Builds requests to a provider: URL, headers and body.
 
 use std::env;
 
@@ -11,19 +11,19 @@ use super::{HttpModel, Key};
 use crate::model::{ModelError, ModelErrorKind, Request};
 use tool_core::dialect::{HttpApi, Streaming, SystemPrompt};
 
-/// Where a request is sent.
+/// The URL of a request.
 pub(super) struct Endpoint {
     pub(super) api: &'static HttpApi,
     pub(super) is_streamed: bool,
     pub(super) url: Url,
     /// The path that was appended to the base URL.
     pub(super) path: String,
-    /// Set if the base URL had it already.
+    /// Set if the base URL ended with the path already.
     pub(super) is_doubled: bool,
 }
 
 impl Endpoint {
-    /// Returns the URL without its user, its password and its query.
+    /// Returns the URL without user, password and query.
     pub(super) fn shown(&self) -> String {
         let url = &self.url;
         format!("{}{}", url.origin().ascii_serialization(), url.path())
@@ -31,7 +31,7 @@ impl Endpoint {
 }
 
 impl HttpModel {
-    /// Returns what is asked, for errors.
+    /// Names the model and the URL, for errors.
     pub(super) fn target(&self, endpoint: Option<&Endpoint>) -> String {
         match (self.name.trim(), endpoint) {
             ("", Some(endpoint)) => endpoint.shown(),
@@ -41,7 +41,7 @@ impl HttpModel {
         }
     }
 
-    /// Returns where a request is sent.
+    /// Returns the URL of a request.
     pub(super) fn endpoint(&self, is_streamed: bool) -> Result<Endpoint, ModelError> {
         let invalid = |problem: &str| ModelError::new(ModelErrorKind::Other, problem);
         let Some(api) = self.api else {
@@ -88,7 +88,7 @@ impl HttpModel {
         {
             return Err(not_http());
         }
-        // The text of the URL may have a password.
+        // The text of the URL may contain a password.
         let mut url = Url::parse(&base)
             .map_err(|error| invalid(&format!("the base URL is not valid: {error}")))?;
         let path = match api.streaming {
@@ -170,7 +170,7 @@ impl HttpModel {
         Ok(headers)
     }
 
-    /// Returns the key, unless a function returns it.
+    /// Returns the key, unless it comes from a function.
     pub(super) fn known_key(&self, api: &HttpApi) -> Result<Option<String>, ModelError> {
         let missing = |names: &str| {
             let problem = format!("no key: set {names}, or call `HttpModel::key`");
@@ -189,7 +189,7 @@ impl HttpModel {
         }
     }
 
-    /// Writes the body. The tools are the text that the dialect wrote, with its order of keys.
+    /// Writes the body. The tools are inserted as the dialect wrote them, with their order of keys.
     pub(super) fn body(&self, api: &HttpApi, request: &Request, is_streamed: bool) -> String {
         let mut fields = Map::new();
         if api.has_model {
@@ -221,7 +221,7 @@ impl HttpModel {
         for (key, value) in &self.fields {
             merge(&mut fields, key.clone(), value.clone());
         }
-        // Last: without them, the provider rejects the request.
+        // Added last, because the provider rejects the request without these fields.
         fields.extend(request.continuation.clone());
         if !fields.contains_key(api.messages) {
             let messages = request.messages.iter().map(|message| Value::clone(message));
@@ -232,7 +232,7 @@ impl HttpModel {
     }
 }
 
-/// Adds the headers that the tools need to the values that the application has set.
+/// Adds the headers for the tools to the headers that the application has set.
 pub(super) fn add_headers(headers: &mut HeaderMap, request: &Request) {
     for (name, needed) in request.headers() {
         let own = headers.get(name).and_then(|value| value.to_str().ok());
@@ -249,15 +249,15 @@ pub(super) fn add_headers(headers: &mut HeaderMap, request: &Request) {
     }
 }
 
-/// Returns an environment variable that is not empty.
+/// Returns an environment variable, unless it is empty.
 fn variable(name: &str) -> Option<String> {
-    // `env::var` panics if the name can't be one.
+    // `env::var` panics if the name is not a valid one.
     let is_name = !name.is_empty() && !name.contains(['=', '\0']);
     let value = is_name.then(|| env::var(name).ok()).flatten();
     value.filter(|value| !value.trim().is_empty())
 }
 
-/// Merges an object into another one, and replaces other values.
+/// Merges an object into an existing one, or replaces the value.
 pub(super) fn merge(target: &mut Map<String, Value>, key: String, value: Value) {
     match (target.get_mut(&key), value) {
         (Some(Value::Object(inner)), Value::Object(value)) => {
@@ -271,7 +271,7 @@ pub(super) fn merge(target: &mut Map<String, Value>, key: String, value: Value) 
     }
 }
 
-/// Sets a value at a path, with the objects on the way.
+/// Sets a value at a path, and creates missing objects on the way.
 fn set(target: &mut Map<String, Value>, path: &[&str], value: Value) {
     let (last, outer) = path.split_last().unwrap_or((&"", &[]));
     let inner = Map::from_iter([((*last).to_owned(), value)]);

@@ -1,4 +1,4 @@
-//! The runtime of the HTTP client, in a thread of its own.
+//! The runtime of the HTTP client, in its own thread.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use tokio::runtime::{Builder, Handle};
 #[cfg(feature = "tower")]
 use tool_core::runtime::BoxFuture;
 
-/// Polls a future or a stream inside the runtime of the process.
+/// Polls a future or a stream within the runtime of the process.
 pub(super) struct InRuntime<T> {
     pub(super) handle: &'static Handle,
     pub(super) inner: Pin<Box<T>>,
@@ -37,15 +37,15 @@ impl<T: Stream> Stream for InRuntime<T> {
     }
 }
 
-/// Returns a future that completes after this time, in any thread.
+/// Returns a future that completes after this time, on any thread.
 #[cfg(feature = "tower")]
 pub(in crate::model) fn sleep(time: Duration) -> Option<BoxFuture<()>> {
     let _guard = handle()?.enter();
     Some(Box::pin(tokio::time::sleep(time)))
 }
 
-/// Returns the runtime of the process. A connection belongs to the runtime that opened it, and fails
-/// or panics once that has ended. This one never ends.
+/// Returns the runtime of the process. A connection belongs to the runtime that opened it, and fails or panics once
+/// that runtime has ended. So this one never ends.
 pub(super) fn handle() -> Option<&'static Handle> {
     static RUNTIME: OnceLock<Option<Handle>> = OnceLock::new();
     let handle = RUNTIME.get_or_init(|| {

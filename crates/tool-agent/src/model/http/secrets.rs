@@ -1,21 +1,21 @@
 //! [`Secrets`]: what must not be in an error.
 
-/// The longest text of a provider in an error, in characters.
+/// Maximum number of characters of a provider's words in an error.
 const MAX_WORDS: usize = 900;
 
-/// What must not be in an error.
+/// Strings that must not appear in an error.
 #[derive(Default)]
 pub(super) struct Secrets(Vec<String>);
 
 impl Secrets {
-    /// Adds a key. A placeholder such as `none` is not worth hiding, and part of other words.
+    /// Adds a key. Ignores short placeholders such as `none`, because they are not secret and occur in other words.
     pub(super) fn add(&mut self, secret: &str) {
         if secret.len() >= 6 {
             self.0.push(secret.to_owned());
         }
     }
 
-    /// Removes the secrets from a message of the server, and truncates it.
+    /// Removes secrets from the server's message, and truncates it.
     pub(super) fn hide(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.0 {
@@ -29,10 +29,10 @@ impl Secrets {
     }
 }
 
-/// Returns the start of what is not JSON, in quotes.
+/// Returns the start of a body that is not JSON, in quotes.
 pub(super) fn start_of(bytes: &[u8], secrets: &Secrets) -> String {
     const SHOWN: usize = 60;
-    // The secrets first: a part of one would not be recognized.
+    // Secrets are removed first, because after the cut a part of one would not be recognized.
     let text = secrets.hide(&String::from_utf8_lossy(bytes));
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
@@ -40,7 +40,7 @@ pub(super) fn start_of(bytes: &[u8], secrets: &Secrets) -> String {
     }
 }
 
-/// Returns `true` if the value of a header is a secret, judged by its name.
+/// Returns `true` if a header with this name usually contains a secret.
 pub(super) fn is_secret(header: &str) -> bool {
     const PARTS: [&str; 5] = ["auth", "cookie", "key", "secret", "token"];
     let header = header.to_ascii_lowercase();

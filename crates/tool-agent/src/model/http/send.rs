@@ -1,4 +1,4 @@
-//! Sends a request, and reads the response.
+//! Sends requests and reads responses.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -18,17 +18,17 @@ use super::{HttpModel, Key};
 use crate::model::{ModelError, ModelErrorKind, Request, Response};
 use tool_core::dialect::ValueLimit;
 
-/// The longest response, in bytes.
+/// Default maximum size of a response in bytes.
 const MAX_BYTES: usize = 64 << 20;
-/// The longest stream, whose events repeat what they are part of.
+/// Default maximum size of a stream in bytes. It is larger because events repeat data.
 const MAX_BYTES_OF_STREAM: usize = 1 << 30;
 
-/// The most clients, one for each pair of timeouts, that keep connections for the next request.
+/// Maximum number of clients that keep connections. There is one for each pair of timeouts.
 const MOST_CLIENTS: usize = 16;
 
 impl HttpModel {
-    /// Sends a request, and again without a stream if the stream has no event. A server that fails once it has sent the
-    /// status of a stream, or that can't stream calls, ends it this way (llama-cpp-python 0.3.36).
+    /// Sends a request. If the stream contains no event, sends it again without a stream. A server sends such a stream
+    /// if it fails after the status, or can't stream calls (llama-cpp-python 0.3.36).
     pub(super) async fn ask_at(
         &self,
         endpoint: &Endpoint,
@@ -42,13 +42,13 @@ impl HttpModel {
             let problem = "the stream ended before the first event";
             ModelError::new(ModelErrorKind::Connection, problem)
         };
-        // The server may close the connection that it promised to keep.
+        // The server may close a kept connection at any time.
         for _ in 0..2 {
             request.count_retry();
             match self.send(&endpoint, &request).await {
                 Ok(response) => return response.ok_or_else(empty),
                 Err(error) if error.kind() == ModelErrorKind::Connection => {}
-                // Says no more than the stream did.
+                // This error adds nothing to the empty stream.
                 Err(error) if error.kind() == ModelErrorKind::Response => break,
                 Err(error) => return Err(error),
             }
@@ -71,7 +71,7 @@ impl HttpModel {
             Key::Source(key) => Some(key().await?),
             _ => self.known_key(api)?,
         };
-        // Some servers take no key, and a variable may be empty.
+        // Some servers need no key, so the variable may be empty.
         let key = key.filter(|key| !key.trim().is_empty());
         let mut headers = self.headers(api, is_streamed, key.as_deref(), &mut secrets)?;
         add_headers(&mut headers, request);
@@ -96,7 +96,7 @@ impl HttpModel {
         };
         let mut bytes = body_bytes(response, limit_of_stream);
         let (mut body, form) = start(&mut bytes).await?;
-        // Some servers do not stream, whatever the request says, or call it by the wrong type.
+        // Some servers never stream, or send streams with the wrong type.
         let has_events = match form {
             Form::Events => true,
             Form::Json => false,
@@ -139,7 +139,7 @@ impl HttpModel {
         }
     }
 
-    /// Returns the client of the process for these timeouts, which has the connections.
+    /// Returns the process's client for these timeouts, which keeps the connections.
     fn client(&self) -> Result<Client, ModelError> {
         static CLIENTS: Mutex<Vec<(Duration, Duration, Client)>> = Mutex::new(Vec::new());
         let (connect, idle) = (self.connect_timeout, self.idle_timeout);
@@ -148,14 +148,14 @@ impl HttpModel {
             .iter()
             .position(|client| (client.0, client.1) == (connect, idle));
         if let Some(index) = found {
-            // The last one is the latest.
+            // Ordered from the oldest to the latest use.
             let client = clients.remove(index);
             clients.push(client.clone());
             return Ok(client.2);
         }
         let client = Client::builder()
             .user_agent(concat!("tool-core/", env!("CARGO_PKG_VERSION")))
-            // The key is for this host alone.
+            // A redirect could send the key to another host.
             .redirect(Policy::none())
             .referer(false)
             .connect_timeout(self.connect_timeout)

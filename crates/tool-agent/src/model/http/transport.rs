@@ -1,4 +1,4 @@
-//! Reads bodies, and names what breaks on the way.
+//! Reads bodies, and describes failures of the connection.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -35,7 +35,7 @@ pub(super) fn too_long(limit: usize) -> ModelError {
     ModelError::new(ModelErrorKind::Response, problem)
 }
 
-/// What a body looks like.
+/// The form of a body.
 pub(super) enum Form {
     /// Server-sent events.
     Events,
@@ -43,10 +43,10 @@ pub(super) enum Form {
     Other,
 }
 
-/// Reads a body until it shows its form. Returns what was read.
+/// Reads a body until its form is clear. Also returns the bytes read.
 pub(super) async fn start(bytes: &mut Chunks) -> Result<(Vec<u8>, Form), ModelError> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
-    /// How events start: with a comment or a field.
+    /// An event starts with a comment or a field.
     const FIELDS: [&[u8]; 5] = [b":", b"data:", b"event:", b"id:", b"retry:"];
     let (mut read, mut seen) = (Vec::new(), 0);
     loop {
@@ -79,8 +79,8 @@ pub(super) async fn start(bytes: &mut Chunks) -> Result<(Vec<u8>, Form), ModelEr
     }
 }
 
-/// Returns events that a server sends without their form, as server-sent events: objects on lines of their own, or in a list,
-/// which is `parsed`.
+/// Converts objects to server-sent events, for servers that stream them in another form: one on each line, or in a
+/// list, which is `parsed`.
 pub(super) fn as_events(body: &[u8], parsed: Option<&Value>) -> Option<Vec<u8>> {
     let mut events = Vec::new();
     let mut add = |event: &[u8]| events.extend_from_slice(&[b"data: ", event, b"\n\n"].concat());
@@ -104,7 +104,7 @@ pub(super) fn as_events(body: &[u8], parsed: Option<&Value>) -> Option<Vec<u8>> 
     Some(events)
 }
 
-/// Returns the media type of a body, without its parameters.
+/// Returns the media type of a body without parameters.
 pub(super) fn media_type(response: &reqwest::Response) -> String {
     let header = response.headers().get(CONTENT_TYPE);
     let header = header.and_then(|value| value.to_str().ok());
@@ -112,7 +112,7 @@ pub(super) fn media_type(response: &reqwest::Response) -> String {
     name.unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Returns the error of JSON that can't be parsed. `problem` words it, with `true` if the JSON is cut off.
+/// Returns the error for invalid JSON. `problem` gets `true` if the JSON is cut off, and returns the message.
 pub(super) fn unparsed(error: ParseError, problem: impl FnOnce(bool) -> String) -> ModelError {
     match error {
         ParseError::Json(error) if error.is_eof() => {
@@ -123,9 +123,9 @@ pub(super) fn unparsed(error: ParseError, problem: impl FnOnce(bool) -> String) 
     }
 }
 
-/// Returns the error of a request without a response.
+/// Returns the error of a request that got no response.
 pub(super) fn transport(error: reqwest::Error) -> ModelError {
-    // A URL may have a password.
+    // The URL may contain a password.
     let error = error.without_url();
     let (kind, problem) = if error.is_connect() && error.is_timeout() {
         let problem = "no connection in time; see `HttpModel::connect_timeout`";

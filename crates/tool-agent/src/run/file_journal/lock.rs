@@ -1,20 +1,20 @@
-//! Opens the file of a run under a lock, which ends when the file is closed.
+//! Opens the file of a run under a lock. Closing the file unlocks it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Opens a file to append, and creates it if it is missing. Waits while another program has it.
+/// Opens a file for appending, or creates it. Waits while another program has it locked.
 pub(super) fn open_exclusive(path: &Path) -> io::Result<File> {
     open_writing(path, true)
 }
 
-/// Opens a file that exists to change it. Waits while another program has it.
+/// Opens an existing file for changes. Waits while another program has it locked.
 pub(super) fn open_existing(path: &Path) -> io::Result<File> {
     open_writing(path, false)
 }
 
-/// Opens a file to read. Waits while another program writes.
+/// Opens a file for reading. Waits while another program writes.
 pub(super) fn open_shared(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     #[cfg(unix)]
@@ -30,11 +30,11 @@ fn open_writing(path: &Path, creates: bool) -> io::Result<File> {
             .read(true)
             .write(true)
             .create(creates)
-            // Conversations are nobody else's business.
+            // Conversations are private to this user.
             .mode(0o600)
             .open(path)?;
         lock(&file, rustix::fs::FlockOperation::LockExclusive)?;
-        // Another program may have removed it in the meantime.
+        // Another program may have removed the file meanwhile.
         if file.metadata()?.nlink() > 0 {
             return Ok(file);
         }
@@ -51,7 +51,7 @@ fn lock(file: &File, operation: rustix::fs::FlockOperation) -> io::Result<()> {
     }
 }
 
-/// On Windows, who opens a file says what others may do meanwhile.
+/// On Windows, opening a file restricts the access of others meanwhile.
 #[cfg(windows)]
 fn open_writing(path: &Path, creates: bool) -> io::Result<File> {
     use std::os::windows::fs::OpenOptionsExt;
@@ -62,7 +62,7 @@ fn open_writing(path: &Path, creates: bool) -> io::Result<File> {
     const READ_AND_DELETE: u32 = 1 | 4;
     /// `ERROR_SHARING_VIOLATION`.
     const IN_USE: i32 = 32;
-    /// How often it is tried, every 10 milliseconds.
+    /// Number of attempts, one every 10 milliseconds.
     const ATTEMPTS: u32 = 1000;
 
     for _ in 1..ATTEMPTS {
@@ -83,7 +83,7 @@ fn open_writing(path: &Path, creates: bool) -> io::Result<File> {
     ))
 }
 
-/// Without threads and processes there is nobody else.
+/// Without threads and processes there are no others.
 #[cfg(not(any(unix, windows)))]
 fn open_writing(path: &Path, creates: bool) -> io::Result<File> {
     OpenOptions::new()

@@ -1,4 +1,4 @@
-//! The lines of a file: what one append has saved, with a hash.
+//! The lines of a file. Each has one append and a hash.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::failed;
 use crate::run::{Increment, JournalError, RunHead, increment};
 
-/// One append. Its line has a hash before it, because a crash may leave a part of a line, or the whole with a hole in it.
+/// One append. A hash precedes it in the line, because a crash may leave a partial line, or one with a hole.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Record {
     /// The number of the last increment.
@@ -27,14 +27,14 @@ struct RecordHead {
     head: RunHead,
 }
 
-/// The bytes of a hash in a line: enough to find a fault, not to resist an attacker, who can write the file.
+/// Number of hash bytes in a line. They detect damage, not attackers, who could write the file anyway.
 const HASH: usize = 16;
 
-/// How the JSON of a record starts.
+/// The start of a record's JSON.
 const RECORD: &[u8] = br#"{"last":"#;
 
 impl Record {
-    /// Returns the line of an append, after what a file has.
+    /// Returns the line for an append, to follow the existing lines.
     pub(super) fn line(
         tail: &Tail,
         last: u64,
@@ -55,8 +55,8 @@ impl Record {
     }
 }
 
-/// Returns the hash of a line that starts at a byte of the file, after a line with another hash: a line that is copied,
-/// moved or missing breaks the chain.
+/// Returns the hash of a line, from its start in the file and the hash of the previous line. So a copied, moved or
+/// missing line breaks the chain.
 fn hash(start: u64, before: &[u8], json: &[u8]) -> String {
     let mut hash = Sha256::new();
     hash.update(start.to_le_bytes());
@@ -67,7 +67,7 @@ fn hash(start: u64, before: &[u8], json: &[u8]) -> String {
     hash.map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the hash at the start of a line, as it is written.
+/// Returns the hash written at the start of a line.
 fn written_hash(line: &[u8]) -> &[u8] {
     &line[..line.len().min(HASH)]
 }
@@ -79,21 +79,21 @@ fn json<'l>(line: &'l [u8], start: u64, before: &[u8]) -> Option<&'l [u8]> {
     (hash(start, before, json).as_bytes() == found).then_some(json)
 }
 
-/// What the end of a file says.
+/// The state at the end of a file.
 pub(super) struct Tail {
-    /// The number of the last increment; 0 if there is none.
+    /// The number of the last increment, or 0.
     pub(super) last: u64,
     pub(super) head: Option<RunHead>,
     /// The length of the file up to its last complete line.
     pub(super) end: u64,
-    /// The hash of that line.
+    /// The hash of the last complete line.
     hash: Vec<u8>,
-    /// Set if there is more, which a crash has left.
+    /// Set if an incomplete line follows, left by a crash.
     pub(super) is_torn: bool,
 }
 
 impl Tail {
-    /// Reads the last line, or the whole file if that line is damaged or does not follow the one before it.
+    /// Reads the last line. If it is damaged or does not follow the previous line, reads the whole file.
     pub(super) fn read(file: &mut File, path: &Path) -> Result<Tail, JournalError> {
         let last = last_line(file).map_err(|error| failed(path, error))?;
         if let Some(last) = last
@@ -126,7 +126,7 @@ impl Tail {
         Ok(Tail {
             last: record.last,
             head: Some(record.head),
-            // The hash, a blank, and the end of the line.
+            // Adds the hash, a space and the line end.
             end: start + (HASH + 2 + json.len()) as u64,
             hash: written_hash(line).to_vec(),
             is_torn,
@@ -138,11 +138,11 @@ impl Tail {
 struct LastLine {
     line: Vec<u8>,
     start: u64,
-    /// The hash of the line before it; empty if there is none.
+    /// The hash of the previous line. Empty if there is none.
     before: Vec<u8>,
 }
 
-/// Returns the last line, if the file ends with a complete one.
+/// Returns the last line, if it is complete.
 fn last_line(file: &mut File) -> std::io::Result<Option<LastLine>> {
     let length = file.metadata()?.len();
     let mut window = 16 << 10;
@@ -155,7 +155,7 @@ fn last_line(file: &mut File) -> std::io::Result<Option<LastLine>> {
             return Ok(None);
         }
         let is_end = |byte: &u8| *byte == b'\n';
-        // The ends of the line before it, and of the one before that.
+        // The ends of the previous line and of the line before that.
         let end = bytes.iter().rposition(is_end);
         let before = end.and_then(|end| bytes[..end].iter().rposition(is_end));
         if first > 0 && before.is_none() {
@@ -187,7 +187,7 @@ struct Lines<'b> {
     end: usize,
 }
 
-/// Finds the complete lines. What follows the last one was never saved; damage before a complete line is an error.
+/// Finds the complete lines. A partial line at the end was never saved. Damage before a complete line is an error.
 fn complete<'b>(bytes: &'b [u8], path: &Path) -> Result<Lines<'b>, JournalError> {
     let mut lines = Lines {
         json: Vec::new(),
@@ -216,13 +216,14 @@ fn complete<'b>(bytes: &'b [u8], path: &Path) -> Result<Lines<'b>, JournalError>
             "it is not a file of this journal; move it away, or give the journal another folder",
         ));
     }
-    // One append leaves one line. In strings the quotes are escaped.
+    // Each append is one line, so its start must not occur twice. It can't occur within a string, where quotes are
+    // escaped.
     let torn = &bytes[lines.end..];
     let starts = torn.windows(RECORD.len()).filter(|bytes| *bytes == RECORD);
     if starts.count() > 1 {
         return Err(failed(path, "the end of a line is damaged"));
     }
-    // A crash leaves a part, or a hole.
+    // A crash leaves a partial line, or one with a hole.
     if torn.ends_with(b"\n") && !torn.contains(&0) {
         return Err(failed(
             path,
@@ -232,7 +233,7 @@ fn complete<'b>(bytes: &'b [u8], path: &Path) -> Result<Lines<'b>, JournalError>
     Ok(lines)
 }
 
-/// Returns `true` if a crash may have left this of a first line, holes included.
+/// Returns `true` if these bytes may be a first line that a crash has left, including holes.
 fn may_start_line(bytes: &[u8]) -> bool {
     bytes
         .iter()
@@ -248,7 +249,7 @@ fn may_start_line(bytes: &[u8]) -> bool {
         })
 }
 
-/// Returns the error of a line that is complete, and not a record.
+/// Returns the error for a complete line that is not a record.
 fn unreadable(path: &Path, error: serde_json::Error) -> JournalError {
     let problem = "a line has another form, perhaps of a newer version of this program";
     failed(path, format!("{problem}: {error}"))
