@@ -18,10 +18,11 @@ use crate::serving::Serving;
 use crate::stream::Hub;
 use crate::tools::Tools;
 
-/// An agent whose conversations Restate drives, in any number of processes that serve the same.
+/// An agent whose conversations run on Restate. Any number of processes may serve it.
 ///
-/// Settings of the agent that belong to one process are not used: its journal, its time limit, its token, and where it leaves
-/// calls in the background. Its tools run in this process, unless [`route`](Agents::route) names a [`ToolService`](crate::ToolService).
+/// Settings of the agent that make sense only in one process are ignored: its journal, its time limit, its cancellation
+/// token, and its background calls. Its tools run in this process, unless [`route`](Agents::route) sends them to a
+/// [`ToolService`](crate::ToolService).
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -62,13 +63,14 @@ impl Agents {
         }
     }
 
-    /// Sets the name of the service, for several agents on one Restate.
+    /// Sets the name of the service, so that several agents can share one Restate.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Sets which [`ToolService`](crate::ToolService) runs a tool. `None` stands for this process.
+    /// Sets the [`ToolService`](crate::ToolService) that runs a tool. If the closure returns `None`, the tool runs in
+    /// this process.
     pub fn route(mut self, route: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.route = Arc::new(route);
         self
@@ -80,49 +82,50 @@ impl Agents {
         self
     }
 
-    /// Sets how long a call waits for a decision, until it is denied. One day by default.
+    /// Sets how long a call waits for a decision before it is denied. One day by default.
     pub fn approval_timeout(mut self, time: Duration) -> Self {
         self.approval_timeout = time;
         self
     }
 
-    /// Accepts requests that are signed with this key of your Restate alone, such as `publickeyv1_…`.
+    /// Accepts only requests signed with this key of your Restate, such as `publickeyv1_…`.
     pub fn identity_key(mut self, key: impl Into<String>) -> Self {
         self.serving.identity_keys.push(key.into());
         self
     }
 
-    /// Sets how long calls may run after the signal to [end](Agents::serve). Ten seconds by default. What runs longer is interrupted, so
-    /// let your service manager wait for longer than this.
+    /// Sets how long running calls may take after the signal to [end](Agents::serve). Ten seconds by default. Longer
+    /// calls are interrupted. Let your service manager wait longer than this.
     pub fn grace_period(mut self, time: Duration) -> Self {
         self.serving.grace_period = time;
         self
     }
 
-    /// Serves the text that models write in this process, for [`Client::stream`](crate::Client::stream). Each agent needs a
-    /// listener of its own, which clients reach directly and not by a balancer. Whoever has the token can read all
-    /// conversations of the agent, like whoever reaches the ingress: give it to the same programs, and make it of at least
-    /// 16 random bytes. The listener speaks HTTP without TLS, so keep it in your network.
+    /// Serves the text that models are writing in this process, for [`Client::stream`](crate::Client::stream). Each
+    /// agent needs its own listener. Clients must reach it directly, not through a balancer. Whoever has the token can
+    /// read all conversations of the agent, as with the ingress. So give it only to programs that may reach the
+    /// ingress, and make it at least 16 random bytes. The listener speaks HTTP without TLS, so keep it within your
+    /// network.
     ///
-    /// The model is then asked for streams. A process keeps the text of each response until it is complete, up to 1 MiB, and
-    /// serves 1,000 clients.
+    /// With this, requests to the model are streamed. A process keeps the text of each response until it is complete,
+    /// up to 1 MiB, and serves 1,000 clients.
     pub fn streams(mut self, listener: TcpListener, token: impl Into<String>) -> Self {
         self.streams = Some((listener, token.into()));
         self
     }
 
-    /// Serves the conversations until Ctrl-C or `SIGTERM`. Then it accepts nothing new and waits for requests to the model and
-    /// calls that run, for at most the [grace period](Agents::grace_period); another process goes on with the conversations.
-    /// Restate needs HTTP/2 without TLS, or a proxy that speaks it.
+    /// Serves the conversations until Ctrl-C or `SIGTERM`. Then it accepts no new requests and waits for running calls
+    /// and requests to the model, for at most the [grace period](Agents::grace_period). Another process continues the
+    /// conversations. Restate needs HTTP/2 without TLS, or a proxy that speaks it.
     ///
     /// # Errors
     ///
-    /// Returns an error if an identity key is malformed, if the token for streams is too short, or if tools of this process need
-    /// [context values](Agent::missing_contexts) that nothing attaches.
+    /// Returns an error if an identity key is malformed, or the token for streams is too short. Also if tools in this
+    /// process need [context values](Agent::missing_contexts) that nothing attaches.
     ///
     /// # Panics
     ///
-    /// If Restate does not accept the name.
+    /// Panics if Restate rejects the name.
     pub async fn serve(self, listener: TcpListener) -> Result<(), Box<dyn Error + Send + Sync>> {
         let tools = format!("{}-tools", self.name);
         let own = Tools::new(self.agent.clone());
@@ -143,14 +146,14 @@ impl Agents {
             approval_timeout: self.approval_timeout,
             hub: hub.clone(),
         };
-        // These read the whole run, or repeat what is in the journal of `drive`.
+        // Not kept: these read the whole run, or repeat data from the journal of `drive`.
         let brief = || HandlerOptions::new().journal_retention(Duration::ZERO);
         let options = ServiceOptions::new()
             .handler(
                 "respond",
                 brief().ingress_private(true).inactivity_timeout(INACTIVITY),
             )
-            // What is suspended is called once more for the reply, which mostly comes within a minute.
+            // A suspended handler has to be called again for the reply, which usually comes within a minute.
             .handler("send", brief().inactivity_timeout(Duration::from_secs(60)))
             .handler("drive", HandlerOptions::new().ingress_private(true))
             .handler("background", brief().ingress_private(true))

@@ -1,7 +1,7 @@
 //! [`Cancellable`]: a step that ends when its invocation is cancelled.
 //!
-//! The SDK tells a step of no cancellation, but whoever waits for a signal. So each such step waits for one that nobody sends,
-//! which costs nothing in the journal.
+//! The SDK doesn't tell a running step that its invocation was cancelled, but it does tell a wait for a signal. So each
+//! such step also waits for a signal that nobody sends. That costs nothing in the journal.
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
@@ -15,10 +15,11 @@ use restate_sdk::serde::Json;
 /// The name of the signal.
 pub(crate) const NEVER: &str = "never";
 
-/// How long a step can be cancelled.
+/// The time during which a step can be cancelled.
 const CANCELLABLE: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long an invocation with such a step may run until the engine asks for its end. By default that is a minute, and ten
-/// more until it breaks the connection. Longer than the step can be cancelled: what waits for a signal would be suspended.
+/// The time for which an invocation with such a step may run before the engine asks it to end. By default that is one
+/// minute, and ten more before the engine breaks the connection. It must exceed the time in which the step can be
+/// cancelled, because an invocation that only waits for a signal is suspended.
 pub(crate) const INACTIVITY: Duration = Duration::from_secs(48 * 60 * 60);
 
 /// A step that may be cancelled.
@@ -28,14 +29,14 @@ pub(crate) struct Cancellable {
 }
 
 impl Cancellable {
-    /// Does what the step does.
+    /// Runs the body of the step.
     pub(crate) async fn doing<T>(&self, step: impl Future<Output = T>) -> T {
         let done = step.await;
         self.has_ended.store(true, Ordering::Relaxed);
         done
     }
 
-    /// Waits for the step, or for a cancellation, which drops what the step is [doing](Cancellable::doing).
+    /// Waits for the step. A cancellation drops its [body](Cancellable::doing).
     pub(crate) async fn or_cancelled<T>(
         &self,
         step: impl Future<Output = Result<T, TerminalError>>,
@@ -52,7 +53,7 @@ impl Cancellable {
             if let Poll::Ready(result) = step.as_mut().poll(cx) {
                 return Poll::Ready(result);
             }
-            // Only one of the two may read what comes from the engine: the step does once it has ended.
+            // Only one of the two may read from the engine: once the step has ended, the step does.
             if !self.has_ended.load(Ordering::Relaxed)
                 && let Poll::Ready(error) = cancelled.as_mut().poll(cx)
             {

@@ -13,7 +13,7 @@ use crate::conversation::{Message, Reply, Saved};
 use crate::events::Decide;
 use crate::follow::Updates;
 
-/// Sends messages and decisions to the conversations of [`Agents`](crate::Agents), by the ingress of Restate.
+/// Sends messages and decisions to the conversations of [`Agents`](crate::Agents), through the ingress of Restate.
 ///
 /// ```no_run
 /// use tool_core::hooks::Decision;
@@ -24,7 +24,7 @@ use crate::follow::Updates;
 /// let reply = client.send("conversation-1", Message::new("Pay 17.").owner("user-7")).await?;
 /// println!("{:?}", reply.outcome);
 ///
-/// // In another process, meanwhile.
+/// // Meanwhile, in another process.
 /// if let Some(run) = client.state("conversation-1").await? {
 ///     for pending in run.pending() {
 ///         let (fingerprint, user) = (pending.fingerprint().to_owned(), "lead-3".to_owned());
@@ -38,7 +38,7 @@ use crate::follow::Updates;
 pub struct Client {
     ingress: ReqwestClient,
     service: String,
-    /// The addresses of the agents, and the token for them.
+    /// The addresses of the agents, and their token.
     streams: Option<(Vec<Url>, String)>,
 }
 
@@ -46,7 +46,7 @@ pub struct Client {
 pub enum ClientError {
     /// An address is missing or malformed.
     Address(String),
-    /// The conversation refused the request or failed: the status, and the reason.
+    /// The conversation refused the request or failed, with this status and reason.
     Refused(u16, String),
     /// The ingress can't be reached, or its answer can't be read.
     Failed(Box<dyn Error + Send + Sync>),
@@ -77,8 +77,9 @@ impl Client {
         self
     }
 
-    /// Sets where agents have their [streams](crate::Agents::streams), such as `http://10.0.0.5:9090`, and the token. List
-    /// all agents: the engine chooses which one asks the model. One that can't be reached is tried again each second.
+    /// Sets the addresses at which agents serve [streams](crate::Agents::streams), such as `http://10.0.0.5:9090`, and
+    /// the token. List all agents, because the engine chooses which of them asks the model. If one can't be reached,
+    /// the client tries again every second.
     ///
     /// # Errors
     ///
@@ -101,12 +102,13 @@ impl Client {
         Ok(self)
     }
 
-    /// Follows a conversation while the model writes: first the run as it is saved, with the text of the response so far,
-    /// then what comes. It may be followed before its first message. The stream does not end by itself.
+    /// Follows a conversation while the model is writing. The stream starts with the saved run and the text of the
+    /// response so far, followed by updates. You can follow a conversation before its first message. The stream does
+    /// not end by itself.
     ///
-    /// An agent keeps the text of a response until it is complete, up to 1 MiB; what is longer comes with the run. Text is
-    /// not saved: if an agent dies, its text is [discarded](crate::Update::Discarded), and another agent asks the model again.
-    /// Besides what the agents tell, the stream reads every two seconds what is new in the saved run.
+    /// An agent keeps up to 1 MiB of a response until it is complete. A longer rest comes with the run. This text is
+    /// not saved: if an agent dies, it is [discarded](crate::Update::Discarded), and another agent asks the model
+    /// again. In addition, the stream checks the saved run every two seconds.
     ///
     /// ```no_run
     /// use futures_util::StreamExt;
@@ -130,13 +132,13 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Returns [`ClientError::Address`] if there are no [agents](Client::streams). The stream ends with
-    /// [`ClientError::Refused`] if an agent refuses: at once if the token is wrong (401) or the service has another name (404),
-    /// and after half a minute if it is too busy, because 1,000 clients follow its conversations (503).
+    /// Returns [`ClientError::Address`] if there are no [agents](Client::streams). If an agent refuses, the stream ends
+    /// with [`ClientError::Refused`]. That happens at once if the token is wrong (401) or the service has another name
+    /// (404), and after half a minute if the agent is too busy, because 1,000 clients follow its conversations (503).
     ///
     /// # Panics
     ///
-    /// If it is called outside of tokio.
+    /// Panics if called outside of tokio.
     pub fn stream(&self, id: &str) -> Result<Updates, ClientError> {
         let Some((agents, token)) = &self.streams else {
             let problem = "no agents are set; name them with `Client::streams`";
@@ -151,32 +153,34 @@ impl Client {
         Ok(Updates::new(self.clone(), id, agents.collect(), token))
     }
 
-    /// Sends a message, and waits until the model has ended its turn. Calls in the background may then go on: the conversation
-    /// goes on by itself when their results come, and what the model says to them is in its [state](Client::state) and in its
-    /// [stream](Client::stream). A second message waits for the turn, and not for these calls.
+    /// Sends a message, and waits until the model has ended its turn. Calls in the background may still be running
+    /// then. When their results come, the conversation continues by itself, and you find the model's words in its
+    /// [state](Client::state) and its [stream](Client::stream). A second message waits for the turn, but not for these
+    /// calls.
     ///
     /// # Errors
     ///
-    /// Returns [`ClientError::Refused`] if the conversation is another user's, or if the model failed for good. A connection
-    /// that breaks does not end the conversation: set a [key](Message::key) and send the message again.
+    /// Returns [`ClientError::Refused`] if the conversation belongs to another user, or the model failed permanently.
+    /// If a connection breaks, the conversation goes on. Set a [key](Message::key) to be able to send the message
+    /// again.
     pub async fn send(&self, id: &str, message: Message) -> Result<Reply, ClientError> {
         let key = message.key.clone();
         let Json(reply) = self.call(id, "send", key, Json(message)).await?;
         Ok(reply)
     }
 
-    /// Decides on a call that waits.
+    /// Decides on a waiting call.
     ///
     /// # Errors
     ///
-    /// Returns [`ClientError::Refused`] with 409 if nothing waits, and with 403 if the user may not decide, or if no such call
-    /// waits.
+    /// Returns [`ClientError::Refused`], with 409 if nothing waits, and with 403 if the user may not decide or this
+    /// call does not wait.
     pub async fn decide(&self, id: &str, decide: Decide) -> Result<(), ClientError> {
         self.call(id, "decide", None, Json(decide)).await
     }
 
-    /// Cancels what the last message has started: the request to the model and the calls, also in the background. They end in
-    /// their processes, too. Does nothing if the conversation is at rest.
+    /// Cancels the work on the last message: the request to the model and all calls, including calls in the background.
+    /// They also end in the processes that run them. Does nothing if the conversation is idle.
     ///
     /// # Errors
     ///
@@ -185,11 +189,11 @@ impl Client {
         self.call(id, "stop", None, Json(())).await
     }
 
-    /// Returns the run of a conversation as it was last saved; `None` if there is no such conversation.
+    /// Returns the run of a conversation as it was last saved. `None` if there is no such conversation.
     ///
     /// # Errors
     ///
-    /// Returns an error if the ingress can't be reached, or if the run was saved by a newer version.
+    /// Returns an error if the ingress can't be reached, or a newer version saved the run.
     pub async fn state(&self, id: &str) -> Result<Option<Run>, ClientError> {
         let saved = self.saved(id, 0).await?.increments;
         if saved.is_empty() {
@@ -199,7 +203,7 @@ impl Client {
         Ok(Some(run))
     }
 
-    /// Returns what is saved of a run, from a part on.
+    /// Returns the saved parts of a run, starting at one of them.
     pub(crate) async fn saved(&self, id: &str, from: u64) -> Result<Saved, ClientError> {
         let Json(saved) = self.call(id, "state", None, Json(from)).await?;
         Ok(saved)
@@ -223,7 +227,7 @@ impl Client {
         }
         let called = async { request.call().await?.into_body() };
         called.await.map_err(|error| match ClientError::from(error) {
-            // No handler of a conversation answers this. Restate does, the first for services that have no keys.
+            // These come from Restate and never from a handler. It sends the first for services without keys.
             ClientError::Refused(status @ (400 | 404), reason) => {
                 let service = &self.service;
                 let remedy = "check `Client::service` and `Agents::name`, and that the agents are registered";
@@ -239,7 +243,7 @@ impl Client {
 
 impl From<ingress::ClientError> for ClientError {
     fn from(error: ingress::ClientError) -> ClientError {
-        // What was refused before it was an invocation has no id, which the SDK misses.
+        // A request that was refused before it became an invocation has no id, and the SDK reports only that.
         let refused = error.response().filter(|it| !it.status().is_success());
         let Some(refused) = refused else {
             return ClientError::Failed(error.into());

@@ -1,8 +1,8 @@
 //! [`Conversation`]: a run that is driven by Restate.
 //!
-//! Each step works on a copy of the run and saves its increments, and replay applies them: it calls neither the dialect nor
-//! the registry nor hooks, so that they may differ between attempts. Nothing outside of a step is random, because Restate
-//! compares what an attempt does with what an earlier one did.
+//! Each step works on a copy of the run and saves its increments, which a replay applies. A replay calls neither the
+//! dialect nor the registry nor hooks, so these may differ between attempts. Nothing outside of a step is random,
+//! because Restate compares each attempt with an earlier one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -26,13 +26,13 @@ use crate::stream::Hub;
 use crate::tools::{Sent, interrupted};
 use crate::version::version_of;
 
-/// The number of parts that are saved.
+/// The number of saved parts.
 const PARTS: &str = "parts";
-/// The invocation that drives the run, or drove it last.
+/// The invocation that drives or last drove the run.
 const DRIVER: &str = "driver";
-/// What is kept from one event to the next.
+/// The state kept between events.
 const PROGRESS: &str = "progress";
-/// The signal that has the reply to a message.
+/// The signal that carries the reply to a message.
 const REPLY: &str = "reply";
 
 /// A message of the user.
@@ -66,20 +66,20 @@ impl Message {
         }
     }
 
-    /// Sets whose conversation it is. The first message of a conversation decides, and a message in the name of another user
-    /// is refused. Whoever can send to the ingress says who they are, so only your own programs may.
+    /// Sets the user who owns the conversation. The first message decides, and messages in the name of another user are
+    /// refused. The ingress believes every sender, so only your own programs may send to it.
     pub fn owner(mut self, user: impl Into<String>) -> Self {
         self.owner = Some(user.into());
         self
     }
 
-    /// Sets data of the application, which the first message of a conversation saves.
+    /// Sets data of the application. It is saved by the first message of a conversation.
     pub fn meta(mut self, meta: impl Into<Value>) -> Self {
         self.meta = meta.into();
         self
     }
 
-    /// Sets a key by which Restate takes a message once, although it may be sent again after a connection broke.
+    /// Sets a key that identifies the message. If you send it again after a connection broke, Restate ignores the copy.
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
@@ -109,28 +109,28 @@ impl Message {
 pub struct Reply {
     /// How the turn of the model ended.
     pub outcome: RunOutcome,
-    /// The number of calls in the background that have no result yet, also of those that wait for a decision. The conversation
-    /// goes on by itself when the results come.
+    /// The number of background calls without a result, including calls that wait for a decision. When the results
+    /// come, the conversation continues by itself.
     pub in_background: usize,
 }
 
-/// Finds the service that runs a tool.
+/// Returns the service that runs a tool.
 pub(crate) type Route = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The conversations of an agent.
 pub(crate) struct Conversation {
     pub(crate) agent: Agent,
     pub(crate) name: String,
-    /// The service of the tools of this process.
+    /// The service with the tools of this process.
     pub(crate) tools: String,
     pub(crate) route: Route,
     pub(crate) settings: RunSettings,
     pub(crate) approval_timeout: Duration,
-    /// Where the text goes while the model writes it.
+    /// Receives the text while the model is writing it.
     pub(crate) hub: Option<Arc<Hub>>,
 }
 
-/// What is saved of a run, from a part on.
+/// The saved parts of a run, starting at one of them.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Saved {
     /// The number of parts.
@@ -145,7 +145,7 @@ struct Driver {
     turn: u64,
 }
 
-/// A run, and what of it is saved.
+/// A run with its saved and unsaved parts.
 struct State {
     run: Run,
     parts: u64,
@@ -154,7 +154,7 @@ struct State {
     has_progress: bool,
 }
 
-/// Why a turn of the model has no outcome.
+/// The reason for which a turn has no outcome.
 enum Stop {
     Cancelled,
     Failed(TerminalError),
@@ -176,11 +176,11 @@ struct Aside {
     sent: Sent,
 }
 
-/// Calls that have started, and where they run. Saved, because the next deployment may have other routes and tools.
+/// Started calls, and the services that run them. Saved, because the next deployment may have other routes and tools.
 #[derive(Serialize, Deserialize)]
 struct Started {
     increments: Vec<Increment>,
-    /// One for each call, or `None` if the call does not run.
+    /// One for each call, `None` if the call must not run.
     targets: Vec<Option<Target>>,
 }
 
@@ -192,8 +192,8 @@ struct Target {
     version: Option<String>,
 }
 
-/// Returns the key of a part of the state. The SDK wants keys that live as long as the invocation, so each is made once for
-/// the process.
+/// Returns the key of a part of the state. The SDK needs keys that outlive the invocation, so each is created once per
+/// process.
 fn part_key(part: u64) -> &'static str {
     static KEYS: Mutex<Option<HashMap<u64, &'static str>>> = Mutex::new(None);
     let mut keys = lock(&KEYS);
@@ -202,8 +202,8 @@ fn part_key(part: u64) -> &'static str {
         .or_insert_with(|| Box::leak(format!("part-{part:06}").into_boxed_str()))
 }
 
-/// Reads the parts of a run from one to another. A macro, because an async function that is generic over contexts is not `Send` for the
-/// compiler (rust-lang/rust#100013).
+/// Reads a range of the parts of a run. A macro, because the compiler does not find an async function that is generic
+/// over contexts to be `Send` (rust-lang/rust#100013).
 macro_rules! increments {
     ($ctx:expr, $from:expr, $parts:expr) => {{
         let mut all: Vec<Increment> = Vec::new();
@@ -215,7 +215,7 @@ macro_rules! increments {
     }};
 }
 
-/// Reads the number of parts and all that is saved.
+/// Reads the number of parts and all parts.
 macro_rules! saved {
     ($ctx:expr) => {{
         let parts = $ctx.get::<u64>(PARTS).await?.unwrap_or(0);
@@ -227,11 +227,11 @@ fn terminal(error: impl std::error::Error) -> TerminalError {
     TerminalError::new(error.to_string())
 }
 
-/// Returns how Restate has to treat an error of the agent.
+/// Converts an error of the agent for Restate, which retries some of them.
 fn handler_error(error: AgentError) -> HandlerError {
     match error {
         AgentError::Model(error) if error.is_retryable() => HandlerError::from(error.to_string()),
-        // The database of the application is down.
+        // For instance, the application's database is down.
         AgentError::Context { .. } => HandlerError::from(error.to_string()),
         AgentError::Decide(error) => TerminalError::new_with_code(403, error.to_string()).into(),
         AgentError::Run(error @ RunError::OtherDialect { .. }) => {
@@ -242,7 +242,7 @@ fn handler_error(error: AgentError) -> HandlerError {
 }
 
 impl State {
-    /// Repeats what a step did.
+    /// Applies the saved increments of a step.
     fn apply(&mut self, increments: Vec<Increment>) -> Result<(), Stop> {
         self.unsaved.extend(increments.iter().cloned());
         self.run
@@ -250,7 +250,7 @@ impl State {
             .map_err(|error| Stop::Failed(terminal(error)))
     }
 
-    /// Saves what is kept until the next event.
+    /// Saves the state for the next event.
     fn keep(self, ctx: &ObjectContext<'_>) {
         if self.progress != Progress::default() {
             ctx.set(PROGRESS, Json(self.progress));
@@ -259,7 +259,7 @@ impl State {
         }
     }
 
-    /// Saves what is new, in a key of its own: one key for all would be written anew each round.
+    /// Saves new increments under their own key, because one key for all would be rewritten each round.
     fn save(&mut self, ctx: &ObjectContext<'_>, hub: Option<&Arc<Hub>>) {
         if self.unsaved.is_empty() {
             return;
@@ -276,13 +276,13 @@ impl State {
     }
 }
 
-/// Returns what a step did to its copy of a run.
+/// Returns the increments that a step added to its copy of a run.
 fn new_in(run: &Run) -> Json<Vec<Increment>> {
     Json(run.unsaved().to_vec())
 }
 
-/// Changes a copy of the run in a step of this name, and repeats on the run what the step saved. A macro, for the reason of
-/// `increments`.
+/// Changes a copy of the run in a step of this name, and applies the saved increments to the run. A macro for the same
+/// reason as `increments`.
 macro_rules! step {
     ($ctx:expr, $state:expr, $name:literal, |$run:ident| $change:block) => {{
         let mut $run = $state.run.clone();
@@ -307,7 +307,7 @@ handlers!(Conversation {
 
 #[restate_sdk::object]
 impl Conversation {
-    /// Tells the conversation a message of the user, and waits for the reply.
+    /// Passes a message of the user to the conversation, and waits for the reply.
     #[handler]
     async fn send(
         &self,
@@ -320,7 +320,7 @@ impl Conversation {
         Ok(ctx.signal(REPLY).await?)
     }
 
-    /// Takes an event, and drives the run until it waits for others, which come one by one.
+    /// Handles an event: drives the run until it waits for others. Events come one by one.
     #[handler]
     async fn drive(&self, ctx: ObjectContext<'_>, event: Json<Event>) -> HandlerResult<()> {
         let Json(event) = event;
@@ -335,7 +335,7 @@ impl Conversation {
         Ok(heard?)
     }
 
-    /// Waits for the result of a call in the background, and tells it the conversation.
+    /// Waits for the result of a background call, and passes it to the conversation.
     #[handler]
     async fn background(
         &self,
@@ -349,7 +349,7 @@ impl Conversation {
         let result = calling.call().await;
         let news = News::Result {
             call,
-            // An error is that of the call, or this invocation is cancelled.
+            // Either the call itself failed, or this invocation was cancelled.
             result: result.ok().map(Json::into_inner),
             invocation: Some(ctx.invocation_id().to_owned()),
         };
@@ -357,7 +357,8 @@ impl Conversation {
         Ok(())
     }
 
-    /// Asks the model for the next response of a run. An invocation of its own, so that it can be cancelled at any time.
+    /// Asks the model for the next response of a run. This is a separate invocation, so that it can be cancelled at any
+    /// time.
     #[handler]
     async fn respond(
         &self,
@@ -389,7 +390,7 @@ impl Conversation {
         Ok(step.or_cancelled(asking, ctx.signal(NEVER)).await?)
     }
 
-    /// Decides on a call that waits.
+    /// Decides on a waiting call.
     #[handler]
     async fn decide(
         &self,
@@ -409,7 +410,7 @@ impl Conversation {
             decision,
             user,
         } = decide.clone();
-        // Only to tell the user: whoever drives the run decides again.
+        // Only to tell the user at once. The invocation that drives the run checks the decision again.
         let checking = ctx.run(move || async move {
             let steps = self.agent.steps(&run).map_err(handler_error)?;
             let deciding = steps.decide(&mut run, &fingerprint, decision, user);
@@ -421,7 +422,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Cancels what a message has started. Does nothing if the conversation is at rest.
+    /// Cancels the work on a message. Does nothing if the conversation is idle.
     #[handler]
     async fn stop(&self, ctx: SharedObjectContext<'_>, _none: Json<()>) -> HandlerResult<()> {
         let driver = ctx.get::<Json<Driver>>(DRIVER).await?;
@@ -433,7 +434,7 @@ impl Conversation {
         Ok(stopping.call().await?)
     }
 
-    /// Returns what is saved of the run, from a part on.
+    /// Returns the saved parts of the run, starting at one of them.
     #[handler]
     async fn state(
         &self,
@@ -457,7 +458,7 @@ fn reply(ctx: &ObjectContext<'_>, waiter: String, reply: Result<Reply, TerminalE
 }
 
 impl Conversation {
-    /// Returns a request that tells a conversation an event.
+    /// Returns a request that sends an event to a conversation.
     fn telling<'c>(
         &self,
         ctx: &impl ContextClient<'c>,
@@ -468,7 +469,7 @@ impl Conversation {
         ctx.request(target, Json(event))
     }
 
-    /// Creates the run, in a step: the settings may be others in the next attempt.
+    /// Creates the run in a step, because the next attempt may have other settings.
     async fn create(
         &self,
         ctx: &ObjectContext<'_>,
@@ -486,7 +487,7 @@ impl Conversation {
         Ok(creating.name("create").await?.into_inner())
     }
 
-    /// Reads what is saved, takes an event, and saves what it led to.
+    /// Reads the saved run, handles an event, and saves the result.
     async fn hear(&self, ctx: &ObjectContext<'_>, event: Event) -> Result<(), TerminalError> {
         let (parts, mut saved) = saved!(ctx);
         let driver = ctx.get::<Json<Driver>>(DRIVER).await?;
@@ -534,7 +535,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Replies to the message if the turn of the model is over, and tells the conversation what it tells itself.
+    /// Replies to the message if the turn of the model is over. Sends the conversation its own next event, if any.
     fn settle(
         &self,
         ctx: &ObjectContext<'_>,
@@ -555,7 +556,7 @@ impl Conversation {
                 return;
             }
             Err(Stop::Cancelled) => {
-                // Results that are on their way come before.
+                // First come results that are already on their way.
                 state.progress.phase = Phase::Stopping;
                 self.telling(ctx, ctx.key(), Event::Stop(turn)).send();
                 return;
@@ -574,8 +575,8 @@ impl Conversation {
         }
     }
 
-    /// Drives the run until the turn of the model is over, or until it waits for calls in the background or decisions. A
-    /// message comes after what an earlier one left.
+    /// Drives the run until the turn of the model is over, or it waits for background calls or decisions. A message is
+    /// added after the rest of an earlier one was handled.
     async fn turn(
         &self,
         ctx: &ObjectContext<'_>,
@@ -594,7 +595,7 @@ impl Conversation {
                 state.run.outcome().is_some() || matches!(state.run.next(), Step::Request(_));
             if is_over && let Some(text) = message.take() {
                 step!(ctx, state, "push", |run| {
-                    // Before a message is in the format of another provider.
+                    // Checked before a message in another provider's format is added.
                     drop(self.agent.steps(&run).map_err(handler_error)?);
                     let message = self.agent.dialect().user_message(&text);
                     run.push(message).map_err(terminal)?;
@@ -602,7 +603,7 @@ impl Conversation {
                 continue;
             }
             match state.run.next() {
-                // Takes what came while the model was asked.
+                // Handles events that arrived while the model was asked.
                 Step::Request(_) if has_asked && is_open(&state.run) => {
                     state.progress.phase = Phase::Left;
                     return Ok(None);
@@ -627,7 +628,7 @@ impl Conversation {
         Ok(state.run.outcome())
     }
 
-    /// Has each call that nobody decides denied after a time.
+    /// Makes sure that each held call is denied after some time without a decision.
     fn limit_time(&self, ctx: &ObjectContext<'_>, state: &mut State) {
         for pending in state.run.pending() {
             let fingerprint = pending.fingerprint().to_owned();
@@ -640,7 +641,7 @@ impl Conversation {
         }
     }
 
-    /// Starts calls, and waits for the results of all in the foreground.
+    /// Starts calls, and waits for the results of all foreground calls.
     async fn call(
         &self,
         ctx: &ObjectContext<'_>,
@@ -661,7 +662,7 @@ impl Conversation {
             if state.run.is_in_background(&call) {
                 let target = RequestTarget::object(&self.name, ctx.key(), "background");
                 let aside = Json(Aside { service, sent });
-                // Nobody waits for it, and it is cancelled with this invocation.
+                // Nobody waits for it. It is cancelled with this invocation.
                 background.push(ctx.request::<_, ()>(target, aside).call());
             } else {
                 let target = RequestTarget::service(service, "call");
@@ -678,7 +679,7 @@ impl Conversation {
         while let Some((index, result)) = running.next().await? {
             state.progress.news.push(News::Result {
                 call: foreground[index].clone(),
-                // An error is that of the call: one that concerns this invocation comes from the line above.
+                // The call itself failed. An error of this invocation would return in the line above.
                 result: result.ok().map(Json::into_inner),
                 invocation: None,
             });
@@ -686,7 +687,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Marks calls as started, and returns where they run.
+    /// Marks calls as started, and returns their services.
     async fn start(
         &self,
         ctx: &ObjectContext<'_>,
@@ -721,7 +722,7 @@ impl Conversation {
         Ok(targets)
     }
 
-    /// Adds what came to the run, in one step.
+    /// Adds the news to the run, in one step.
     async fn take(&self, ctx: &ObjectContext<'_>, state: &mut State) -> Result<(), Stop> {
         if state.progress.news.is_empty() {
             return Ok(());
@@ -734,7 +735,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Adds what came to a copy of the run.
+    /// Adds the news to a copy of the run.
     async fn add(&self, run: &mut Run, news: Vec<News>) -> Result<(), HandlerError> {
         let steps = self.agent.steps(run).map_err(handler_error)?;
         for news in news {
@@ -743,7 +744,7 @@ impl Conversation {
                     let result = result.map(|result| result.for_call(&call));
                     let result = result.unwrap_or_else(|| interrupted(&call));
                     match steps.finish(run, result) {
-                        // It was cancelled in the meantime.
+                        // The call was cancelled meanwhile.
                         Err(AgentError::Run(RunError::NotStarted(_))) => {}
                         finished => finished.map_err(handler_error)?,
                     }
@@ -754,7 +755,7 @@ impl Conversation {
                     user,
                 }) => {
                     let deciding = steps.decide(run, &fingerprint, decision, user);
-                    // Who may not decide, or came too late, changes nothing.
+                    // A decision that is not allowed or too late changes nothing.
                     if let Err(error) = deciding.await {
                         tracing::warn!(run = run.id(), %error, "a decision is refused");
                     }
@@ -772,13 +773,14 @@ impl Conversation {
         Ok(())
     }
 
-    /// Ends what still runs or waits, after what came. A step, because results of cancelled calls have random references.
+    /// Adds the news, and then ends everything that runs or waits. This is a step, because results of cancelled calls
+    /// contain random references.
     async fn cancel(
         &self,
         ctx: &ObjectContext<'_>,
         state: &mut State,
     ) -> Result<Option<RunOutcome>, Stop> {
-        // Calls that were cancelled with what drove the run have no result.
+        // Calls that were cancelled with the driving invocation have no result.
         let news = state.progress.news.iter();
         let news = news.filter(|news| !matches!(news, News::Result { result: None, .. }));
         let news: Vec<_> = news.cloned().collect();

@@ -1,7 +1,7 @@
-//! Services of Restate whose names the application chooses.
+//! Restate services with names chosen by the application.
 //!
-//! The macros of the SDK take the name from the code. What they expand to is public, though not documented, so the version
-//! of the SDK is pinned.
+//! The SDK's macros take the name from the code. The generated items used here are public but not documented, so the
+//! version of the SDK is pinned.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use restate_sdk::endpoint::{ContextInternal, ServiceOptions};
 use restate_sdk::service::macro_support::{ServiceBoxFuture, service_definition};
 use restate_sdk::service::{Discoverable, Service, ServiceDefinition};
 
-/// The handlers of a service, which a macro of the SDK describes.
+/// The handlers of a service, described by a macro of the SDK.
 pub(crate) trait Handlers: Discoverable + Send + Sync + 'static {
     fn handle(self: Arc<Self>, context: ContextInternal) -> ServiceBoxFuture;
 }
@@ -29,7 +29,7 @@ impl<H: Handlers> Service for Dispatcher<H> {
 ///
 /// # Panics
 ///
-/// If Restate does not accept the name.
+/// Panics if Restate rejects the name.
 pub(crate) fn named<H: Handlers>(
     name: &str,
     handlers: H,
@@ -41,7 +41,7 @@ pub(crate) fn named<H: Handlers>(
     service_definition(Dispatcher(Arc::new(handlers)), discovery).options(options)
 }
 
-/// Implements [`Handlers`] by methods with an input.
+/// Implements [`Handlers`] for methods with an input.
 macro_rules! handlers {
     ($type:ty { $($name:literal => $method:ident),* $(,)? }) => {
         impl $crate::definition::Handlers for $type {

@@ -9,37 +9,38 @@ use tool_core::{ToolCall, ToolResult};
 
 use crate::conversation::Message;
 
-/// A decision on a call that waits.
+/// A decision on a waiting call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decide {
-    /// The [fingerprint](tool_agent::run::Pending::fingerprint) of what the user has seen.
+    /// The [fingerprint](tool_agent::run::Pending::fingerprint) of the call, as the user has seen it.
     pub fingerprint: String,
-    /// What the user decided.
+    /// The decision.
     pub decision: Decision,
-    /// The id of the user, by which [`Agent::may_decide`](tool_agent::Agent::may_decide) decides. Only your own programs may say it.
+    /// The id of the user, which [`Agent::may_decide`](tool_agent::Agent::may_decide) checks. Only your own programs
+    /// may set it, because nothing else verifies it.
     pub user: String,
 }
 
-/// What a conversation is told.
+/// An event for a conversation.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Event {
     /// A message of the user, and the invocation that waits for the reply.
     Message(Message, String),
     News(News),
-    /// What the message with this number has started is to be stopped.
+    /// Stops the work on the message with this number.
     Stop(u64),
-    /// The conversation was left for what came in the meantime.
+    /// Continues a conversation that paused for other events.
     Next,
 }
 
-/// What came, and is not in the run yet.
+/// An event that is not part of the run yet.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum News {
-    /// The result of a call. `None` if an operator ended the call, or if its service is gone.
+    /// The result of a call. `None` if an operator ended the call, or its service no longer exists.
     Result {
         call: ToolCall,
         result: Option<ToolResult>,
-        /// The invocation, if the call runs in the background.
+        /// The invocation of a background call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         invocation: Option<String>,
     },
@@ -48,13 +49,13 @@ pub(crate) enum News {
     TimeOver(String),
 }
 
-/// Whether the model has something to do.
+/// The state of a conversation between events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Phase {
-    /// The last message has its reply.
+    /// Idle: the last message has its reply.
     #[default]
     Resting,
-    /// The model waits for results or decisions.
+    /// Waiting for results or decisions.
     Waiting,
     /// [`Event::Next`] is on its way.
     Left,
@@ -62,7 +63,7 @@ pub(crate) enum Phase {
     Stopping,
 }
 
-/// What a conversation keeps besides its run.
+/// The state of a conversation in addition to its run.
 #[derive(Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Progress {
@@ -70,21 +71,22 @@ pub(crate) struct Progress {
     /// The invocation that waits for the reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) waiter: Option<String>,
-    /// The messages that wait for the reply to another, and who waits for theirs.
+    /// The messages that wait for the reply to another, each with the invocation that waits for its own.
     #[serde(skip_serializing_if = "VecDeque::is_empty")]
     pub(crate) messages: VecDeque<(String, String)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) news: Vec<News>,
-    /// The invocations of the calls in the background.
+    /// The invocations of the background calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) background: Vec<String>,
-    /// The fingerprints of the calls whose time to be decided runs.
+    /// The fingerprints of the calls with a running time limit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) timed: Vec<String>,
 }
 
 impl Progress {
-    /// Takes an event of a run, whose last message has a number. Returns `true` if the run goes on with it, or stops.
+    /// Handles an event of a run whose last message has the number `turn`. Returns `true` if the run has to continue or
+    /// stop now.
     pub(crate) fn hear(&mut self, event: Event, run: &Run, turn: u64) -> bool {
         match event {
             Event::Message(message, waiter) => {
@@ -102,7 +104,7 @@ impl Progress {
                 }
                 self.news.push(news);
                 match self.phase {
-                    // After a message has failed, it waits for the next one.
+                    // If the last message failed, the run waits for the next one.
                     Phase::Resting => run.outcome().is_some(),
                     phase => phase == Phase::Waiting,
                 }
@@ -111,7 +113,7 @@ impl Progress {
                 Phase::Resting => !self.messages.is_empty(),
                 phase => phase == Phase::Left,
             },
-            // It may come after the next message.
+            // The stop may arrive after the next message.
             Event::Stop(stopped) => stopped == turn && self.is_busy(run),
         }
     }
@@ -124,7 +126,7 @@ impl Progress {
     }
 }
 
-/// Returns `true` if calls in the background have no result, or wait for decisions.
+/// Returns `true` if a background call has no result, or a call waits for a decision.
 pub(crate) fn is_open(run: &Run) -> bool {
     run.in_background().next().is_some() || !run.pending().is_empty()
 }
@@ -153,7 +155,7 @@ mod tests {
             (Phase::Waiting, true),
             (Phase::Left, false),
             (Phase::Stopping, false),
-            // The run has no outcome: its message has failed.
+            // The run has no outcome, because its message failed.
             (Phase::Resting, false),
         ] {
             let mut progress = Progress {

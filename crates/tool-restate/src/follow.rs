@@ -17,33 +17,33 @@ use crate::client::{Client, ClientError};
 use crate::conversation::Saved;
 use crate::stream::{Attempt, MAX_TEXT, Note};
 
-/// The most bytes of a line, in which each byte of a text may be written with six.
+/// Maximum length of a line. Each byte of a text may take six.
 const MAX_LINE: usize = 6 * MAX_TEXT + 1024;
-/// How long after a lost connection the next one is tried.
+/// The wait before a lost connection is opened again.
 const RECONNECT: Duration = Duration::from_secs(1);
-/// How often in a row an agent may refuse for a reason that may pass.
+/// Maximum number of consecutive temporary refusals by an agent.
 const REFUSALS: u32 = 30;
-/// The most bytes of a reason to refuse.
+/// Maximum length of the reason for a refusal.
 const MAX_REASON: usize = 1024;
-/// After this time without a line, the connection is lost. Agents send one every ten seconds.
+/// After this time without a line, the connection counts as lost. Agents send one every ten seconds.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How often the state is read when no agent says that it has changed.
+/// Interval between reads of the state if no agent reports a change.
 const IDLE: Duration = Duration::from_secs(2);
-/// How often the state is read when it should have changed, and how many times.
+/// Interval and number of reads of the state if it should have changed.
 const BUSY: Duration = Duration::from_millis(50);
 const TRIES: u32 = 40;
 
-/// What changed in a conversation; see [`Client::stream`].
+/// A change in a conversation; see [`Client::stream`].
 ///
 /// ```
 /// use tool_restate::Update;
 ///
 /// fn show(update: Update, page: &mut String) {
 ///     match update {
-///         // Shows the whole conversation, and forgets what the model was writing.
+///         // Shows the whole conversation, and removes the text that the model was writing.
 ///         Update::Saved(run) => *page = run.rounds().last().map_or("", |round| round.text()).to_owned(),
 ///         Update::Text { piece, .. } => page.push_str(&piece),
-///         // The response is asked for again.
+///         // The model is asked again.
 ///         Update::Discarded { .. } => page.clear(),
 ///         _ => {}
 ///     }
@@ -53,25 +53,25 @@ const TRIES: u32 = 40;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Update {
-    /// The run as it is saved. It takes the place of all that was shown before, also of the text.
+    /// The saved run. It replaces everything shown before, including text.
     Saved(Box<Run>),
     /// A piece of the response that the model is writing.
     Text {
-        /// The request to the model. Pieces with the same number follow each other.
+        /// The number of the request to the model. Pieces with the same number belong together.
         attempt: u64,
         /// The piece.
         piece: String,
     },
-    /// The text of this attempt is not in the run: don't show it any longer. The model is asked again.
+    /// The text of this attempt is not part of the run, so remove it. The model is asked again.
     Discarded {
-        /// The request to the model.
+        /// The number of the request to the model.
         attempt: u64,
     },
 }
 
-/// What happens in a conversation, a [`Stream`]; see [`Client::stream`].
+/// The updates of a conversation, as a [`Stream`]; see [`Client::stream`].
 ///
-/// Dropping it ends the connections.
+/// Dropping it closes the connections.
 #[derive(Debug)]
 pub struct Updates {
     updates: mpsc::Receiver<Result<Update, ClientError>>,
@@ -86,7 +86,7 @@ impl Stream for Updates {
     }
 }
 
-/// What comes from an agent.
+/// An event of the connection to an agent.
 enum Heard {
     Note(Note),
     Lost,
@@ -94,9 +94,9 @@ enum Heard {
 }
 
 impl Updates {
-    /// Follows a conversation. The agents are their addresses, with the path of the conversation.
+    /// Follows a conversation. `agents` are the addresses, including the path of the conversation.
     pub(crate) fn new(client: Client, id: &str, agents: Vec<Url>, token: &str) -> Updates {
-        // Small, because whoever is slow makes the agents wait, which buffer each response once.
+        // Small, so that a slow reader makes the agents wait. They buffer each response only once.
         let (sender, updates) = mpsc::channel(16);
         let (heard, hearing) = mpsc::channel(16);
         let mut tasks = JoinSet::new();
@@ -119,7 +119,7 @@ impl Updates {
     }
 }
 
-/// Reads the lines of an agent, and connects again whenever the connection is lost, or is refused for now.
+/// Reads the lines of an agent. Connects again if the connection is lost or temporarily refused.
 async fn listen(index: usize, agent: Url, token: String, heard: mpsc::Sender<(usize, Heard)>) {
     let http = reqwest::Client::builder()
         .connect_timeout(Duration::from_secs(5))
@@ -144,19 +144,19 @@ async fn listen(index: usize, agent: Url, token: String, heard: mpsc::Sender<(us
     }
 }
 
-/// The refusals of an agent in a row.
+/// The number of consecutive refusals by an agent.
 #[derive(Default)]
 struct Refusals(u32);
 
 impl Refusals {
-    /// Takes how a connection ended. Returns the refusal if the next one would be refused, too.
+    /// Counts how a connection ended. Returns the refusal if another attempt would be refused, too.
     fn end(&mut self, refused: Option<ClientError>) -> Option<ClientError> {
         self.0 = refused.as_ref().map_or(0, |_| self.0 + 1);
         refused.filter(|error| !error.is_temporary() || self.0 == REFUSALS)
     }
 }
 
-/// Reads lines until the connection ends. Returns the refusal if the agent refuses.
+/// Reads lines until the connection ends. Returns the error if the agent refuses.
 async fn read_lines(
     index: usize,
     http: &reqwest::Client,
@@ -201,16 +201,16 @@ async fn read_lines(
     Ok(None)
 }
 
-/// Which attempt is shown, of those that the agents tell of.
+/// The attempt that is shown, out of all that agents report.
 struct Shown {
-    /// The attempt of each agent.
+    /// The current attempt of each agent.
     attempts: Vec<Option<Attempt>>,
     attempt: Option<Attempt>,
-    /// Set if the response is complete, and will be in the run.
+    /// Set if the response is complete and about to be saved.
     is_complete: bool,
-    /// The parts of the run that are known.
+    /// The number of known parts of the run.
     parts: u64,
-    /// The parts that should be saved by now.
+    /// The number of parts that should be saved by now.
     wanted: u64,
 }
 
@@ -225,7 +225,7 @@ impl Shown {
         }
     }
 
-    /// Takes what an agent says, and returns what to show.
+    /// Handles a line of an agent, and returns updates.
     fn hear(&mut self, agent: usize, note: Note) -> Vec<Update> {
         match note {
             Note::Saved(parts) => {
@@ -235,7 +235,7 @@ impl Shown {
             Note::Asks(attempt) => {
                 self.attempts[agent] = Some(attempt);
                 let rank = |attempt: &Attempt| (attempt.parts, attempt.started, attempt.number);
-                // A process that was stopped for a while tells of an attempt that the engine has given up.
+                // A process that was suspended may report an attempt that the engine has given up.
                 let is_old = self
                     .attempt
                     .is_some_and(|shown| rank(&shown) > rank(&attempt));
@@ -269,14 +269,14 @@ impl Shown {
         }
     }
 
-    /// Forgets what an agent said.
+    /// Forgets the attempt of an agent.
     fn lose(&mut self, agent: usize) -> Option<Update> {
         let is_shown = self.shown_of(agent).is_some();
         self.attempts[agent] = None;
         is_shown.then(|| self.discard()).flatten()
     }
 
-    /// Takes the number of parts that were read.
+    /// Handles a newly read number of parts.
     fn read(&mut self, parts: u64) {
         self.parts = parts;
         if self.attempt.is_some_and(|attempt| attempt.parts < parts) {
@@ -285,7 +285,7 @@ impl Shown {
         }
     }
 
-    /// Returns the attempt that is shown, if it is one of this agent and still goes on.
+    /// Returns the shown attempt, if this agent is still making it.
     fn shown_of(&self, agent: usize) -> Option<Attempt> {
         self.attempt
             .filter(|_| self.attempts[agent] == self.attempt)
@@ -298,7 +298,7 @@ impl Shown {
     }
 }
 
-/// Reads the state, and puts together what the agents say.
+/// Reads the state, and merges the reports of the agents.
 struct Follower {
     client: Client,
     id: String,
@@ -307,9 +307,9 @@ struct Follower {
     updates: mpsc::Sender<Result<Update, ClientError>>,
 }
 
-/// Why nothing more is shown.
+/// The reason for which the updates end.
 enum End {
-    /// The client has what it wants.
+    /// The client needs no more updates.
     Closed,
     Failed(ClientError),
 }
@@ -335,7 +335,7 @@ impl Follower {
     }
 
     async fn drive(&mut self, mut hearing: mpsc::Receiver<(usize, Heard)>) -> Result<(), End> {
-        // An ingress that can't be reached from the start is the wrong one.
+        // If the first read fails, the address of the ingress is probably wrong.
         self.read(self.saved().await?).await?;
         let mut tries = 0;
         loop {
@@ -372,7 +372,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Reads the run that a response continues, before its text.
+    /// Reads the run up to the start of a response, before its text is shown.
     async fn catch_up(&mut self, parts: u64) -> Result<(), End> {
         for _ in 0..TRIES {
             if self.shown.parts >= parts {
@@ -386,7 +386,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Reads the state, unless the ingress is down for now.
+    /// Reads the state, ignoring temporary failures of the ingress.
     async fn refresh(&mut self) -> Result<(), End> {
         match self.saved().await {
             Err(error) if error.is_temporary() => Ok(()),
@@ -394,7 +394,7 @@ impl Follower {
         }
     }
 
-    /// Asks for what is new.
+    /// Reads the parts of the run that are not known yet.
     async fn saved(&self) -> Result<Saved, ClientError> {
         self.client.saved(&self.id, self.shown.parts).await
     }
@@ -433,7 +433,7 @@ mod tests {
         }
     }
 
-    /// Writes updates as a line: `+1 text` and `-1`.
+    /// Writes updates as short lines, such as `+1 text` and `-1`.
     fn lines(updates: impl IntoIterator<Item = Update>) -> Vec<String> {
         let lines = updates.into_iter().map(|update| match update {
             Update::Text { attempt, piece } => format!("+{attempt} {piece}"),
@@ -453,7 +453,7 @@ mod tests {
         assert!(shown.hear(0, Note::Asks(attempt(1, 10, 0))).is_empty());
         assert_eq!(lines(shown.hear(0, text("a"))), ["+1 a"]);
         assert_eq!(lines(shown.hear(1, Note::Asks(attempt(2, 20, 0)))), ["-1"]);
-        // The first process was stopped, and goes on.
+        // The first process was suspended, and continues.
         assert!(shown.hear(0, text("b")).is_empty());
         assert!(shown.hear(0, Note::Ended(true)).is_empty());
         assert_eq!(lines(shown.hear(1, text("c"))), ["+2 c"]);
@@ -471,7 +471,7 @@ mod tests {
         shown.hear(0, Note::Asks(attempt(2, 20, 0)));
         assert!(shown.hear(0, Note::Ended(true)).is_empty());
         assert!(shown.lose(0).is_none());
-        // The response was lost with the agent after all.
+        // The response was lost with its agent after all.
         assert_eq!(lines(shown.hear(1, Note::Asks(attempt(3, 30, 0)))), ["-2"]);
         assert_eq!(lines(shown.hear(1, Note::Ended(false))), ["-3"]);
     }
@@ -500,7 +500,7 @@ mod tests {
             let head = b"HTTP/1.1 200 OK\r\n\r\n{\"saved\":7}\n";
             client.write_all(head).await.unwrap();
             let piece = vec![b'x'; 1 << 16];
-            // Until the client closes the connection.
+            // Sends until the client closes the connection.
             let mut sent = 0;
             while sent < 20 * MAX_LINE && client.write_all(&piece).await.is_ok() {
                 sent += piece.len();
@@ -550,7 +550,7 @@ mod tests {
                 for _ in 1..REFUSALS {
                     assert!(refusals.end(refused(status)).is_none());
                 }
-                // A connection.
+                // A connection resets the count.
                 assert!(refusals.end(None).is_none());
             }
             for _ in 1..REFUSALS {

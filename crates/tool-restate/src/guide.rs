@@ -1,4 +1,4 @@
-//! Guides. They are documentation alone: the modules are not in the compiled crate.
+//! Guides. These modules exist only in the documentation, not in the compiled crate.
 
 #[doc = include_str!("guide/operation.md")]
 pub mod operation {}

@@ -40,7 +40,7 @@ pub use events::Decide;
 pub use follow::{Update, Updates};
 pub use tools::ToolService;
 
-/// Locks a mutex. What it guards is changed in one go, so a panic elsewhere leaves it whole.
+/// Locks a mutex. Each change of its contents is one assignment, so a panic elsewhere leaves them valid.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

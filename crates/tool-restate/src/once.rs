@@ -1,8 +1,8 @@
 //! [`Once`]: calls that run at most once, although Restate tries again whatever has no result.
 //!
-//! The first step of a call saves a random number, with which this process keeps the prepared call. Whichever attempt of this
-//! process reads that number back first runs the tool in a task, and the others wait for the task. An attempt of another
-//! process can't know what happened, so the call is interrupted.
+//! The first step of a call saves a random number. This process keeps the prepared call under that number. The first
+//! attempt in this process that reads the number back runs the tool in a task, and other attempts wait for that task.
+//! An attempt in another process can't know how far the call got, so the call is interrupted.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use tool_core::call::CancellationToken;
 
 use crate::lock;
 
-/// The number of an attempt, and how the call runs. It is saved, because another attempt may have other tools.
+/// The number of an attempt, and whether it may be repeated. Saved, because another attempt may have other tools.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Start {
     number: u64,
@@ -34,14 +34,14 @@ impl Start {
     }
 }
 
-/// Returns a number that no other attempt has.
+/// Returns a number that is unique to the attempt.
 pub(crate) fn random() -> Result<u64, getrandom::Error> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// How long a call that does not run is kept for another attempt, if Restate does not say that it has the result.
+/// The time for which a prepared or finished call is kept, if Restate never confirms that it has the result.
 const KEPT: Duration = Duration::from_secs(600);
 
 /// The calls of this process.
@@ -52,7 +52,7 @@ pub(crate) struct Once(Arc<Mutex<Calls>>);
 struct Calls {
     prepared: HashMap<u64, PreparedCall>,
     running: HashMap<u64, Running>,
-    /// When each was looked at last, the oldest first. Also of calls that are forgotten.
+    /// The time of each call's last check, oldest first. May still list calls that were dropped.
     looked_at: VecDeque<(Instant, u64)>,
 }
 
@@ -67,24 +67,25 @@ impl Once {
         act(&mut lock(&self.0))
     }
 
-    /// Keeps a call for the attempts that read this start back.
+    /// Keeps a call for attempts that read this start back.
     pub(crate) fn prepare(&self, start: Start, call: PreparedCall) {
         let forgotten = self.with(|calls| {
             let forgotten = calls.forget_old();
             calls.looked_at.push_back((Instant::now(), start.number));
             (forgotten, calls.prepared.insert(start.number, call))
         });
-        // Outside the lock: it has values of the application.
+        // Dropped outside of the lock, because it contains values of the application.
         drop(forgotten);
     }
 
-    /// Takes a call that was prepared in this process and does not run.
+    /// Takes a call that was prepared in this process and has not been run.
     pub(crate) fn take(&self, start: Start) -> Option<PreparedCall> {
         self.with(|calls| calls.prepared.remove(&start.number))
     }
 
-    /// Runs a call that was prepared in this process, in a task, which goes on when the connection to Restate breaks. Waits for
-    /// the result, also of an earlier attempt. `None` if it was prepared in another process.
+    /// Runs a call that was prepared in this process. It runs in a task, so it continues if the connection to Restate
+    /// breaks. Waits for the result, even if an earlier attempt started the call. Returns `None` if another process
+    /// prepared the call.
     pub(crate) async fn result<F>(
         &self,
         start: Start,
@@ -97,7 +98,7 @@ impl Once {
             if let Some(prepared) = calls.prepared.remove(&start.number) {
                 let stop = CancellationToken::new();
                 let task = tokio::spawn(run(prepared, stop.clone()));
-                // `None` if the task panicked. The registry catches the panics of tools.
+                // `None` if the task panicked. Panics of tools don't get here, because the registry catches them.
                 let result = async move { task.await.ok() }.boxed().shared();
                 let running = Running { result, stop };
                 calls.running.insert(start.number, running);
@@ -115,13 +116,13 @@ impl Once {
         }
     }
 
-    /// Forgets a call, whose result Restate has.
+    /// Forgets a call once Restate has its result.
     pub(crate) fn forget(&self, start: Start) {
         drop(self.with(|calls| calls.forget(start.number)));
     }
 }
 
-/// What is forgotten of a call, to be dropped outside the lock.
+/// A forgotten call, to be dropped outside of the lock.
 type Forgotten = (Option<PreparedCall>, Option<Running>);
 
 impl Calls {
@@ -129,7 +130,7 @@ impl Calls {
         (self.prepared.remove(&number), self.running.remove(&number))
     }
 
-    /// Forgets calls that no attempt has asked for in time. Those that run are looked at again later.
+    /// Forgets calls if no attempt asked for them in time. Running calls are checked again later.
     fn forget_old(&mut self) -> Vec<Forgotten> {
         let mut forgotten = Vec::new();
         while let Some((at, number)) = self.looked_at.front().copied()
@@ -176,7 +177,7 @@ mod tests {
         let start = Start::new(false).unwrap();
         let call = ToolCall::new("call_1", "pay", "");
         let prepared = agent.prepare(Run::new("run-1").info(), call).await.unwrap();
-        // The attempt that prepared it ends here, before it has heard that its start is saved.
+        // The attempt that prepared the call ends here, without knowing that its start is saved.
         here.prepare(start, prepared);
         let attempt = async |once: &Once| {
             let agent = agent.clone();

@@ -1,8 +1,8 @@
 //! [`Serving`]: a listener that Restate connects to, and how it ends.
 //!
-//! The server of the SDK ends with a GOAWAY for each connection. Restate 1.7 fails its next request on such a connection, and
-//! closes it with all calls that still run. So nothing is said before the calls have ended: new requests are refused one by
-//! one, and Restate sends them again.
+//! The SDK's server ends each connection with a GOAWAY. Restate 1.7 then fails its next request on the connection, and
+//! closes it with all running calls. So this server sends nothing before the calls have ended. It refuses new requests
+//! one by one, and Restate sends them again.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -30,11 +30,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// How services are served.
+/// Settings of serving.
 pub(crate) struct Serving {
-    /// The keys of which one has signed each request, if there are some.
+    /// Each request must be signed with one of these keys, if there are any.
     pub(crate) identity_keys: Vec<String>,
-    /// How long calls may run after the signal to end.
+    /// The time for which calls may run after the signal to end.
     pub(crate) grace_period: Duration,
 }
 
@@ -48,7 +48,7 @@ impl Default for Serving {
 }
 
 impl Serving {
-    /// Serves services until a signal, and then until what runs has ended.
+    /// Serves services until a signal, and then until running work has ended.
     pub(crate) async fn serve(
         &self,
         services: impl IntoIterator<Item = ServiceDefinition>,
@@ -75,7 +75,7 @@ impl Serving {
                 }
             }
         }
-        // A balancer passes over a port that nobody listens to.
+        // A closed port makes a balancer use other processes.
         drop(listener);
         ending.cancel();
         let ended = async { while connections.join_next().await.is_some() {} };
@@ -89,8 +89,8 @@ impl Serving {
     }
 }
 
-/// Lets connections of a listener send small pieces at once. Otherwise they wait for acknowledgements, 40 ms for each step.
-/// Linux gives the option of a listener to its connections.
+/// Sends small pieces at once on connections of a listener. Otherwise they would wait for acknowledgements, which takes
+/// 40 ms for each step. On Linux, connections inherit this option from their listener.
 pub(crate) fn send_at_once(listener: &TcpListener) -> io::Result<()> {
     SockRef::from(listener).set_tcp_nodelay(true)
 }
@@ -109,7 +109,7 @@ async fn signal_to_end() {
     let _ = interrupt.await;
 }
 
-/// Serves a connection until it is closed, or until what runs has ended.
+/// Serves a connection until it is closed, or until its running work has ended.
 async fn serve_connection(stream: TcpStream, endpoint: Endpoint, ending: CancellationToken) {
     let running = TaskTracker::new();
     let answering = service_fn(|request| {
@@ -121,7 +121,7 @@ async fn serve_connection(stream: TcpStream, endpoint: Endpoint, ending: Cancell
     let ended = async {
         ending.cancelled().await;
         running.close();
-        // A body ends once Restate has its last message, so what is still to be written says nothing new.
+        // A body ends once Restate has its last message, so the rest of the connection contains nothing new.
         running.wait().await;
     };
     tokio::select! {
@@ -132,19 +132,19 @@ async fn serve_connection(stream: TcpStream, endpoint: Endpoint, ending: Cancell
     }
 }
 
-/// Starts a request, or refuses it if the connection ends.
+/// Starts a request. Refuses it if the connection is ending.
 fn answer(
     endpoint: &Endpoint,
     running: &TaskTracker,
     request: Request<Incoming>,
 ) -> Response<Answer> {
-    // These mostly wait for other requests, so another process goes on with them.
+    // These handlers mostly wait for other requests, so another process can continue them.
     let handler = request.uri().path().rsplit('/').next();
     let is_left = matches!(handler, Some("send" | "drive" | "background"));
     let token = (!is_left).then(|| running.token());
     if running.is_closed() {
         let mut refused = Response::new(Answer::default());
-        // With a time to wait, Restate does not count this as a failed attempt.
+        // With this header, Restate does not count it as a failed attempt.
         *refused.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
         let headers = refused.headers_mut();
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
@@ -160,7 +160,7 @@ fn answer(
 #[derive(Default)]
 struct Answer {
     body: Option<ResponseBody>,
-    /// What the end of the connection waits for.
+    /// The connection stays open until this is dropped.
     _running: Option<TaskTrackerToken>,
 }
 

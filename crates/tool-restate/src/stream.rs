@@ -1,7 +1,7 @@
 //! [`Hub`]: the text that models write in this process, for clients that follow conversations.
 //!
-//! Clients connect to all agents, because the engine chooses which one asks the model. A connection reads from the buffer of
-//! the response, so that a slow client costs no memory.
+//! Clients connect to all agents, because the engine chooses which of them asks the model. A connection reads from the
+//! buffer of the response, so a slow client costs no memory.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -25,22 +25,22 @@ use crate::lock;
 use crate::once::random;
 use crate::serving::send_at_once;
 
-/// The most bytes of a response that are kept for clients. They get the rest with the state.
+/// Maximum number of bytes kept of a response. Clients get the rest with the state.
 pub(crate) const MAX_TEXT: usize = 1 << 20;
-/// The most clients of a process.
+/// Maximum number of clients of a process.
 const MAX_CLIENTS: usize = 1_000;
-/// The fewest bytes of a token.
+/// Minimum number of bytes in a token.
 const MIN_TOKEN: usize = 16;
-/// How often a connection shows that it lives.
+/// Interval at which a connection shows that it is alive.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// A request to the model, which an agent may repeat after another failed.
+/// A request to the model. An agent may repeat it after another failed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Attempt {
     pub(crate) number: u64,
-    /// The time, in milliseconds since 1970. Of two attempts at one response, the later one counts.
+    /// The start time, in milliseconds since 1970. If there are two attempts at one response, the later one counts.
     pub(crate) started: u64,
-    /// The number of parts of the run that it continues.
+    /// The number of parts of the run before the response.
     pub(crate) parts: u64,
 }
 
@@ -48,31 +48,31 @@ pub(crate) struct Attempt {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Note {
-    /// The model is asked.
+    /// The model is being asked.
     Asks(Attempt),
-    /// It wrote this.
+    /// The model wrote this.
     Text(String),
-    /// It will write no more. `false` if the response is not complete.
+    /// The model has ended. `false` if the response is incomplete.
     Ended(bool),
-    /// This many parts of the run are about to be saved.
+    /// The run is about to be saved with this many parts.
     Saved(u64),
 }
 
-/// What goes on in the conversations of this process.
+/// The current requests in the conversations of this process.
 pub(crate) struct Hub {
     service: String,
-    /// The hash of the token, whose comparison tells nothing about the token.
+    /// The hash of the token. Comparing hashes in variable time reveals nothing about the token.
     token: [u8; 32],
     live: Mutex<HashMap<String, Arc<watch::Sender<Live>>>>,
     clients: Arc<Semaphore>,
 }
 
-/// What goes on in a conversation.
+/// The current request in a conversation.
 #[derive(Default)]
 struct Live {
     saved: u64,
     asking: Option<(Attempt, Text)>,
-    /// The last attempt that ended, and whether the response is complete.
+    /// The last ended attempt, and whether its response is complete.
     ended: Option<(u64, bool)>,
 }
 
@@ -82,21 +82,21 @@ struct Text {
     is_full: bool,
 }
 
-/// The entry of a conversation, which is removed with the last that has it.
+/// The entry of a conversation. Dropping the last holder removes it.
 struct Topic {
     hub: Arc<Hub>,
     id: String,
     live: Option<Arc<watch::Sender<Live>>>,
 }
 
-/// An attempt in this process. It ends when this is dropped.
+/// An attempt in this process. Dropping this ends it.
 pub(crate) struct Asking {
     topic: Topic,
     number: u64,
     is_complete: bool,
 }
 
-/// What a connection has sent.
+/// The position up to which a connection has sent.
 #[derive(Default)]
 struct Cursor {
     saved: u64,
@@ -109,7 +109,7 @@ impl Hub {
     ///
     /// # Errors
     ///
-    /// Returns an error if the token is too short to be secret.
+    /// Returns an error if the token is too short.
     pub(crate) fn new(service: &str, token: &str) -> Result<Arc<Hub>, String> {
         if token.len() < MIN_TOKEN {
             return Err(format!(
@@ -147,7 +147,7 @@ impl Hub {
         });
     }
 
-    /// Starts an attempt, which takes the place of an earlier one.
+    /// Starts an attempt. It replaces an earlier one.
     pub(crate) fn ask(self: &Arc<Hub>, id: &str, parts: u64) -> Result<Asking, getrandom::Error> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let attempt = Attempt {
@@ -164,7 +164,7 @@ impl Hub {
         })
     }
 
-    /// Serves clients, without an end.
+    /// Serves clients forever.
     pub(crate) async fn serve(self: Arc<Hub>, listener: TcpListener) -> std::io::Result<()> {
         send_at_once(&listener)?;
         let router = Router::new().route("/{service}/{id}", get(follow));
@@ -184,7 +184,7 @@ impl Drop for Topic {
     fn drop(&mut self) {
         let own = self.live.take();
         self.hub.with(|live| {
-            // Under the lock, so that the last one sees that it is the last.
+            // Dropped under the lock, so that exactly one holder finds itself the last.
             drop(own);
             if live
                 .get(&self.id)
@@ -197,7 +197,7 @@ impl Drop for Topic {
 }
 
 impl Asking {
-    /// Returns a function that takes what the model writes.
+    /// Returns a function that receives the model's text.
     pub(crate) fn writer(&self) -> impl Fn(&str) + Send + Sync + 'static {
         let live = self.topic.live.as_ref().map(Arc::downgrade);
         let number = self.number;
@@ -235,7 +235,7 @@ impl Drop for Asking {
 }
 
 impl Text {
-    /// Adds a piece, or nothing from the first on that does not fit. Returns `true` if it did.
+    /// Adds a piece. Once a piece doesn't fit, adds no more. Returns `true` if it was added.
     fn push(&mut self, piece: &str) -> bool {
         self.is_full |= self.written.len() + piece.len() > MAX_TEXT;
         if !self.is_full {
@@ -246,7 +246,7 @@ impl Text {
 }
 
 impl Cursor {
-    /// Returns what is new since the last time.
+    /// Returns the notes since the last call.
     fn notes(&mut self, live: &Live) -> Vec<Note> {
         let mut notes = Vec::new();
         if live.saved > self.saved {
@@ -275,7 +275,7 @@ impl Cursor {
     }
 }
 
-/// Sends what goes on in a conversation, a line of JSON for each note.
+/// Sends the notes of a conversation, each as a line of JSON.
 async fn follow(
     State(hub): State<Arc<Hub>>,
     Path((service, id)): Path<(String, String)>,
@@ -324,7 +324,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Returns the next lines, or an empty one after a while.
+    /// Returns the next lines. If there are none for a while, returns an empty one.
     async fn lines(&mut self) -> Option<Bytes> {
         loop {
             let notes = self.cursor.notes(&self.changes.borrow_and_update());
@@ -389,7 +389,7 @@ mod tests {
         let first = hub.ask("a", 1).unwrap();
         let write = first.writer();
         assert_eq!(cursor.notes(&changes.borrow()).len(), 1);
-        // The engine has already asked again when the first attempt is dropped.
+        // When the first attempt is dropped, the engine has already asked again.
         let second = hub.ask("a", 1).unwrap();
         write("late");
         drop(first);

@@ -20,10 +20,10 @@ use crate::once::{Once, Start};
 use crate::serving::Serving;
 use crate::version::version_of;
 
-/// The most bytes of a result. Restate tries a step again whose value is more than 32 MiB, without an end.
+/// Maximum number of bytes of a result. If the value of a step exceeds 32 MiB, Restate retries the step forever.
 const MAX_RESULT: usize = 8 << 20;
 
-/// A call for a service, and the version of the tool that the agent has.
+/// A call for a service, and the agent's version of the tool.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Sent {
     pub(crate) call: PortableCall,
@@ -33,9 +33,9 @@ pub(crate) struct Sent {
 
 /// Tools that run in this process, for [`Agents`](crate::Agents) in other processes.
 ///
-/// Restate calls them for an agent only: the service is private, so that nobody can send a call with forged decisions to the
-/// ingress. Set the [identity key](ToolService::identity_key) of your Restate as well, so that nobody else can call the port
-/// of this process.
+/// The service is private, so that nobody can send a call with forged decisions to the ingress; Restate calls it only
+/// for an agent. Also set the [identity key](ToolService::identity_key) of your Restate, so that nobody else can use
+/// the port of this process.
 ///
 /// ```no_run
 /// use tokio::net::TcpListener;
@@ -69,16 +69,16 @@ pub struct ToolService {
     serving: Serving,
 }
 
-/// The tools of a service, and the calls that run.
+/// The tools of a service, and its running calls.
 #[derive(Clone)]
 pub(crate) struct Tools {
-    /// Asks no model: it prepares calls and runs them.
+    /// Prepares and runs calls, and never asks a model.
     agent: Agent,
     once: Once,
 }
 
 impl ToolService {
-    /// Creates a service with this name, by which [`Agents::route`](crate::Agents::route) finds it.
+    /// Creates a service with this name, for use in [`Agents::route`](crate::Agents::route).
     pub fn new(name: impl Into<String>, registry: Registry) -> ToolService {
         ToolService {
             name: name.into(),
@@ -87,7 +87,8 @@ impl ToolService {
         }
     }
 
-    /// Attaches the context values of each call, from whose run it is. An error is tried again, before the tool runs.
+    /// Attaches context values to each call, made from the owner of its run. If the closure fails, it is retried before
+    /// the tool runs.
     pub fn contexts<F>(
         mut self,
         contexts: impl Fn(RunInfo, ToolCall) -> F + Send + Sync + 'static,
@@ -99,21 +100,21 @@ impl ToolService {
         self
     }
 
-    /// Accepts requests that are signed with this key of your Restate alone, such as `publickeyv1_…`.
+    /// Accepts only requests signed with this key of your Restate, such as `publickeyv1_…`.
     pub fn identity_key(mut self, key: impl Into<String>) -> Self {
         self.serving.identity_keys.push(key.into());
         self
     }
 
-    /// Sets how long calls may run after the signal to [end](ToolService::serve). Ten seconds by default. What runs longer is interrupted, so
-    /// let your service manager wait for longer than this.
+    /// Sets how long running calls may take after the signal to [end](ToolService::serve). Ten seconds by default.
+    /// Longer calls are interrupted. Let your service manager wait longer than this.
     pub fn grace_period(mut self, time: Duration) -> Self {
         self.serving.grace_period = time;
         self
     }
 
-    /// Serves the tools until Ctrl-C or `SIGTERM`. Then it accepts nothing new and waits for calls that run, for at most the
-    /// [grace period](ToolService::grace_period). Restate needs HTTP/2 without TLS, or a proxy that speaks it.
+    /// Serves the tools until Ctrl-C or `SIGTERM`. Then it accepts no new requests and waits for running calls, for at
+    /// most the [grace period](ToolService::grace_period). Restate needs HTTP/2 without TLS, or a proxy that speaks it.
     ///
     /// # Errors
     ///
@@ -122,7 +123,7 @@ impl ToolService {
     ///
     /// # Panics
     ///
-    /// If Restate does not accept the name.
+    /// Panics if Restate rejects the name.
     pub async fn serve(self, listener: TcpListener) -> Result<(), Box<dyn Error + Send + Sync>> {
         self.tools
             .check(&self.name, "ToolService::contexts", |_| true)?;
@@ -148,7 +149,7 @@ impl Tools {
         }
     }
 
-    /// Checks that something attaches the context values that the tools need which run here.
+    /// Checks that all context values for the tools of this process get attached.
     pub(crate) fn check(
         &self,
         service: &str,
@@ -175,7 +176,7 @@ impl Tools {
     }
 }
 
-/// Returns the result of a call that may have run.
+/// Returns the result for a call that may have run.
 pub(crate) fn interrupted(call: &ToolCall) -> ToolResult {
     ToolResult::failed(call, ToolError::interrupted(&call.name))
 }
@@ -225,7 +226,7 @@ impl Tools {
                 Ok(result)
             }
             Err(error) => {
-                // The only error that comes back is that of a cancelled invocation.
+                // The only possible error is that the invocation was cancelled.
                 self.once.cancel(start);
                 Err(error.into())
             }
@@ -234,7 +235,7 @@ impl Tools {
 }
 
 impl Tools {
-    /// Returns the result of a call, which runs if it was prepared in this process, or if the tool may run again.
+    /// Returns the result of a call. Runs it if this process prepared it, or the tool may be repeated.
     async fn result(
         &self,
         run: RunInfo,
@@ -246,7 +247,7 @@ impl Tools {
                 Some(prepared) => prepared,
                 None => self.agent.prepare(&run, call.clone()).await?,
             };
-            // Dropped, and so cancelled, with the attempt.
+            // Dropping the attempt drops and thereby cancels it.
             let running = self
                 .agent
                 .call_prepared(prepared, &CancellationToken::new());
@@ -261,7 +262,7 @@ impl Tools {
     }
 }
 
-/// Replaces a result that Restate can't keep.
+/// Replaces a result that is too large for Restate.
 fn limited(call: &ToolCall, result: ToolResult) -> ToolResult {
     let size = serde_json::to_vec(&result).map_or(usize::MAX, |json| json.len());
     if size <= MAX_RESULT {

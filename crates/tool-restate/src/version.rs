@@ -1,10 +1,10 @@
-//! Versions of tools: an agent and a worker that have different ones don't call each other.
+//! Versions of tools. If an agent and a worker have different versions, the call does not run.
 
 use sha2::{Digest, Sha256};
 use tool_core::{Registry, ToolCall};
 
-/// Returns a hash of what a call relies on: the name, the schema of the arguments, and the annotations of the tool. Not of
-/// its descriptions, which may be improved at any time. `None` if there is no such tool.
+/// Returns a hash of everything a call relies on: the name, the schema of the arguments, and the annotations of the
+/// tool. Descriptions are not included, so you can improve them at any time. Returns `None` if the tool does not exist.
 pub(crate) fn version_of(registry: &Registry, call: &ToolCall) -> Option<String> {
     let tool = registry.resolve(&mut call.clone())?;
     let annotations = tool.annotations;

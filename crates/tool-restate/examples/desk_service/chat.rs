@@ -13,20 +13,20 @@ use tool_restate::{Client, Decide, Message, Update};
 
 use crate::Failure;
 
-/// What the recorded responses answer.
+/// The message for which there are recorded responses.
 pub const SUGGESTION: &str =
     "Order 1042 arrived broken. Please refund it, and show me how sales are going.";
-/// Why the chat can't go on.
+/// The reason for which the chat can't continue.
 const ENDED: &str = "the stream has ended";
-/// Who writes.
+/// The user who writes.
 const CLERK: &str = "clerk-1";
-/// Who decides on calls that are held.
+/// The user who decides on held calls.
 const LEAD: &str = "lead-1";
 
 /// Returns the lines of the terminal.
 pub fn lines() -> UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel();
-    // A thread that nothing waits for, so that the program ends in the middle of a line.
+    // A thread, because nothing waits for it and the program can end while a line is being read.
     thread::spawn(move || {
         for line in io::stdin().lines().map_while(Result::ok) {
             if sender.send(line).is_err() {
@@ -37,7 +37,7 @@ pub fn lines() -> UnboundedReceiver<String> {
     lines
 }
 
-/// Sends the lines to a conversation, and shows what happens in it, also between two lines.
+/// Sends the lines to a conversation, and shows it all the time, even between two lines.
 pub async fn chat(
     client: &Client,
     id: &str,
@@ -87,7 +87,7 @@ pub async fn chat(
     }
 }
 
-/// Has somebody decide on the calls that wait.
+/// Asks for decisions on waiting calls.
 async fn decide(
     client: &Client,
     id: &str,
@@ -99,7 +99,7 @@ async fn decide(
     for pending in run.map(Run::pending).unwrap_or_default() {
         if page.asked.insert(pending.fingerprint().to_owned()) {
             let decide = ask(&pending, lines, out).await?;
-            // Somebody else may have decided.
+            // Another person may have decided meanwhile.
             if let Err(error) = client.decide(id, decide).await {
                 writeln!(out, "{error}")?;
             }
@@ -114,7 +114,7 @@ async fn ask(
     lines: &mut UnboundedReceiver<String>,
     out: &mut impl Write,
 ) -> Result<Decide, Failure> {
-    // The clerk confirms what only needs a second thought.
+    // The clerk confirms calls that only need a second thought.
     let is_own = pending.hold().is_confirmation();
     let user = if is_own { CLERK } else { LEAD };
     let (tool, arguments) = (&pending.call().name, pending.arguments());
@@ -134,17 +134,17 @@ async fn ask(
     })
 }
 
-/// What is shown of a conversation.
+/// The parts of a conversation that are on the screen.
 #[derive(Default)]
 struct Page {
     rounds: usize,
-    /// The part of the response that is shown before it is saved.
+    /// The shown text of a response that is not saved yet.
     written: String,
     asked: HashSet<String>,
 }
 
 impl Page {
-    /// Shows what is new. Returns the run if it is saved anew.
+    /// Shows an update. Returns the run if it was saved again.
     fn take(&mut self, update: Update, out: &mut impl Write) -> io::Result<Option<Box<Run>>> {
         match update {
             Update::Saved(run) => {
@@ -167,7 +167,7 @@ impl Page {
         out.flush()
     }
 
-    /// Shows the rounds that are new, without what is shown already.
+    /// Shows new rounds, except for text that is on the screen already.
     fn show(&mut self, run: &Run, out: &mut impl Write) -> io::Result<()> {
         for round in &run.rounds()[self.rounds..] {
             let text = round.text();

@@ -1,4 +1,5 @@
-//! The desk of the repository's example `desk_service` on Restate: a service of its tools, agents, and a chat at the terminal.
+//! The desk of the repository's example `desk_service` on Restate, with a service of its tools, agents, and a chat at
+//! the terminal.
 //!
 //! ```sh
 //! cargo run --example desk_service    # everything on this computer, with a server from npm
@@ -14,12 +15,13 @@
 //! desk_service chat http://localhost:8080 http://10.0.0.5:9090 conversation-1
 //! ```
 //!
-//! Recorded responses answer, unless `DESK_MODEL` names a model. It is one of OpenAI with the key in `OPENAI_API_KEY`, or of
-//! any server with its API at `DESK_URL`, with the key in `DESK_KEY` if it needs one.
+//! By default, recorded responses answer. Set `DESK_MODEL` to the name of a model instead. It may be OpenAI's, with the
+//! key in `OPENAI_API_KEY`, or on any server with the same API at `DESK_URL`, with the key in `DESK_KEY` if it needs
+//! one.
 
 mod chat;
 
-// What the program without Restate has.
+// Shared with the program without Restate.
 #[path = "../../../../examples/desk_service/chart.rs"]
 mod chart;
 #[path = "../../../../examples/desk_service/tools.rs"]
@@ -62,13 +64,13 @@ const TABLES: &str = include_str!("../../../../examples/desk_service/tables.sql"
 const RESPONSES: &str = include_str!("../../../../examples/desk_service/recorded/chat.json");
 const PROMPT: &str = "You help the people of a small shop with orders and sales. Be brief.";
 
-/// Attaches the user whose conversation it is. It is the same for the agent, whose hooks ask for the rights, and for the tools.
+/// Attaches the user who owns the conversation. Used by the agent, whose hooks check the rights, and by the tools.
 async fn with_user(users: Users, run: RunInfo, call: ToolCall) -> Result<ToolCall, Failure> {
     let owner = run.owner().and_then(|owner| users.named(owner));
     Ok(call.with(owner.cloned().ok_or("the owner is no user")?))
 }
 
-/// Serves the tools, beside the database of the shop.
+/// Serves the tools, next to the shop's database.
 async fn serve_tools(listener: TcpListener, folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder)?;
     let shop = Connection::open(folder.join("shop.sqlite"))?;
@@ -81,13 +83,14 @@ async fn serve_tools(listener: TcpListener, folder: &Path) -> Result<(), Failure
         .await
 }
 
-/// Serves the conversations, whose tools all run elsewhere.
+/// Serves the conversations. All their tools run elsewhere.
 async fn serve_agent(
     listener: TcpListener,
     clients: TcpListener,
     token: &str,
 ) -> Result<(), Failure> {
-    // The list of the tools and the rights of the users. A real agent asks for the users where the service of the tools does.
+    // This registry provides the tools' schemas and the users' rights. A real agent would read the users from the same
+    // place as the service of the tools.
     let shop = Connection::open_in_memory()?;
     shop.execute_batch(TABLES)?;
     let (owners, leads) = (Users::read(&shop)?, Users::read(&shop)?);
@@ -127,7 +130,7 @@ fn client(ingress: &str, agent: &str, token: &str) -> Result<Client, Failure> {
     Ok(Client::new(ingress)?.streams([agent], token)?)
 }
 
-/// Everything on this computer, which ends when it is dropped.
+/// All services on this computer. They end on drop.
 struct Everything {
     client: Client,
     folder: PathBuf,
@@ -221,7 +224,7 @@ async fn run(args: &[&str]) -> Result<(), Failure> {
 async fn main() -> ExitCode {
     let args: Vec<_> = env::args().skip(1).collect();
     let args: Vec<_> = args.iter().map(String::as_str).collect();
-    // The services end by themselves.
+    // The services return when they have ended.
     let ended = if matches!(args[..], ["tools" | "agent", ..]) {
         run(&args).await
     } else {
@@ -243,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// The order is that of the recorded responses.
+    /// The recorded responses need this order.
     #[tokio::test(flavor = "multi_thread")]
     async fn a_refund_waits_for_the_lead_and_is_made_once() {
         let everything = match Everything::start("desk-test").await {

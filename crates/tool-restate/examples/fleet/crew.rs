@@ -15,10 +15,10 @@ use tool_core::dialect::OpenAiChat;
 use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 use tool_restate::{Agents, ToolService};
 
-/// In whose name a call runs.
+/// The user in whose name a call runs.
 struct User(String);
 
-/// The folder in which tools leave what they did.
+/// The folder in which tools record their effects.
 struct Bank(PathBuf);
 
 impl Bank {
@@ -57,7 +57,7 @@ async fn pay(
     Ok(format!("invoice {number} of {} is paid", user.0))
 }
 
-/// Looks three invoices up, pays them one by one, and answers.
+/// Looks up three invoices, pays them one by one, and answers.
 async fn model(request: Request) -> Result<Value, ModelError> {
     tokio::time::sleep(Duration::from_millis(100)).await;
     let round = request.messages.iter();
@@ -87,7 +87,7 @@ async fn contexts(run: RunInfo, call: ToolCall) -> Result<ToolCall, Box<dyn Erro
     Ok(call.with(User(owner.to_owned())))
 }
 
-/// Serves as an agent or a worker if the environment says so. Returns `false` if it does not.
+/// Serves as an agent or a worker if the environment asks for that. Otherwise returns `false`.
 pub async fn act() -> bool {
     let variable = |name| std::env::var(name).ok();
     let (Some(role), Some(port), Some(folder)) = (

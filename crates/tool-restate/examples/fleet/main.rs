@@ -1,5 +1,5 @@
-//! A fleet on one machine: a Restate server, two agents, three workers and two balancers, with conversations that pay
-//! invoices. It draws what happens, and counts the payments at the end.
+//! A fleet on one machine, in which conversations pay invoices: a Restate server, two agents, three workers and two
+//! balancers. It draws its state, and counts the payments at the end.
 //!
 //! ```sh
 //! cargo run --example fleet              # 40 conversations
@@ -31,7 +31,7 @@ use tool_restate::{Client, ClientError, Message};
 const USAGE: &str = "usage: fleet [--kill] [--conversations NUMBER]";
 const AGENTS: usize = 2;
 const WORKERS: usize = 3;
-/// The time between two pictures.
+/// The time between two frames.
 const FRAME: Duration = Duration::from_millis(200);
 
 struct Options {
@@ -65,7 +65,7 @@ async fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let run = async { fleet(options(std::env::args().skip(1))?).await };
-    // The processes are killed with the future.
+    // Dropping the future kills the processes.
     let ended = tokio::select! {
         ended = run => ended,
         _ = tokio::signal::ctrl_c() => Err("stopped".to_owned()),
@@ -80,7 +80,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// The processes, by the names in the picture.
+/// The processes, in the order of their names in the picture.
 struct Fleet {
     folder: PathBuf,
     node: Node,
@@ -142,7 +142,7 @@ impl Drop for Fleet {
     }
 }
 
-/// Runs the conversations. Returns `true` if the payments are right.
+/// Runs the conversations. Returns `true` if the payments are correct.
 async fn fleet(options: Options) -> Result<bool, String> {
     println!("starting 1 server, {AGENTS} agents, {WORKERS} workers …");
     let mut fleet = Fleet::start().await?;
@@ -183,9 +183,9 @@ async fn fleet(options: Options) -> Result<bool, String> {
     Ok(count.is_right())
 }
 
-/// Kills the next process, and starts the last one again.
+/// Kills the next process, and restarts the last one.
 fn kill(fleet: &mut Fleet, picture: &mut Picture, frame: usize) {
-    // The server last and least often.
+    // The server comes last and least often.
     const ORDER: [usize; 9] = [1, 3, 2, 4, 1, 5, 2, 3, 0];
     let index = ORDER[frame / 5 % ORDER.len()];
     let (name, process) = &mut fleet.processes[index];
@@ -205,7 +205,7 @@ fn kill(fleet: &mut Fleet, picture: &mut Picture, frame: usize) {
     }
 }
 
-/// Draws over the last picture on a terminal; elsewhere, writes the last one.
+/// On a terminal, draws over the last picture. Elsewhere, writes only the final one.
 fn show(picture: &Picture, is_last: bool) {
     let mut out = io::stdout().lock();
     let text = if out.is_terminal() {
@@ -231,7 +231,7 @@ async fn converse(client: &Client, id: &str) -> Result<Run, String> {
         match sent.await {
             Ok((RunOutcome::Answered(_), Some(run))) => return Ok(run),
             Ok((outcome, _)) => return Err(format!("{id} ended with {outcome:?}")),
-            // The server is down, or starts.
+            // The server is down or starting.
             Err(ClientError::Failed(_) | ClientError::Refused(500.., _)) => {
                 tokio::time::sleep(FRAME).await;
             }
@@ -241,15 +241,15 @@ async fn converse(client: &Client, id: &str) -> Result<Run, String> {
     Err(format!("{id} has no outcome"))
 }
 
-/// What the runs say of their payments, against what was paid.
+/// Compares the payments reported in the runs with the real ones.
 #[derive(Default)]
 struct Count {
     conversations: usize,
     payments: usize,
     doubled: usize,
-    /// Without a call in a run.
+    /// Payments without a call in a run.
     unknown: usize,
-    /// With a result that says that they are paid, and are not.
+    /// Calls with a result that reports a payment, but without one.
     claimed: usize,
     interrupted: usize,
     failed: usize,

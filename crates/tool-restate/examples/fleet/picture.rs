@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The number of events that are shown.
+/// The number of events shown.
 const NOTES: usize = 8;
 
 /// A process.
@@ -23,10 +23,10 @@ impl Machine {
     }
 }
 
-/// What is drawn.
+/// The state to draw.
 pub struct Picture {
     pub machines: Vec<Machine>,
-    /// The number of those that are answered.
+    /// The number of answered conversations.
     pub conversations: usize,
     of: usize,
     pub calls: usize,
@@ -56,7 +56,7 @@ impl Picture {
         self.notes.push_back(text);
     }
 
-    /// Returns lines that are at most this wide.
+    /// Returns lines of at most this width.
     pub fn draw(&self, width: usize) -> String {
         let mut lines = vec![
             format!("fleet  {:.1} s", self.time.as_secs_f64()),

@@ -1,4 +1,4 @@
-//! Calls in the background: killed, stopped, decided, and left by a message that failed.
+//! Calls in the background that are killed, stopped, decided, or left by a failed message.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ async fn payments_in_the_background_are_made_and_told_when_nothing_breaks() {
     assert_eq!(world.lines("payments").len(), 12 * 5);
 }
 
-/// Returns the run once it is as expected.
+/// Waits until the run is as expected, and returns it.
 async fn run_until(client: &Client, id: &str, is_expected: impl Fn(&Run) -> bool) -> Run {
     loop {
         pause(20).await;
@@ -80,7 +80,7 @@ fn said(run: &Run) -> Vec<&str> {
         .collect()
 }
 
-/// Sends a message, and returns the number of calls that go on in the background after its answer.
+/// Sends a message, and returns the number of calls still in the background after its answer.
 async fn left_open(client: &Client, id: &str, text: &str) -> usize {
     let reply = client.send(id, Message::new(text).owner("ann")).await;
     let reply = reply.unwrap();
@@ -96,7 +96,7 @@ fn answered(text: &str) -> RunOutcome {
     RunOutcome::Answered(format!("done: {text}"))
 }
 
-/// Checks that the only build was interrupted, and that the model was told so by now.
+/// Checks that the only build was interrupted, and that the model has been told.
 fn check_interrupted(run: &Run) {
     check_told(run);
     let (_, result) = run.rounds()[0].calls().next().unwrap();
@@ -108,14 +108,14 @@ fn check_interrupted(run: &Run) {
     assert_eq!(told.count(), 1);
 }
 
-/// Returns how many events wait until a conversation takes them.
+/// Returns the number of events that a conversation has not handled yet.
 async fn queued(world: &World) -> usize {
     let queued = "SELECT id FROM sys_invocation
         WHERE target_handler_name = 'drive' AND status = 'pending'";
     world.query(queued).await.len()
 }
 
-/// Waits until the build has ended in the worker.
+/// Waits until the build has ended in its worker.
 async fn left(world: &World) {
     while world.lines("left").is_empty() {
         pause(20).await;
@@ -134,7 +134,7 @@ async fn stopping_a_conversation_cancels_what_runs_in_the_background() {
     let run = client.state("run-0").await.unwrap().unwrap();
     assert!(matches!(run.next(), Step::Done(RunOutcome::Cancelled)));
     left(&world).await;
-    // It has nothing more to stop.
+    // There is nothing more to stop.
     client.stop("run-0").await.unwrap();
 
     assert_eq!(left_open(&client, "run-0", "hello").await, 0);
@@ -184,7 +184,7 @@ async fn a_conversation_is_suspended_while_a_call_runs_and_the_call_is_not() {
     while statuses("background").await != [r#""suspended""#] {
         pause(20).await;
     }
-    // It started before.
+    // The call started earlier.
     assert_eq!(statuses("call").await, [r#""running""#]);
     assert!(statuses("drive").await.is_empty());
     world.open_gate("app");
@@ -200,10 +200,10 @@ async fn a_result_that_came_before_a_conversation_was_stopped_is_kept() {
     };
     let client = world.client();
     let mut runs = Vec::new();
-    // It waits for a tool, or for the model.
+    // One conversation waits for a tool, the other for the model.
     for (id, question) in [("run-0", "pay-and-sleep"), ("run-1", "pay-and-silence")] {
         let sent = sending(&client, id, question);
-        // The result waits until the conversation takes it.
+        // The result waits until the conversation handles it.
         while queued(&world).await == 0 {
             pause(20).await;
         }
@@ -253,10 +253,10 @@ async fn calls_go_on_although_their_message_fails_and_the_next_one_tells() {
     assert!(reason.contains("has expired"), "{reason}");
     world.open_gate("app");
     left(&world).await;
-    // Nobody asks the model in the meantime: it would fail again.
+    // Meanwhile nobody asks the model, which would fail again.
     let drives = "SELECT id FROM sys_invocation
         WHERE target_handler_name = 'drive' AND status <> 'completed'";
-    // The message and two results, of which one is a hold.
+    // The message and two results, one of them a hold.
     let all = "SELECT id FROM sys_invocation WHERE target_handler_name = 'drive'";
     while world.query(all).await.len() < 3 || !world.query(drives).await.is_empty() {
         pause(20).await;
@@ -285,7 +285,7 @@ async fn a_message_is_answered_while_a_call_of_an_earlier_one_runs() {
     assert_eq!(left_open(&client, "run-0", "hello").await, 1);
     assert!(world.lines("left").is_empty());
     world.open_gate("app");
-    // Nobody sends anything, and who follows sees the answer to the result.
+    // Nobody sends anything, and a follower still sees the answer to the result.
     let run = loop {
         let update = updates.next().await.unwrap().unwrap();
         if let Update::Saved(run) = update
@@ -377,10 +377,10 @@ async fn a_call_that_is_allowed_starts_while_the_turn_goes_on() {
         user: "lea".to_owned(),
     };
     client.decide("run-0", decide).await.unwrap();
-    // Taken between two requests to the model, which goes on with other calls meanwhile.
+    // Handled between two requests to the model, which makes other calls meanwhile.
     run_until(&client, "run-0", |run| run.pending().is_empty()).await;
     world.open_gate("approved");
-    // The model answers when the call has had its effect.
+    // The model answers once the call has had its effect.
     assert_eq!(sent.await.unwrap().unwrap(), answered("approve"));
     let run = at_rest(&client, "run-0").await;
     assert_eq!(world.check_payments(&[run]), 0);
@@ -395,11 +395,11 @@ async fn what_comes_while_the_agents_have_another_provider_waits_for_the_next_me
     let client = world.client();
     assert_eq!(left_open(&client, "run-0", "transfer_slowly").await, 1);
     run_until(&client, "run-0", |run| !run.pending().is_empty()).await;
-    // They can't take that nobody decided.
+    // This agent can't handle the missing decision.
     deploy(&mut world, "provider").await;
     let failed = "SELECT id FROM sys_invocation
         WHERE target_handler_name = 'drive' AND status = 'completed'";
-    // The message, the hold, and the time to decide.
+    // The message, the hold, and the time limit of the decision.
     while world.query(failed).await.len() < 3 {
         pause(20).await;
     }

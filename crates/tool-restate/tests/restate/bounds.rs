@@ -1,4 +1,4 @@
-//! What a conversation costs: its journal, and its time beside handlers of the SDK alone with as many steps.
+//! The cost of a conversation: its journal, and its time compared with bare SDK handlers of as many steps.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use tool_restate::Message;
 use crate::cast::QUICK_ROUNDS;
 use crate::world::{SMALL, World};
 
-/// The handlers of a conversation with the same steps, which do nothing.
+/// Handlers with the same steps as a conversation, which do nothing.
 pub struct Bare;
 
 #[restate_sdk::object(name = "bare")]
@@ -99,14 +99,14 @@ fn save(ctx: &ObjectContext<'_>, parts: &mut u64) {
 
 /// Serves the bare handlers.
 pub async fn serve(listener: TcpListener) {
-    // As the services of the crate do.
+    // Sends small pieces at once, like the crate's services.
     let set = socket2::SockRef::from(&listener).set_tcp_nodelay(true);
     set.unwrap();
     let endpoint = Endpoint::builder().bind(Bare).bind(BareTools).build();
     HttpServer::new(endpoint).serve(listener).await;
 }
 
-/// The bytes of the journal of a message, and of the messages in it.
+/// Returns the size of a message's journal in bytes, and of the messages in it.
 async fn journal(world: &World) -> (usize, usize) {
     let client = world.client();
     let message = Message::new("quick").owner("ann");
@@ -122,7 +122,7 @@ async fn journal(world: &World) -> (usize, usize) {
     let bytes: u64 = lengths.map(|length| length.expect("a number")).sum();
     let count = entries.len();
     eprintln!("{QUICK_ROUNDS} calls: {count} entries, {bytes} bytes, {messages} of messages");
-    // An entry for each command and each result of the message and of its calls alone.
+    // There is only one entry for each command and result of the message and its calls.
     assert!(
         count > 10 * QUICK_ROUNDS && bytes > 1_000,
         "the journal is not there"
@@ -139,7 +139,7 @@ async fn the_journal_of_a_turn_is_small() {
     assert!(bytes <= 20_000 + messages, "{bytes} bytes");
 }
 
-/// Measures messages, one after the other and then all at once. Returns the time of one, in milliseconds, of each.
+/// Measures messages, first one after the other and then all at once. Returns the milliseconds per message of each.
 async fn measure<F: Future<Output = ()> + Send + 'static>(
     round: usize,
     send: impl Fn(String) -> F,
@@ -162,7 +162,7 @@ async fn measure<F: Future<Output = ()> + Send + 'static>(
     [alone, milliseconds(start, AT_ONCE)]
 }
 
-/// Prints the time of a message beside that of handlers that do nothing, the median of some rounds, and its journal.
+/// Prints the time of a message next to bare handlers, as medians of some rounds, and the size of its journal.
 ///
 /// ```sh
 /// cargo test --release --test restate figures -- --ignored --nocapture

@@ -21,16 +21,16 @@ use crate::mixed;
 /// The token for streams of text.
 pub const TOKEN: &str = "0123456789abcdef";
 
-/// Longer than a test may take: a process that waits for too much does not end.
+/// Longer than any test, so that a process which waits for too much does not end.
 const GRACE_PERIOD: Duration = Duration::from_secs(600);
 
-/// The calls of a conversation without waits, one in each response.
+/// The number of calls in a conversation without waits, one in each response.
 pub const QUICK_ROUNDS: usize = 6;
 
-/// In whose name a call runs.
+/// The user in whose name a call runs.
 pub struct User(String);
 
-/// The folder in which tools leave what they did.
+/// The folder in which tools record their effects.
 struct Effects(PathBuf);
 
 impl Effects {
@@ -96,7 +96,7 @@ async fn paid_on_sign(effects: &Effects, user: &User, call: &CallContext, amount
     paid(effects, user, call, amount).await
 }
 
-/// Defines tools that pay an amount, each by a function.
+/// Defines tools that pay an amount, one function each.
 macro_rules! paying {
     ($($(#[$attribute:meta])* $name:ident => $pays:ident;)*) => {$(
         $(#[$attribute])*
@@ -162,7 +162,7 @@ async fn build(target: String, #[param(context)] effects: &Effects) -> String {
     format!("built {target}")
 }
 
-/// Notes that something has ended, in whatever way.
+/// Records that something has ended, in whatever way.
 struct Left<'c>(&'c Effects, &'c str);
 
 impl Drop for Left<'_> {
@@ -200,7 +200,7 @@ async fn sleep(#[param(context)] effects: &Effects) -> &'static str {
     "slept"
 }
 
-/// Returns the tools: in another order in the deployment `later`, and one of another version in `schema`.
+/// Returns the tools. The deployment `later` has another order, and in `schema` one tool has another version.
 fn registry(effects: &Path, deployment: &str) -> Registry {
     let mut tools = tools![
         look_up,
@@ -243,7 +243,7 @@ async fn contexts(
     Ok(call.with(User(owner.to_owned())))
 }
 
-/// Answers by the number of responses since the last message of the user.
+/// Chooses the response by the number of responses since the last message of the user.
 struct Script(Effects);
 
 impl Model for Script {
@@ -259,7 +259,7 @@ impl Model for Script {
     }
 }
 
-/// Streams a text, word by word.
+/// Streams a text word by word.
 fn told(story: &str) -> Response {
     let words: Vec<_> = story.split_inclusive(' ').map(str::to_owned).collect();
     let last = words.len();
@@ -358,7 +358,7 @@ async fn respond(request: &Request, effects: &Effects) -> Result<Value, ModelErr
     if question == "approve" && !calls.is_empty() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     } else if question == "approve" {
-        // Made during the turn.
+        // The call was made during the turn.
         while !effects.0.join("payments").exists() {
             work().await;
         }
@@ -391,7 +391,7 @@ async fn respond(request: &Request, effects: &Effects) -> Result<Value, ModelErr
     Ok(json!({"choices": [{"message": message, "finish_reason": "stop"}]}))
 }
 
-/// Runs a process of the test, if the environment says that this is one.
+/// Runs as a process of the test, if the environment asks for that.
 pub fn act() {
     let (Ok(role), Ok(port), Ok(effects)) = (
         std::env::var("ROLE"),
@@ -435,7 +435,7 @@ fn with_users(agent: Agent) -> Agent {
         .may_decide(async |request| request.user == "lea")
 }
 
-/// Returns the agent of the first deployment, which leaves its effects in a folder.
+/// Returns the agent of the first deployment, which records its effects in a folder.
 pub fn agent(folder: &Path) -> Agent {
     let script = Script(Effects(folder.to_owned()));
     with_users(Agent::new(
@@ -445,8 +445,8 @@ pub fn agent(folder: &Path) -> Agent {
     ))
 }
 
-/// Returns the agents of the first deployment, of one with other options (`later`), of one with another provider, or of one
-/// whose tools are nowhere (`unregistered`).
+/// Returns the agents of a deployment: the first, one with other options (`later`), one with another provider, or one
+/// whose tools have no service (`unregistered`).
 fn agents(registry: Registry, effects: Effects, deployment: &str) -> Agents {
     let agent = if deployment == "provider" {
         Agent::new(registry, Anthropic::default(), Script(effects))

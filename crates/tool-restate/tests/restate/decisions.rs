@@ -1,4 +1,4 @@
-//! Who may decide, stop and send.
+//! Permissions to decide, stop and send.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ async fn a_conversation_is_stopped_at_once_and_goes_on_with_the_next_message() {
         return;
     };
     let client = world.client();
-    // The model, a tool that may be repeated, and one that may not.
+    // Stops the model, a tool that may be repeated, and one that may not.
     for (question, name) in [
         ("silence", "silence"),
         ("sleep", "sleep"),
@@ -85,7 +85,7 @@ async fn a_conversation_is_stopped_at_once_and_goes_on_with_the_next_message() {
         wait_for("waiting").await;
         client.stop(question).await.unwrap();
         assert_eq!(sent.await.unwrap().unwrap(), RunOutcome::Cancelled);
-        // It ends in its process, too.
+        // The call also ends in its process.
         wait_for("left").await;
         let next = sending(&client, question, "hello").await.unwrap().unwrap();
         assert_eq!(next, RunOutcome::Answered("done: hello".into()));
@@ -98,7 +98,7 @@ async fn a_service_without_agents_is_named() {
     let Some(world) = World::start("names", SMALL).await else {
         return;
     };
-    // One that is not registered, and one of tools.
+    // A service that is not registered, and one with tools.
     for name in ["conversation", "payments"] {
         let client = world.streaming(TOKEN).service(name);
         let mut updates = client.stream("run-1").unwrap();
@@ -124,7 +124,7 @@ async fn what_only_agents_may_call_is_closed_to_the_ingress() {
         return;
     };
     let http = reqwest::Client::new();
-    // What an agent would send, so that only the door keeps it out.
+    // This is a real agent's request, so only the missing key keeps it out.
     let call = ToolCall::new("call_1", "pay", r#"{"amount":1}"#);
     let call = PortableCall::new(Run::builder("run-1").owner("ann").build().info(), &call);
     let call = serde_json::json!({"call": call});

@@ -50,7 +50,7 @@ async fn a_balancer_leads_to_the_agents_and_workers_that_live() {
     load.await;
 }
 
-/// Kills an agent and a worker in turn, each for a while.
+/// Kills an agent and a worker in turn, each for some time.
 async fn kill_in_turn(world: &mut World, number: usize) {
     pause(300).await;
     let down = number % 2;
@@ -153,7 +153,7 @@ async fn an_agent_ends_although_a_conversation_waits_for_a_decision() {
         agent.end();
         agent
     });
-    // The server suspends a conversation that waits after a minute.
+    // The server suspends a waiting conversation after a minute.
     let ended = tokio::time::timeout(Duration::from_secs(30), ending).await;
     let mut agent = ended.expect("it waits for the conversation").unwrap();
     agent.start();
@@ -237,7 +237,7 @@ async fn each_payment_is_made_once_while_nodes_of_a_cluster_are_killed() {
         let node = number % 3;
         world.servers[node].kill();
         world.agents[number % 2].restart();
-        // Time for the other two to elect a leader.
+        // Gives the other two time to elect a leader.
         pause(4_000).await;
         world.servers[node].start();
         world.workers[number % 2].restart();
@@ -246,7 +246,7 @@ async fn each_payment_is_made_once_while_nodes_of_a_cluster_are_killed() {
     load.await;
 }
 
-/// Sends a message in a task, which returns the outcome.
+/// Sends a message in a task that returns the outcome.
 pub fn sending(
     client: &Client,
     id: &'static str,
@@ -275,7 +275,7 @@ async fn held(client: &Client, id: &str) -> Decide {
     }
 }
 
-/// Starts the agent with another deployment, and waits until it answers.
+/// Restarts the agent with another deployment, and waits until it answers.
 pub async fn deploy(world: &mut World, deployment: &str) {
     world.agents[0].kill();
     world.agents[0].env = vec![("DEPLOYMENT", deployment.to_owned())];
@@ -293,7 +293,7 @@ async fn a_call_that_waits_outlives_a_deployment_with_other_options() {
     let client = world.client();
     let sent = sending(&client, "run-0", "transfer");
     let decide = held(&client, "run-0").await;
-    // The order of the tools, the settings, the routes and the time for approvals are others.
+    // The order of the tools, the settings, the routes and the time limit of approvals differ.
     deploy(&mut world, "later").await;
     client.decide("run-0", decide).await.unwrap();
     let outcome = sent.await.unwrap().unwrap();
@@ -341,7 +341,7 @@ async fn another_provider_is_refused_and_the_conversation_kept() {
     assert_eq!(answered, RunOutcome::Answered("done: again".into()));
 }
 
-/// The environment of agents whose calls wait longer than a test.
+/// The environment of agents in which calls wait longer than a test.
 fn patient() -> [(&'static str, String); 1] {
     [("APPROVAL_SECONDS", "600".to_owned())]
 }

@@ -1,4 +1,4 @@
-//! Conversations on a real server, whose processes are killed.
+//! Conversations on a real server, with processes that are killed.
 
 mod background;
 mod bounds;
@@ -12,7 +12,7 @@ mod streams;
 mod workers;
 mod world;
 
-/// A process of the other tests.
+/// Runs as a process of the other tests.
 #[test]
 fn process() {
     cast::act();

@@ -1,4 +1,4 @@
-//! Conversations of random calls have the messages of the agent alone, also while processes are killed.
+//! Conversations with random calls get the same messages as with an agent alone, even while processes are killed.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,21 +12,21 @@ use tool_restate::{Client, ClientError, Decide};
 use crate::cast;
 use crate::world::{SMALL, World, check_told, job, settled, short_or_long};
 
-/// What the model does in one response.
+/// The contents of one response.
 #[derive(Default)]
 pub struct Turn {
     pub calls: Vec<(&'static str, Value)>,
-    /// The build that may end now.
+    /// The build that may end after this response.
     pub lets_end: Option<String>,
 }
 
-/// The number of responses that are random. All others are answers.
+/// The number of random responses. All others are answers.
 const ROUNDS: usize = 5;
 
-/// Returns a response of a conversation that starts with `mixed SEED ID`, and nothing for others.
+/// Returns a response of a conversation that starts with `mixed SEED ID`, and an empty one for others.
 ///
-/// Builds end one by one: when the model waits, or has nothing else to do. So each order of events leads to the same
-/// messages.
+/// Builds end one by one, only while the model waits or has nothing else to do. So every order of events leads to the
+/// same messages.
 pub fn turn(question: &str, round: usize) -> Turn {
     let mut words = question.split(' ');
     if words.next() != Some("mixed") {
@@ -71,7 +71,7 @@ pub fn turn(question: &str, round: usize) -> Turn {
     turn
 }
 
-/// The next number of SplitMix64.
+/// Returns the next number of SplitMix64.
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
@@ -93,7 +93,7 @@ fn decision(number: usize) -> Decision {
     }
 }
 
-/// How each message of the user ended, and all messages.
+/// The outcome for each message of the user, and all messages.
 type Transcript = (Vec<RunOutcome>, Vec<String>);
 
 fn transcript(outcomes: Vec<RunOutcome>, run: &Run) -> Transcript {
@@ -103,7 +103,7 @@ fn transcript(outcomes: Vec<RunOutcome>, run: &Run) -> Transcript {
     (outcomes, messages.collect())
 }
 
-/// Removes the random references of errors to the log, in which two runs differ.
+/// Removes the random references of errors, which differ between two runs.
 fn without_references(mut text: String) -> String {
     while let Some((before, after)) = text.split_once(" [ref ") {
         text = format!("{before}{}", after.split_once(']').unwrap().1);
@@ -131,7 +131,7 @@ async fn by_agent(folder: &Path, id: &str, seed: usize) -> Transcript {
     transcript(outcomes, &run)
 }
 
-/// Decides on each call once nothing else is left to do, as the agent alone would ask.
+/// Decides on each call once nothing else is left to do, because the agent alone asks at that point.
 async fn decide_all(client: Client, id: String) {
     let (mut asked, mut decided) = (Vec::new(), HashSet::new());
     loop {
@@ -143,7 +143,7 @@ async fn decide_all(client: Client, id: String) {
             continue;
         };
         let mut fingerprints = pending.iter().map(|pending| pending.fingerprint());
-        // The run may be that from before the last decision.
+        // The run may be older than the last decision.
         if fingerprints.any(|fingerprint| decided.contains(fingerprint))
             || run.in_background().next().is_some()
         {
@@ -159,7 +159,7 @@ async fn decide_all(client: Client, id: String) {
             user: "lea".to_owned(),
         };
         match client.decide(&id, decide).await {
-            // A decision of which the answer was lost is refused the second time.
+            // If the answer to a decision got lost, the second attempt is refused.
             Ok(()) | Err(ClientError::Refused(403 | 409, _)) => {
                 decided.insert(fingerprint.to_owned());
             }
@@ -169,7 +169,7 @@ async fn decide_all(client: Client, id: String) {
     }
 }
 
-/// Compares conversations with those of the agent alone, while faults are made.
+/// Compares conversations with the agent alone, while faults are injected.
 async fn compare(world: &mut World, mut fault: impl AsyncFnMut(&mut World, usize)) {
     let count = short_or_long(30, 300);
     let alone = world.folder.join("alone");
@@ -185,7 +185,7 @@ async fn compare(world: &mut World, mut fault: impl AsyncFnMut(&mut World, usize
             let mut outcomes = Vec::new();
             for text in said(&id, seed) {
                 job(&clients, &id, &text).await;
-                // The agent alone takes the next message when all calls have ended.
+                // The agent alone reads the next message only after all calls have ended.
                 let run = settled(&clients, &id).await;
                 outcomes.push(run.outcome().unwrap());
             }
@@ -237,7 +237,7 @@ async fn the_messages_are_the_same_while_agents_and_the_server_are_killed() {
     let Some(mut world) = World::with_env("mixed-kills", SMALL, &patient).await else {
         return;
     };
-    // All tools that may not be repeated run in the worker, which lives.
+    // All tools that may not be repeated run in the worker, which is not killed.
     let comparing = compare(&mut world, async |world, number| {
         tokio::time::sleep(Duration::from_millis(400)).await;
         match number {

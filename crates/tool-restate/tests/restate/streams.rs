@@ -1,4 +1,4 @@
-//! Clients see the text while the model writes it.
+//! Clients see the text while the model is writing it.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const LAYOUT: Layout = Layout {
     ..SMALL
 };
 
-/// What a client shows.
+/// The page of a client.
 #[derive(Default)]
 struct Page {
     messages: usize,
@@ -49,7 +49,7 @@ impl Page {
         }
     }
 
-    /// Reads updates until the page is as it should be.
+    /// Reads updates until the page is as expected.
     async fn read(
         &mut self,
         updates: &mut Pin<Box<impl Stream<Item = Result<Update, ClientError>>>>,
@@ -92,7 +92,7 @@ async fn a_client_sees_the_text_of_any_agent_and_a_late_one_sees_it_all() {
     assert_eq!(page.messages, 1);
     assert!(answer.starts_with(&page.text), "{:?}", page.text);
 
-    // Another client comes in the middle: it gets the run, and the text so far at once.
+    // Another client connects in the middle and gets the run and the text so far at once.
     let so_far = page.text.clone();
     let mut late = Box::pin(client.stream("tale/1").unwrap());
     let mut other = Page::default();
@@ -120,7 +120,7 @@ async fn the_text_of_an_agent_that_dies_is_discarded_and_told_anew() {
     let mut page = Page::default();
     page.read(&mut updates, |page| page.text.split(' ').count() > 5)
         .await;
-    // Whichever agent writes, both die.
+    // Both agents are killed, whichever is writing.
     for agent in &mut world.agents {
         agent.restart();
     }

@@ -98,7 +98,7 @@ async fn a_worker_with_another_version_of_a_tool_does_not_run_it() {
         refused += 1;
     }
     assert_eq!(refused, 2);
-    // The agent's own.
+    // The payment of the agent's own tool.
     assert_eq!(world.lines("payments").len(), 1);
 
     world.workers[0].env.clear();

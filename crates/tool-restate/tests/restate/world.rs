@@ -1,4 +1,4 @@
-//! Servers, agents and workers, whose processes are faulty on purpose.
+//! Servers, agents and workers with injected faults.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,13 +14,13 @@ use tool_restate::{Client, ClientError, Message};
 use crate::cast::is_of_user;
 use crate::engine::{self, Node, Process};
 
-/// How many processes a world has.
+/// The number of processes in a world.
 #[derive(Clone, Copy)]
 pub struct Layout {
     pub servers: usize,
     pub agents: usize,
     pub workers: usize,
-    /// Set if nginx balances, with the configuration of the guide.
+    /// Set if nginx is the balancer, with the guide's configuration.
     pub nginx: bool,
 }
 
@@ -38,9 +38,9 @@ pub struct World {
     pub agents: Vec<Process>,
     pub workers: Vec<Process>,
     pub nodes: Vec<Node>,
-    /// The addresses at which agents serve text.
+    /// The addresses at which agents serve streams.
     pub streams: Vec<String>,
-    /// What conversations under load do.
+    /// The work of conversations under load.
     pub work: &'static str,
     _balancers: Vec<Process>,
 }
@@ -69,7 +69,7 @@ fn start(
     (process, port)
 }
 
-/// Starts nginx in front of two ports, as the guide says.
+/// Starts nginx in front of two ports, with the guide's configuration.
 fn nginx(folder: &Path, ports: &[u16]) -> (Process, u16) {
     let guide = include_str!("../../src/guide/operation.md");
     let (_, block) = guide.split_once("```nginx\n").unwrap();
@@ -92,10 +92,10 @@ fn nginx(folder: &Path, ports: &[u16]) -> (Process, u16) {
     (process, port)
 }
 
-/// The start of a configuration. Debian has the module for TCP in a file of its own.
+/// The start of a configuration. In Debian, the TCP module is a separate file.
 const NGINX: &str = "include /etc/nginx/modules-enabled/*.conf;\nerror_log stderr;\nevents {}";
 
-/// Returns `true` if nginx is installed with its module for TCP.
+/// Returns `true` if nginx is installed with its TCP module.
 pub fn has_nginx() -> bool {
     let config = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nginx.conf");
     fs::write(&config, format!("{NGINX}\nstream {{}}\n")).unwrap();
@@ -114,12 +114,12 @@ pub fn short_or_long(short: usize, long: usize) -> usize {
 }
 
 impl World {
-    /// Starts all processes. `None` if there is no server.
+    /// Starts all processes. Returns `None` if there is no server.
     pub async fn start(name: &str, layout: Layout) -> Option<World> {
         World::with_env(name, layout, &[]).await
     }
 
-    /// Starts all processes, the agents with this in their environment.
+    /// Starts all processes, with these variables in the agents' environment.
     pub async fn with_env(
         name: &str,
         layout: Layout,
@@ -172,7 +172,7 @@ impl World {
         })
     }
 
-    /// Starts the handlers of the SDK alone, behind a balancer like the others.
+    /// Starts bare SDK handlers, behind a balancer like the others.
     pub async fn start_bare(&self) -> Process {
         let (process, port) = start(&self.folder, "bare", 0, &[]);
         let port = engine::balance(vec![port]).await;
@@ -198,18 +198,18 @@ impl World {
             .collect()
     }
 
-    /// Returns the lines that tools left in a file.
+    /// Returns the lines that tools wrote to a file.
     pub fn lines(&self, file: &str) -> Vec<String> {
         let text = fs::read_to_string(self.folder.join(file)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// Lets the calls go on that wait for a sign.
+    /// Releases the calls that wait for a sign.
     pub fn give_sign(&self) {
         fs::write(self.folder.join("sign"), "").unwrap();
     }
 
-    /// Lets go on what waits for a gate.
+    /// Opens a gate that calls wait for.
     pub fn open_gate(&self, name: &str) {
         fs::write(self.folder.join(format!("gate-{name}")), "").unwrap();
     }
@@ -236,8 +236,8 @@ impl World {
         panic!("{answer}")
     }
 
-    /// Starts this many conversations, one in each interval, and checks them once all have ended. Meanwhile the faults are
-    /// made, with a number that counts up. Returns the number of interrupted calls.
+    /// Starts this many conversations at an interval, and checks them once all have ended. Meanwhile injects the
+    /// faults, numbered from 0. Returns the number of interrupted calls.
     pub async fn under_load(
         &mut self,
         count: usize,
@@ -272,7 +272,7 @@ impl World {
         interrupted
     }
 
-    /// Checks what runs say of their payments against what was paid. Returns the number of interrupted calls.
+    /// Compares the payments that runs report with the real ones. Returns the number of interrupted calls.
     pub fn check_payments(&self, runs: &[Run]) -> usize {
         let mut payments = BTreeMap::<String, usize>::new();
         for line in self.lines("payments") {
@@ -310,7 +310,7 @@ impl World {
     }
 }
 
-/// Checks that the model was told the result of each call in the background once.
+/// Checks that the model got each background result exactly once.
 pub fn check_told(run: &Run) {
     let mut told = BTreeMap::<String, Value>::new();
     for message in run.messages() {
@@ -344,13 +344,13 @@ pub fn check_told(run: &Run) {
     }
 }
 
-/// Sends a message until it has an outcome, to one server after the other.
+/// Sends a message until it has an outcome, trying one server after the other.
 pub async fn job(clients: &[Client], id: &str, text: &str) -> RunOutcome {
     let message = || Message::new(text).owner("ann").key(format!("{id} {text}"));
     for attempt in 0..600 {
         match clients[attempt % clients.len()].send(id, message()).await {
             Ok(reply) => return reply.outcome,
-            // The server is down, or has no leader.
+            // The server is down or has no leader.
             Err(ClientError::Failed(_) | ClientError::Refused(500.., _)) => {
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
@@ -360,7 +360,7 @@ pub async fn job(clients: &[Client], id: &str, text: &str) -> RunOutcome {
     panic!("{id} has no outcome");
 }
 
-/// Returns the saved run once nothing goes on in it, from a server that answers.
+/// Returns the saved run once it is idle, from any server that answers.
 pub async fn settled(clients: &[Client], id: &str) -> Run {
     for attempt in 0..600 {
         match clients[attempt % clients.len()].state(id).await {

@@ -1,4 +1,4 @@
-//! Restate servers from npm, processes that can be killed and stopped, and a balancer.
+//! Restate servers from npm, processes that can be killed and suspended, and a balancer.
 
 use std::fs::File;
 use std::net::TcpListener as StdListener;
@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// The package of the server.
 const SERVER: &str = "@restatedev/restate-server-linux-x64@1.7.12";
 
-/// Returns the server, which npm installs once into this folder. `None` if there is no npm.
+/// Returns the server, which npm installs once into this folder. Returns `None` if there is no npm.
 pub fn server(folder: &Path) -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("RESTATE_SERVER") {
         return Some(path.into());
@@ -36,8 +36,8 @@ pub fn server(folder: &Path) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Returns a port that is free. It is below those that the system gives to outgoing connections, which could otherwise take
-/// the port of a process that is down.
+/// Returns a free port. It is below the range of outgoing connections, which could otherwise take the port of a process
+/// that is down.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id() * 61;
@@ -50,12 +50,12 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// A process that is killed when it is dropped.
+/// A process that is killed on drop.
 pub struct Process {
     child: Option<Child>,
     command: Box<dyn Fn() -> Command + Send>,
     log: PathBuf,
-    /// What the next start has in its environment besides.
+    /// Additional environment variables for the next start.
     pub env: Vec<(&'static str, String)>,
 }
 
@@ -91,7 +91,7 @@ impl Process {
         }
     }
 
-    /// Asks the process to end, and waits until it has.
+    /// Asks the process to end, and waits for that.
     pub fn end(&mut self) {
         self.signal("TERM");
         if let Some(mut child) = self.child.take() {
@@ -213,7 +213,7 @@ max-interval = "1s"
     )
 }
 
-/// Tells a server where services are.
+/// Tells a server the address of services.
 pub async fn register(admin: &str, port: u16) -> Result<(), String> {
     let http = reqwest::Client::new();
     let uri = json!({"uri": format!("http://127.0.0.1:{port}"), "force": true});
@@ -230,7 +230,7 @@ pub async fn register(admin: &str, port: u16) -> Result<(), String> {
     Err(format!("port {port} is not registered: {problem}"))
 }
 
-/// Starts a balancer in front of these ports, in turn, and returns its port. Ports that refuse connections are passed over.
+/// Starts a balancer for these ports, used in turn, and returns its port. Ports that refuse connections are skipped.
 pub async fn balance(ports: Vec<u16>) -> u16 {
     let port = free_port();
     let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
