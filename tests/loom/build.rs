@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::{env, fs};
 
-const SOURCE: &str = "../../tool-core/src/call/context/cancellation.rs";
+const SOURCE: &str = "../../tool-core/src/call/cancellation.rs";
 
 fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");

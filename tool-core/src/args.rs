@@ -8,7 +8,9 @@ use std::any::{Any, TypeId, type_name};
 use std::sync::{Arc, OnceLock, Weak};
 
 use crate::call::boundary::Guarded;
-use crate::call::context::{CallContext, CancellationToken, Shared};
+use crate::call::cancellation::CancellationToken;
+use crate::call::context::CallContext;
+use crate::call::type_map::Shared;
 use crate::call::{Arguments, CallHead};
 use crate::decode::{DecodeFailure, DecodeSlot, decode_strict, decode_trusted};
 use crate::schema::decode_check::rejection;

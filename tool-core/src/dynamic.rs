@@ -36,7 +36,8 @@ use self::keys::Keys;
 use self::plain::Plain;
 use crate::args::{ArgumentError, Input};
 use crate::call::boundary::Guarded;
-use crate::call::context::{CallContext, Shared};
+use crate::call::context::CallContext;
+use crate::call::type_map::Shared;
 #[cfg(feature = "schemars1")]
 use crate::output::IntoOutput;
 use crate::output::Outcome;

@@ -9,7 +9,7 @@ pub use std::borrow::Cow;
 pub use tool_core_macros::not_tools;
 
 pub use crate::args::{ArgumentError, Input};
-pub use crate::call::context::Need;
+pub use crate::call::type_map::Need;
 pub use crate::decode::check::{Comparison, DecodeCheck, NoDecodeCheck, VerdictComparison};
 pub use crate::decode::{
     Absent, Both, BySerde, Decode, HasDefault, HasFrom, HasTryFrom, ReadError, Reader, Slot, Tag,

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use crate::call::context::Need;
+use crate::call::type_map::Need;
 use crate::call::{Arguments, Secrets, ToolResult};
 use crate::schema::secret::{any_secret, redact_arguments, redact_result};
 use crate::schema::{Property, Schema};

@@ -11,7 +11,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::args::{ArgumentError, Input};
-use crate::call::context::{CallContext, Shared};
+use crate::call::context::CallContext;
+use crate::call::type_map::Shared;
 use crate::output::{Outcome, OutputSchema};
 use crate::schema::secret::is_marked;
 use crate::schema::{Property, Schema};

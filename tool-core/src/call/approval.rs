@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{ToolCall, ToolResult};
+use super::arguments::Arguments;
 use crate::visible;
 
 /// The most characters of a reason that a person sees.
@@ -100,70 +100,6 @@ impl fmt::Debug for ApprovalRequest {
     }
 }
 
-impl ToolCall {
-    /// Adds an approval that the provider asks for. Dialects do this. Several are decided one after the other.
-    pub fn with_approval(mut self, request: ApprovalRequest) -> ToolCall {
-        let origin = self.origin.get_or_insert_default();
-        origin.approvals.push(request);
-        self
-    }
-
-    /// Marks a call of a tool that the provider runs, on this server, once it is [approved](ToolCall::with_approval).
-    /// Dialects do this. The name becomes `server/name`, so that it is never the name of a tool here, and characters in it
-    /// that show nothing are written as escapes.
-    ///
-    /// A registry runs nothing for it: the result says what was decided. It can only be allowed or denied, and a call that
-    /// asks for no approval is denied. Hooks don't see it.
-    ///
-    /// ```
-    /// use tool_core::hooks::{ApprovalRequest, Decision};
-    /// use tool_core::{Registry, ToolCall};
-    ///
-    /// let call = ToolCall::new("call_1", "close", r#"{"ticket":7}"#)
-    ///     .hosted_by("tickets")
-    ///     .with_approval(ApprovalRequest::new("the provider asks before it runs the tool"));
-    /// let registry = Registry::new();
-    /// let result = registry.call_blocking(call.clone());
-    /// let hold = result.error().unwrap().hold().unwrap().clone();
-    /// assert_eq!((hold.server(), hold.tool()), (Some("tickets"), "tickets/close"));
-    /// assert_eq!(hold.arguments(), r#"{"ticket":7}"#);
-    ///
-    /// let result = registry.call_blocking(call.decided(hold, Decision::deny("it is still open")));
-    /// assert!(result.content().ends_with("it is still open"));
-    /// assert!(result.approved().is_empty());
-    /// ```
-    pub fn hosted_by(mut self, server: impl Into<String>) -> ToolCall {
-        let server = server.into();
-        self.name = visible::line(&format!("{server}/{}", self.name)).into_owned();
-        self.origin.get_or_insert_default().server = Some(server);
-        self
-    }
-
-    /// Returns the approvals that the provider asks for.
-    pub fn approvals(&self) -> &[ApprovalRequest] {
-        let origin = self.origin.as_deref();
-        origin.map_or(&[], |origin| &origin.approvals)
-    }
-
-    /// Returns the approvals that decisions on this call give.
-    pub(crate) fn given_approvals(&self) -> Vec<ApprovalRequest> {
-        let decided = self.extensions.as_ref().map(|own| &own.decided);
-        let given = self
-            .approvals()
-            .iter()
-            .filter(|request| decided.is_some_and(|decided| decided.approves(request)));
-        given.cloned().collect()
-    }
-}
-
-impl ToolResult {
-    /// Returns the approvals that the provider asked for, and that somebody gave by allowing the call. A dialect repeats
-    /// them where the provider expects that.
-    pub fn approved(&self) -> &[ApprovalRequest] {
-        self.origin().map_or(&[], |origin| &origin.approvals)
-    }
-}
-
 /// A call that the provider runs, of which a person sees all.
 pub(crate) struct Hosted {
     pub(crate) server: String,
@@ -174,9 +110,9 @@ pub(crate) struct Hosted {
 
 impl Hosted {
     /// Returns an error if the call is too long to be shown: nobody approves what was not shown.
-    pub(crate) fn new(server: &str, call: &ToolCall) -> Result<Hosted, String> {
-        let text = call.arguments.text();
-        let length = call.name.len() + text.len();
+    pub(crate) fn new(server: &str, tool: &str, arguments: &Arguments) -> Result<Hosted, String> {
+        let text = arguments.text();
+        let length = tool.len() + text.len();
         if length > MOST_SHOWN {
             return Err(format!(
                 "its name and its arguments have {length} bytes, and a person is shown at most {MOST_SHOWN}; call it with less"
@@ -184,7 +120,7 @@ impl Hosted {
         }
         Ok(Hosted {
             server: visible::line(server).into_owned(),
-            tool: call.name.clone(),
+            tool: tool.to_owned(),
             arguments: text.into_owned(),
         })
     }
@@ -215,9 +151,9 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_not_shown_in_part() {
-        let call = |length| ToolCall::new("c", "t", "x".repeat(length)).hosted_by("s");
-        assert!(Hosted::new("s", &call(MOST_SHOWN - 3)).is_ok());
-        let error = Hosted::new("s", &call(MOST_SHOWN - 2)).err().unwrap();
+        let hosted = |length: usize| Hosted::new("s", "s/t", &"x".repeat(length).into());
+        assert!(hosted(MOST_SHOWN - 3).is_ok());
+        let error = hosted(MOST_SHOWN - 2).err().unwrap();
         assert!(error.contains("65537 bytes"), "{error}");
     }
 }

@@ -1,26 +1,23 @@
 //! [`CallContext`]: what a tool can access besides its arguments.
 
-mod cancellation;
-mod progress;
-
-use std::any::{Any, TypeId, type_name};
+use std::any::{Any, TypeId};
 use std::fmt;
 use std::future::Future;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::call::boundary::Guarded;
+use crate::call::cancellation::CancellationToken;
 use crate::call::elicit::{Elicit, ElicitError, Elicited, Elicitor, NestedElicitor};
+use crate::call::extensions::{CallExtensions, ParentCall, get_value};
 use crate::call::head::CallHead;
-use crate::call::{CallPosition, Decided, Decision, Hold, StartCheck, ToolCall, ToolResult};
+use crate::call::hold::{Decision, Hold};
+use crate::call::progress::Progress;
+use crate::call::result::{ToolResult, run_blocking};
+use crate::call::tool_call::ToolCall;
+use crate::call::type_map::{TypeMap, near_miss};
 use crate::runtime::BoxFuture;
-
-pub use cancellation::{CancellationToken, Cancelled};
-pub use progress::Progress;
-pub(crate) use progress::ProgressSink;
 
 /// The call being executed: its id, the application's context values, its cancellation token and a
 /// way to report progress.
@@ -114,53 +111,6 @@ pub(crate) trait Host: Send + Sync {
 
     /// Returns the deferred tools that match a query, as text for the model.
     fn search_deferred(&self, query: &str, limit: usize) -> String;
-}
-
-/// The call that made a nested call.
-#[derive(Clone)]
-pub(crate) struct ParentCall {
-    pub(crate) depth: u32,
-    #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
-    pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
-}
-
-/// The position of a call in its conversation, and the number of calls that it has made.
-#[derive(Clone)]
-pub(crate) struct Nesting {
-    position: CallPosition,
-    made: Arc<AtomicU32>,
-}
-
-impl Nesting {
-    pub(crate) fn of(position: &CallPosition) -> Nesting {
-        Nesting {
-            position: position.clone(),
-            made: Arc::default(),
-        }
-    }
-
-    /// Returns the position of the next call that it makes.
-    fn next(&self) -> CallPosition {
-        self.position
-            .of_nested(self.made.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// What an application attaches to a call.
-#[derive(Clone, Default)]
-pub(crate) struct CallExtensions {
-    pub(crate) values: TypeMap,
-    pub(crate) cancellation: Option<CancellationToken>,
-    pub(crate) progress: Option<ProgressSink>,
-    pub(crate) parent: Option<ParentCall>,
-    pub(crate) decided: Decided,
-    pub(crate) idempotency_key: Option<String>,
-    pub(crate) nesting: Option<Nesting>,
-    pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
-    /// The last checks before the tool runs, and before each that it calls.
-    pub(crate) starts: Vec<StartCheck>,
-    /// The permit of the call, for those that it makes.
-    pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
 }
 
 impl CallContext {
@@ -346,7 +296,7 @@ impl CallContext {
     /// Calls another tool like [`call`](CallContext::call), and blocks the thread until it ends.
     /// For tools that are not async.
     pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
-        call.block_on(|call| self.call(call))
+        run_blocking(call, |call| self.call(call))
     }
 
     pub(crate) fn search_deferred(&self, query: &str, limit: usize) -> String {
@@ -527,152 +477,5 @@ impl Drop for CallContext {
         if let (Some(token), false) = (self.token.get(), self.is_kept) {
             token.cancel();
         }
-    }
-}
-
-/// A context value of any type `T` as a `Guarded<T>`, or a receiver as a `Guarded<Arc<T>>`.
-pub(crate) type Shared = Arc<dyn Any + Send + Sync>;
-
-/// At most one value of each type. Searched linearly, because there are few.
-#[derive(Clone, Default)]
-pub(crate) struct TypeMap(Option<Arc<Vec<ContextValue>>>);
-
-#[derive(Clone)]
-struct ContextValue {
-    id: TypeId,
-    type_name: fn() -> &'static str,
-    value: Shared,
-}
-
-impl TypeMap {
-    /// Inserts a value, replacing the one of the same type.
-    pub(crate) fn insert<T: Any + Send + Sync>(&mut self, value: T) {
-        let values = Arc::make_mut(self.0.get_or_insert_default());
-        let id = TypeId::of::<T>();
-        values.retain(|other| other.id != id);
-        values.push(ContextValue {
-            id,
-            type_name: type_name::<T>,
-            value: Arc::new(Guarded::new(value)),
-        });
-    }
-
-    /// Adds the values of another map whose types this one lacks.
-    fn inherit(&mut self, parent: &TypeMap) {
-        let Some(parent) = &parent.0 else {
-            return;
-        };
-        let Some(values) = &mut self.0 else {
-            self.0 = Some(Arc::clone(parent));
-            return;
-        };
-        let values = Arc::make_mut(values);
-        for value in parent.iter() {
-            if values.iter().all(|other| other.id != value.id) {
-                values.push(value.clone());
-            }
-        }
-    }
-
-    /// Returns the paths of the types.
-    pub(crate) fn type_names(&self) -> impl Iterator<Item = &'static str> {
-        let values = self.0.as_deref().into_iter().flatten();
-        values.map(|value| (value.type_name)())
-    }
-
-    pub(crate) fn contains(&self, id: TypeId) -> bool {
-        self.find(id).is_some()
-    }
-
-    pub(crate) fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
-        let value = self.find(TypeId::of::<T>())?;
-        value.downcast_ref::<Guarded<T>>()?.get()
-    }
-
-    fn find(&self, id: TypeId) -> Option<&Shared> {
-        let values = self.0.as_deref()?;
-        let found = values.iter().find(|value| value.id == id)?;
-        Some(&found.value)
-    }
-}
-
-/// Returns the call's value of this type if there is one, else the registry's.
-pub(crate) fn get_value<'a, T: Any + Send + Sync>(
-    call: Option<&'a CallExtensions>,
-    registry: &'a TypeMap,
-) -> Option<&'a T> {
-    call.and_then(|call| call.values.get())
-        .or_else(|| registry.get())
-}
-
-/// Returns a note about the type among `given` that was probably meant for `needed`: one that wraps
-/// it, that it wraps, or of the same name. Takes paths of types.
-pub(crate) fn near_miss<'n>(needed: &str, given: impl Iterator<Item = &'n str>) -> Option<String> {
-    let names = type_words(needed);
-    let is_near = |given: &&str| {
-        let given = type_words(given);
-        let is_own = |word: &&str| !STD_TYPES.contains(word);
-        let same_start = given.first() == names.first() && given.first().is_some_and(is_own);
-        same_start || given.last() == names.last()
-    };
-    let mut given = given.filter(is_near);
-    let first = given.next()?;
-    Some(if first == needed {
-        "there is a value of another type of this name, perhaps of another version of the crate"
-            .into()
-    } else {
-        format!("there is a value of type {first}")
-    })
-}
-
-/// Types that wrap others. That two types are wrapped alike says nothing.
-const STD_TYPES: [&str; 14] = [
-    "Arc", "Box", "Cell", "HashMap", "BTreeMap", "HashSet", "Mutex", "OnceLock", "Option", "Rc",
-    "RefCell", "RwLock", "Vec", "Weak",
-];
-
-/// Returns the names in the path of a type, without modules: `Arc`, `Store` for
-/// `alloc::sync::Arc<app::Store>`. All kinds of strings have one name.
-fn type_words(path: &str) -> Vec<&str> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-    let words = path
-        .split(|c: char| !is_word(c))
-        .filter(|word| !word.is_empty());
-    let names = words.map(|word| word.rsplit("::").next().unwrap_or(word));
-    names
-        .map(|name| if name == "str" { "String" } else { name })
-        .collect()
-}
-
-/// The type of a context value that a tool needs.
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct Need {
-    id: fn() -> TypeId,
-    name: fn() -> &'static str,
-}
-
-impl Need {
-    // `Input::context` asks for `Send + Sync`, so that it is one error.
-    pub const fn of<T: Any>() -> Need {
-        Need {
-            id: TypeId::of::<T>,
-            name: type_name::<T>,
-        }
-    }
-
-    pub(crate) fn id(self) -> TypeId {
-        (self.id)()
-    }
-
-    /// Returns the path of the type.
-    pub(crate) fn name(self) -> &'static str {
-        (self.name)()
-    }
-}
-
-impl fmt::Debug for Need {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

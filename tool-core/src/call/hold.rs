@@ -6,7 +6,8 @@ use std::fmt;
 use serde_json::Value;
 
 use super::approval::{ApprovalRequest, Hosted};
-use super::{Arguments, Extra, ToolCall};
+use super::arguments::Arguments;
+use super::extra::Extra;
 use crate::schema::Property;
 use crate::schema::secret::{HIDDEN, any_secret, redact_arguments};
 use crate::visible;
@@ -400,6 +401,12 @@ pub(crate) enum AnswerOutput {
 pub(crate) struct Decided(Vec<(Hold, Decision, String)>);
 
 impl Decided {
+    /// Adds the decision of `by` on a hold.
+    pub(super) fn add(&mut self, hold: Hold, decision: Decision, by: String) {
+        let decision = hold.restored(decision);
+        self.0.push((hold, decision, by));
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
         let decisions = self.0.iter();
         decisions.map(|(hold, decision, by)| (hold, decision, &**by))
@@ -449,74 +456,5 @@ impl Decided {
             hold.approval() == Some(request)
                 && matches!(decision, Decision::Allow | Decision::Change(_))
         })
-    }
-}
-
-impl ToolCall {
-    /// Attaches the decision on a hold of this call, which is then called again.
-    /// A `Run` of the crate `tool-agent` does this for calls that wait longer than the process lives.
-    ///
-    /// The call is validated again, and all hooks run again. [`Decision::Allow`] applies if a hook
-    /// holds the call with the same arguments; a call with others is held again.
-    ///
-    /// ```
-    /// use tool_core::hooks::{Decision, Gate};
-    /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
-    ///
-    /// /// Deletes a note.
-    /// #[tool(destructive)]
-    /// fn delete_note(id: u32) -> String {
-    ///     format!("note {id} is deleted")
-    /// }
-    ///
-    /// let registry = Registry::builder()
-    ///     .tools(tools![delete_note])
-    ///     .before(async |hook| match hook.tool.annotations.destructive {
-    ///         Some(true) => Gate::hold("it deletes something"),
-    ///         _ => Gate::Allow,
-    ///     })
-    ///     .build()?;
-    /// let call = ToolCall::new("call_1", "delete_note", r#"{"id":7}"#);
-    /// let result = registry.call_blocking(call.clone());
-    /// let error = result.error().unwrap();
-    /// assert_eq!(error.kind(), ToolErrorKind::Held);
-    /// let hold = error.hold().unwrap().clone();
-    /// assert_eq!(hold.arguments(), r#"{"id":7}"#);
-    ///
-    /// let result = registry.call_blocking(call.decided(hold, Decision::Allow));
-    /// assert_eq!(result.content(), "note 7 is deleted");
-    /// # Ok::<(), tool_core::RegistryError>(())
-    /// ```
-    pub fn decided(self, hold: Hold, decision: Decision) -> ToolCall {
-        self.decided_by(hold, decision, "")
-    }
-
-    /// Attaches a decision like [`decided`](ToolCall::decided), with the name of who made it.
-    /// [`CallContext::decisions`](crate::CallContext::decisions) returns it. A `Run` of the crate
-    /// `tool-agent` attaches the name that its `decide` was given.
-    pub fn decided_by(mut self, hold: Hold, decision: Decision, by: impl Into<String>) -> ToolCall {
-        let decided = &mut self.extensions_mut().decided.0;
-        let decision = hold.restored(decision);
-        decided.push((hold, decision, by.into()));
-        self
-    }
-
-    /// Returns the holds of this call that were decided on, with the decisions and who made them, in order.
-    pub fn decisions(&self) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
-        let extensions = self.extensions.iter();
-        extensions.flat_map(|extensions| extensions.decided.iter())
-    }
-
-    /// Returns the [idempotency key](ToolCall::idempotency_key), if it is set.
-    pub fn key(&self) -> Option<&str> {
-        self.extensions.as_ref()?.idempotency_key.as_deref()
-    }
-
-    /// Sets the key that [`CallContext::idempotency_key`](crate::CallContext::idempotency_key)
-    /// returns. A call that is repeated must have the same key, and no other call may have it.
-    /// A `Run` of the crate `tool-agent` sets it.
-    pub fn idempotency_key(mut self, key: impl Into<String>) -> ToolCall {
-        self.extensions_mut().idempotency_key = Some(key.into());
-        self
     }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::call::approval::ApprovalRequest;
 use crate::call::head::CallHead;
-use crate::call::{CallPosition, ToolCall, ToolResult};
+use crate::call::position::CallPosition;
 
 /// Who made a call, if not the model itself, and when.
 #[derive(Clone, Debug, Default)]
@@ -66,7 +66,7 @@ impl PartialEq for Origin {
 
 impl Origin {
     /// Returns `true` if a program made the call.
-    fn is_programmatic(&self) -> bool {
+    pub(super) fn is_programmatic(&self) -> bool {
         let caller = self.caller.as_ref();
         caller.is_some_and(|caller| caller["type"] != "direct")
     }
@@ -78,80 +78,6 @@ pub(crate) struct ResultHead {
     pub(crate) call: CallHead,
     /// Boxed, because few calls have one.
     pub(crate) origin: Option<Box<Origin>>,
-}
-
-impl ToolCall {
-    /// Sets the JSON that says what made the call, as the provider sent it. The result repeats it where
-    /// the provider needs it. Dialects do this.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tool_core::ToolCall;
-    ///
-    /// let call = ToolCall::new("call_1", "get_forecast", r#"{"city":"Lisbon"}"#);
-    /// assert!(!call.is_programmatic());
-    /// let call = call.with_caller(json!({"type": "program", "caller_id": "call_0"}));
-    /// assert!(call.is_programmatic());
-    /// ```
-    pub fn with_caller(mut self, caller: impl Into<Value>) -> ToolCall {
-        self.origin.get_or_insert_default().caller = Some(caller.into());
-        self
-    }
-
-    /// Sets the namespace in which the model called the tool. Dialects do this.
-    pub fn with_namespace(mut self, namespace: impl Into<String>) -> ToolCall {
-        self.origin.get_or_insert_default().namespace = Some(namespace.into());
-        self
-    }
-
-    /// Says that the provider takes the result in any later request, and needs nothing in its place until then. Dialects do
-    /// this.
-    ///
-    /// ```
-    /// use tool_core::ToolCall;
-    ///
-    /// let call = ToolCall::new("call_1", "build_project", "{}").with_late_result();
-    /// assert!(call.takes_late_result());
-    /// ```
-    pub fn with_late_result(mut self) -> ToolCall {
-        self.origin.get_or_insert_default().is_async = true;
-        self
-    }
-
-    /// Returns `true` if the provider takes the result in any later request, and needs nothing in its place until then. The
-    /// model goes on in the same response.
-    pub fn takes_late_result(&self) -> bool {
-        self.origin().is_some_and(|origin| origin.is_async)
-    }
-
-    /// Sets the item that answers the call, without what the result adds.
-    pub(crate) fn with_answer(mut self, answer: Value) -> ToolCall {
-        self.origin.get_or_insert_default().answer = Some(answer);
-        self
-    }
-
-    fn origin(&self) -> Option<&Origin> {
-        self.origin.as_deref()
-    }
-
-    /// Returns the call for its result.
-    pub(crate) fn head(&self) -> ResultHead {
-        let mut origin = self.origin.clone();
-        if let Some(origin) = &mut origin
-            && !origin.approvals.is_empty()
-        {
-            origin.approvals = self.given_approvals();
-        }
-        ResultHead {
-            call: CallHead {
-                id: self.id.clone(),
-                name: self.name.clone(),
-                wire_id: self.wire_id,
-                is_wrapped: self.is_wrapped,
-            },
-            origin,
-        }
-    }
 }
 
 /// What a call and its result say about the origin.
@@ -202,5 +128,4 @@ macro_rules! origin {
     };
 }
 
-origin!(ToolCall);
-origin!(ToolResult);
+pub(super) use origin;

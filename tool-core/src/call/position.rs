@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::call::ToolCall;
-
 /// The position of a call in a conversation: its round, its place among the calls of that round, and for a
 /// nested call its place among the calls of its parent. All count from 0.
 ///
@@ -80,13 +78,5 @@ impl fmt::Display for CallPosition {
         self.nested
             .iter()
             .try_for_each(|index| write!(f, "/{index}"))
-    }
-}
-
-impl ToolCall {
-    /// Sets the position of the call in its conversation; see [`CallPosition`].
-    pub fn at(mut self, position: CallPosition) -> ToolCall {
-        self.origin.get_or_insert_default().position = Some(position);
-        self
     }
 }

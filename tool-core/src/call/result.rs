@@ -6,13 +6,16 @@ use std::fmt;
 use serde::de::{DeserializeOwned, Error as _, IntoDeserializer};
 use serde_json::Value;
 
-use crate::call::ToolCall;
+use crate::call::approval::ApprovalRequest;
 use crate::call::error::ToolError;
 use crate::call::extra::{Extra, joined_text};
 use crate::call::head::{CALL_TOOL, CallHead, WireId};
-use crate::call::origin::{Origin, ResultHead};
+use crate::call::origin::{Origin, ResultHead, origin};
+use crate::call::position::CallPosition;
+use crate::call::tool_call::ToolCall;
 use crate::call::truncate::truncate;
 use crate::content::Content;
+use crate::runtime::{HAS_THREADS, NoRuntime, block_on};
 use crate::schema::numbers::rounded_integer;
 use crate::schema::secret::HIDDEN;
 use crate::schema::violation::Coercion;
@@ -442,6 +445,29 @@ impl ToolResult {
     pub(crate) fn error_mut(&mut self) -> Option<&mut ToolError> {
         self.error.as_deref_mut()
     }
+}
+
+origin!(ToolResult);
+
+impl ToolResult {
+    /// Returns the approvals that the provider asked for, and that somebody gave by allowing the call. A dialect repeats
+    /// them where the provider expects that.
+    pub fn approved(&self) -> &[ApprovalRequest] {
+        self.origin().map_or(&[], |origin| &origin.approvals)
+    }
+}
+
+/// Runs a call on this thread.
+pub(crate) fn run_blocking<F: Future<Output = ToolResult>>(
+    call: ToolCall,
+    run: impl FnOnce(ToolCall) -> F,
+) -> ToolResult {
+    let head = (!HAS_THREADS).then(|| call.head());
+    block_on(run(call)).unwrap_or_else(|_| {
+        let head = head.expect("this platform has no threads");
+        let error = ToolError::unavailable(&head.call.name, NoRuntime.to_string());
+        ToolResult::of_error(head, error)
+    })
 }
 
 /// Compares what the model gets, and for which call.

@@ -12,8 +12,8 @@ use crate::call::ToolResult;
 #[cfg(feature = "tracing")]
 use crate::call::TraceContext;
 use crate::call::boundary::Guarded;
-use crate::call::context::{Need, Shared};
 use crate::call::error::ToolError;
+use crate::call::type_map::{Need, Shared};
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
 use crate::tool::{IntoTools, LiveTool, ToolEntry, Toolset};

@@ -8,7 +8,7 @@ use super::snapshot::Snapshot;
 use super::{Registry, deferred};
 use crate::call::context::CallContext;
 use crate::call::error::ToolError;
-use crate::call::{ToolCall, ToolResult};
+use crate::call::{ToolCall, ToolResult, run_blocking};
 use crate::provider::dialect::Turn;
 use crate::runtime::join_all;
 use crate::tool::ToolEntry;
@@ -162,7 +162,7 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn call_blocking(&self, call: ToolCall) -> ToolResult {
-        call.block_on(|call| self.call(call))
+        run_blocking(call, |call| self.call(call))
     }
 
     /// Ends a call with an error, without running it: for code that handles calls before the registry

@@ -18,11 +18,14 @@ use super::{Inner, Registry, Snapshot};
 use crate::args::{ArgumentError, Input};
 use crate::call::approval::Hosted;
 use crate::call::boundary::{Caught, catch, panic_text};
-use crate::call::context::{CallContext, CallExtensions, CancellationToken, Nesting};
+use crate::call::cancellation::CancellationToken;
+use crate::call::context::CallContext;
 use crate::call::error::ToolError;
+use crate::call::extensions::{CallExtensions, Nesting};
+use crate::call::hold::Decided;
 use crate::call::origin::ResultHead;
 use crate::call::{
-    Arguments, CallHead, Decided, Decision, Hold, TRUNCATED, ToolCall, ToolResult, check_start,
+    Arguments, CallHead, Decision, Hold, TRUNCATED, ToolCall, ToolResult, check_start,
 };
 use crate::output::Outcome;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime, either};
@@ -286,7 +289,8 @@ fn decide_hosted(call: &ToolCall) -> Result<(), CallFailure> {
         None => {}
     }
     for (number, request) in (1..).zip(call.approvals()) {
-        let hosted = Hosted::new(server, call).map_err(CallFailure::Denied)?;
+        let hosted =
+            Hosted::new(server, &call.name, &call.arguments).map_err(CallFailure::Denied)?;
         let hold = Hold::of_hosted(hosted, number, request);
         if !decided.allows(&hold, None) {
             return Err(CallFailure::Held(Box::new(hold)));

@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Registry;
-use crate::call::context::get_value;
+use crate::call::extensions::get_value;
 use crate::call::{Arguments, ToolCall, ToolResult};
 use crate::output::IntoOutput;
 use crate::runtime::BoxFuture;

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::policy::Policy;
-use crate::call::context::ParentCall;
+use crate::call::extensions::ParentCall;
 
 /// Held until the tool ends, by the thread of a blocking tool too.
 #[derive(Default)]

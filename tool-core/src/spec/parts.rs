@@ -7,7 +7,7 @@ use std::time::Duration;
 #[cfg(feature = "dynamic")]
 use super::{Annotations, Location};
 use super::{ForClients, Freeform, Programmatic, Provided, ToolSpec};
-use crate::call::context::Need;
+use crate::call::type_map::Need;
 
 /// The JSON texts of the schemas and the rarely used fields.
 #[derive(Clone, Debug)]
