@@ -9,7 +9,6 @@ pub use std::borrow::Cow;
 pub use tool_core_macros::not_tools;
 
 pub use crate::args::{ArgumentError, Input};
-pub use crate::call::type_map::Need;
 pub use crate::decode::check::{Comparison, DecodeCheck, NoDecodeCheck, VerdictComparison};
 pub use crate::decode::{
     Absent, Both, BySerde, Decode, HasDefault, HasFrom, HasTryFrom, ReadError, Reader, Slot, Tag,
@@ -22,6 +21,7 @@ pub use crate::schema::decode_check::{with_comparison, with_decode_check};
 pub use crate::schema::examples::Literal;
 pub use crate::schema::property::{PropertyDetails, PropertyTexts};
 pub use crate::schema::{Property, Schema, Text};
+pub use crate::spec::Need;
 pub use crate::spec::{Details, ForClients, Freeform, Grammar, Location, Programmatic, Provided};
 pub use crate::tool::json_texts::assert_schema;
 pub use crate::tool::{

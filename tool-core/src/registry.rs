@@ -18,6 +18,7 @@ mod observe;
 mod permit;
 mod policy;
 mod request;
+mod resolve;
 mod search;
 mod selection;
 #[cfg(feature = "tower")]
@@ -32,15 +33,18 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use arc_swap::ArcSwap;
 
+use self::hooks::{RequestRecord, RunRecord};
 use self::listeners::Listeners;
+use self::observe::each;
 use self::policy::Policy;
 use self::selection::Selection;
 use self::snapshot::Snapshot;
 use crate::call::context::{CallContext, Host};
-use crate::call::type_map::{Need, TypeMap};
+use crate::call::type_map::TypeMap;
 use crate::call::{Secrets, ToolCall, ToolResult};
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::{BoxFuture, Runtime};
+use crate::spec::Need;
 use crate::tool::{IntoTools, ToolEntry};
 use crate::visible;
 
@@ -545,6 +549,53 @@ impl Inner {
             is_plain: policy.is_plain(),
             policy,
         }
+    }
+}
+
+/// Requests and runs, for whoever drives a model.
+impl Registry {
+    /// Passes the record of a request to the [observers](crate::RegistryBuilder::observe_with). For a loop of your own
+    /// around a model; the `Agent` of `tool-agent` does it.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use std::sync::Arc;
+    /// use std::time::{Duration, Instant};
+    ///
+    /// use tool_core::Registry;
+    /// use tool_core::hooks::{Observer, RequestRecord};
+    ///
+    /// /// Counts the tokens of all requests.
+    /// struct Tokens(Arc<AtomicU64>);
+    ///
+    /// impl Observer for Tokens {
+    ///     fn request(&self, record: &RequestRecord<'_>) {
+    ///         let tokens = record.usage.map_or(0, |usage| usage.total());
+    ///         self.0.fetch_add(tokens, Ordering::Relaxed);
+    ///     }
+    /// }
+    ///
+    /// let tokens = Arc::new(AtomicU64::new(0));
+    /// let registry = Registry::builder().observe_with(Tokens(tokens.clone())).build()?;
+    /// let start = Instant::now();
+    /// // Ask the model, and read its response.
+    /// let mut usage = tool_core::dialect::Usage::default();
+    /// (usage.input, usage.output) = (1000, 20);
+    ///
+    /// let mut record = RequestRecord::new("anthropic", start.elapsed());
+    /// record.usage = Some(usage);
+    /// registry.observe_request(&record);
+    /// assert_eq!(tokens.load(Ordering::Relaxed), 1020);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn observe_request(&self, record: &RequestRecord<'_>) {
+        each(self.0.policy.observers.as_ref(), |one| one.request(record));
+    }
+
+    /// Passes the record of a run to the [observers](crate::RegistryBuilder::observe_with), like
+    /// [`observe_request`](Registry::observe_request).
+    pub fn observe_run(&self, record: &RunRecord<'_>) {
+        each(self.0.policy.observers.as_ref(), |one| one.run(record));
     }
 }
 

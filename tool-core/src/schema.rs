@@ -44,6 +44,7 @@ pub(crate) mod cursor;
 pub(crate) mod decode_check;
 pub(crate) mod difference;
 pub(crate) mod examples;
+mod flat;
 pub(crate) mod flatten;
 mod from_text;
 pub(crate) mod json;

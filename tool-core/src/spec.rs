@@ -2,6 +2,7 @@
 
 mod clients;
 mod freeform;
+mod need;
 mod parts;
 mod trained;
 
@@ -9,9 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use crate::call::type_map::Need;
-use crate::call::{Arguments, Secrets, ToolResult};
-use crate::schema::secret::{any_secret, redact_arguments, redact_result};
+use crate::schema::secret::any_secret;
 use crate::schema::{Property, Schema};
 
 #[doc(hidden)]
@@ -19,6 +18,8 @@ pub use self::clients::ForClients;
 #[doc(hidden)]
 pub use self::freeform::Freeform;
 pub use self::freeform::Grammar;
+#[doc(hidden)]
+pub use self::need::Need;
 #[doc(hidden)]
 pub use self::parts::Details;
 #[cfg(feature = "dynamic")]
@@ -445,64 +446,6 @@ impl ToolSpec {
     /// Returns `true` if arguments may contain a [secret](macro@crate::tool#secrets).
     pub fn has_secrets(&self) -> bool {
         any_secret(self.properties())
-    }
-
-    /// Returns the arguments of a call of this tool as JSON text, with `"[secret]"` for each
-    /// [secret](macro@crate::tool#secrets), for a page or a log of the application. Hides all of a string that is
-    /// not JSON, if the tool has secrets.
-    ///
-    /// ```
-    /// use tool_core::call::Arguments;
-    /// use tool_core::{Tool, tool};
-    ///
-    /// /// Signs in.
-    /// #[tool]
-    /// fn sign_in(user: &str, #[param(secret)] password: &str) -> usize {
-    ///     user.len() + password.len()
-    /// }
-    ///
-    /// let arguments = Arguments::from(r#"{"user":"ada","password":"hunter2"}"#);
-    /// let shown = sign_in::SPEC.shown_arguments(&arguments);
-    /// assert_eq!(shown, r#"{"user":"ada","password":"[secret]"}"#);
-    /// ```
-    pub fn shown_arguments(&self, arguments: &Arguments) -> String {
-        let json = self.arguments_json(arguments);
-        if self.has_secrets() {
-            return redact_arguments(self.properties(), &json).text;
-        }
-        json
-    }
-
-    /// Returns the secrets in arguments.
-    pub(crate) fn secrets_in(&self, arguments: &Arguments) -> Secrets {
-        if !self.has_secrets() {
-            return Secrets::default();
-        }
-        let json = self.arguments_json(arguments);
-        Secrets(redact_arguments(self.properties(), &json).hidden)
-    }
-
-    /// Returns the secrets in a result.
-    pub(crate) fn secrets_in_result(&self, result: &ToolResult) -> Secrets {
-        match (self.output, result.structured_json()) {
-            (Some(schema), Some(json)) if schema.has_secrets() => {
-                Secrets(redact_result(schema, json).hidden)
-            }
-            _ => Secrets::default(),
-        }
-    }
-
-    /// Returns arguments as the text that is decoded, which may not be JSON.
-    pub(crate) fn arguments_json(&self, arguments: &Arguments) -> String {
-        let arguments = arguments.clone();
-        let text = arguments.into_text_with(|text| match self.freeform() {
-            Some(freeform) => freeform.arguments(&text),
-            None => text,
-        });
-        match self.provided() {
-            Some(provided) => wrapped(provided.key, &text).unwrap_or(text),
-            None => text,
-        }
     }
 
     /// Returns the schema of the result, if its type is a [`ToolType`](crate::ToolType).

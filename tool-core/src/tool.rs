@@ -13,7 +13,8 @@ use std::sync::Arc;
 use crate::args::{ArgumentError, Input};
 use crate::call::context::CallContext;
 use crate::call::type_map::Shared;
-use crate::output::{Outcome, OutputSchema};
+use crate::call::{ToolCall, ToolResult};
+use crate::output::{IntoOutput, Outcome, OutputSchema};
 use crate::schema::secret::is_marked;
 use crate::schema::{Property, Schema};
 use crate::spec::{Annotations, Details, JsonTexts, Location, Parts, ToolSpec};
@@ -579,6 +580,43 @@ impl<T: Into<ToolEntry>> IntoTools<kind::One> for T {
 impl<I: IntoIterator<Item = ToolEntry>> IntoTools<kind::Many> for I {
     fn into_tools(self) -> impl Iterator<Item = ToolEntry> {
         self.into_iter()
+    }
+}
+
+impl ToolEntry {
+    /// Creates the result of a call of this tool that the application answers itself, as [`ToolResult::new`] does, and validates
+    /// the output against the tool's output schema. For what stands in for the tool, such as a recorded result of a test.
+    ///
+    /// An output that does not match has the error [`InvalidResult`](crate::ToolErrorKind::InvalidResult).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::{Registry, ToolCall, ToolErrorKind, ToolType, tool, tools};
+    ///
+    /// #[derive(serde::Serialize, ToolType)]
+    /// struct Size {
+    ///     width: u32,
+    /// }
+    ///
+    /// /// Measures a picture.
+    /// #[tool(unlinked)]
+    /// fn measure() -> Size {
+    ///     Size { width: 640 }
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![measure]).build()?;
+    /// let tool = registry.get("measure").expect("it was added");
+    /// let call = ToolCall::new("call_1", "measure", "");
+    /// assert_eq!(tool.answer(&call, json!({"width": 7})).content(), r#"{"width":7}"#);
+    /// let result = tool.answer(&call, json!({"height": 7}));
+    /// assert_eq!(result.error().unwrap().kind(), ToolErrorKind::InvalidResult);
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn answer<Kind>(&self, call: &ToolCall, output: impl IntoOutput<Kind>) -> ToolResult {
+        let head = call.head();
+        let outcome = self.validate_answer(output.into_outcome());
+        let result = ToolResult::of_outcome(head.call, outcome, Vec::new());
+        result.with_origin(head.origin)
     }
 }
 

@@ -50,6 +50,7 @@ mod time;
 
 use ::std::marker::PhantomData;
 
+use crate::decode::{DescribedSlot, Slot};
 use crate::schema::{Schema, Text};
 
 /// A type that can be used in the signature of a tool.
@@ -118,6 +119,8 @@ pub trait ToolType {
     #[doc(hidden)]
     const WRITES: u8 = 0;
 }
+
+impl<T: ToolType> DescribedSlot for Slot<T> {}
 
 /// Everything that `Serialize` writes matches the schema, at every depth, except that `null` may
 /// replace a number: serde_json writes it for NaN and infinity. The bits of several types are

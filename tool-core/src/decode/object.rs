@@ -7,7 +7,6 @@ use super::reader::{ReadError, Reader, Result, Tag};
 use crate::schema::sets::BitSet;
 use crate::schema::validate::conforms_within;
 use crate::schema::{Property, Schema};
-use crate::types::ToolType;
 
 /// A value that can't be decoded.
 pub(crate) struct DecodeFailure {
@@ -340,8 +339,6 @@ pub trait DescribedSlot: Sized {
         self
     }
 }
-
-impl<T: ToolType> DescribedSlot for Slot<T> {}
 
 /// The fallback for a type that can't be described either, which is an error where its schema is used.
 pub trait OtherSlot {

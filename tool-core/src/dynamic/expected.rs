@@ -1,10 +1,14 @@
 //! Describes what a JSON Schema expects, in the words that [`crate::schema::messages`] uses for a typed
 //! schema.
 
+use std::io;
+
+use serde_json::Value;
+
 use super::references::rows;
 use crate::ordered_json::Json;
 use crate::schema::messages::{
-    self, ANY, Budget, number_between, one_of, pattern, push, sized, text,
+    self, ANY, Budget, SHOWN, number_between, one_of, pattern, push, shorten, sized, text,
 };
 use crate::schema::{IntegerRange, Lengths};
 
@@ -155,4 +159,32 @@ fn lengths(schema: &Json, minimum: &str, maximum: &str) -> Lengths {
         minimum: limit(minimum).unwrap_or(0),
         maximum: limit(maximum).unwrap_or(usize::MAX),
     }
+}
+
+/// The JSON of a value, truncated for display. A large value is not written whole.
+pub(super) fn shown(value: &Value) -> String {
+    struct Start(Vec<u8>);
+
+    impl io::Write for Start {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // As many characters as are shown and one more.
+            let left = 4 * (SHOWN + 1) - self.0.len();
+            if left == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            let bytes = &bytes[..bytes.len().min(left)];
+            self.0.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut start = Start(Vec::new());
+    // It fails where the text is cut.
+    let _ = serde_json::to_writer(&mut start, value);
+    let text = start.0.utf8_chunks().next();
+    shorten(text.map_or("", |chunk| chunk.valid())).into_owned()
 }

@@ -3,8 +3,7 @@
 
 use serde_json::Value;
 
-use super::expected::{either, target};
-use super::violations::shown;
+use super::expected::{either, shown, target};
 use crate::ordered_json::Json;
 use crate::schema::messages::{did_you_mean, nearest};
 

@@ -1,18 +1,15 @@
 //! Translates the errors of `jsonschema` into violations, in the words of the typed validator.
 
 use std::collections::HashSet;
-use std::io;
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use super::expected::{either, expected, typed};
+use super::expected::{either, expected, shown, typed};
 use super::unions::intent;
 use crate::ordered_json::{Json, pointer_key};
-use crate::schema::messages::{
-    SHOWN, did_you_mean, itself, nearest, one_of, shorten, text, unknown,
-};
+use crate::schema::messages::{did_you_mean, itself, nearest, one_of, shorten, text, unknown};
 use crate::schema::validate::{duplicate_item, push_index, push_key};
 use crate::schema::violation::{COMPARED, Explanation, Violation, Violations};
 
@@ -288,34 +285,6 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Json) -> String {
         }
         _ => mismatch(),
     }
-}
-
-/// The JSON of a value, truncated for display. A large value is not written whole.
-pub(super) fn shown(value: &Value) -> String {
-    struct Start(Vec<u8>);
-
-    impl io::Write for Start {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // As many characters as are shown and one more.
-            let left = 4 * (SHOWN + 1) - self.0.len();
-            if left == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-            let bytes = &bytes[..bytes.len().min(left)];
-            self.0.extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut start = Start(Vec::new());
-    // It fails where the text is cut.
-    let _ = serde_json::to_writer(&mut start, value);
-    let text = start.0.utf8_chunks().next();
-    shorten(text.map_or("", |chunk| chunk.valid())).into_owned()
 }
 
 /// What the schema or the error says was expected.

@@ -7,7 +7,6 @@ use crate::call::boundary::Source;
 use crate::call::error::{InvalidResult, ToolError};
 use crate::call::{Answer, AnswerOutput as Output, CallHead, Decision, ToolCall, ToolResult};
 use crate::schema::violation::Coercion;
-use crate::tool::ToolEntry;
 
 impl Decision {
     /// Ends the call with this output, in place of the tool's; see
@@ -137,43 +136,6 @@ fn rich_result(call: CallHead, rich: RichOutcome, coercions: Vec<Coercion>) -> T
         result
     } else {
         result.with_extra(rich.extra)
-    }
-}
-
-impl ToolEntry {
-    /// Creates the result of a call of this tool that the application answers itself, as [`ToolResult::new`] does, and validates
-    /// the output against the tool's output schema. For what stands in for the tool, such as a recorded result of a test.
-    ///
-    /// An output that does not match has the error [`InvalidResult`](crate::ToolErrorKind::InvalidResult).
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tool_core::{Registry, ToolCall, ToolErrorKind, ToolType, tool, tools};
-    ///
-    /// #[derive(serde::Serialize, ToolType)]
-    /// struct Size {
-    ///     width: u32,
-    /// }
-    ///
-    /// /// Measures a picture.
-    /// #[tool(unlinked)]
-    /// fn measure() -> Size {
-    ///     Size { width: 640 }
-    /// }
-    ///
-    /// let registry = Registry::builder().tools(tools![measure]).build()?;
-    /// let tool = registry.get("measure").expect("it was added");
-    /// let call = ToolCall::new("call_1", "measure", "");
-    /// assert_eq!(tool.answer(&call, json!({"width": 7})).content(), r#"{"width":7}"#);
-    /// let result = tool.answer(&call, json!({"height": 7}));
-    /// assert_eq!(result.error().unwrap().kind(), ToolErrorKind::InvalidResult);
-    /// # Ok::<(), tool_core::RegistryError>(())
-    /// ```
-    pub fn answer<Kind>(&self, call: &ToolCall, output: impl IntoOutput<Kind>) -> ToolResult {
-        let head = call.head();
-        let outcome = self.validate_answer(output.into_outcome());
-        let result = ToolResult::of_outcome(head.call, outcome, Vec::new());
-        result.with_origin(head.origin)
     }
 }
 

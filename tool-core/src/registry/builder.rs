@@ -13,9 +13,10 @@ use crate::call::ToolResult;
 use crate::call::TraceContext;
 use crate::call::boundary::Guarded;
 use crate::call::error::ToolError;
-use crate::call::type_map::{Need, Shared};
+use crate::call::type_map::Shared;
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
+use crate::spec::Need;
 use crate::tool::{IntoTools, LiveTool, ToolEntry, Toolset};
 
 /// Collects the tools and settings of a [`Registry`].

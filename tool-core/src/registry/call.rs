@@ -3,9 +3,10 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use super::Registry;
 use super::dispatch::{self, CallPath};
+use super::resolve::resolve;
 use super::snapshot::Snapshot;
-use super::{Registry, deferred};
 use crate::call::context::CallContext;
 use crate::call::error::ToolError;
 use crate::call::{ToolCall, ToolResult, run_blocking};
@@ -47,15 +48,13 @@ impl Registry {
             // Not by `resolve`, which costs 20 instructions more when the name is found.
             let tool = match found {
                 Ok(tool) => tool,
-                Err(snapshot) => {
-                    match deferred::resolve(&snapshot, &mut call, inner.policy.is_lenient) {
-                        Some(tool) => tool,
-                        None if call.server().is_some() => return dispatch::hosted(&inner, call),
-                        None => return dispatch::unknown_tool(&inner, call, &snapshot),
-                    }
-                }
+                Err(snapshot) => match resolve(&snapshot, &mut call, inner.policy.is_lenient) {
+                    Some(tool) => tool,
+                    None if call.server().is_some() => return dispatch::hosted(&inner, call),
+                    None => return dispatch::unknown_tool(&inner, call, &snapshot),
+                },
             };
-            if !tool.admits(&call) {
+            if !tool.admits(call.is_from_app()) {
                 return dispatch::unknown_tool(&inner, call, &inner.current.load());
             }
             match dispatch::call_path(&inner, &tool, &call) {
@@ -218,13 +217,13 @@ impl Registry {
             }
             Err(snapshot) => {
                 let mut call = call.clone();
-                match deferred::resolve(&snapshot, &mut call, self.0.policy.is_lenient) {
+                match resolve(&snapshot, &mut call, self.0.policy.is_lenient) {
                     Some(tool) => (tool, call),
                     None => return Err(snapshot.unknown_tool(&call.name)),
                 }
             }
         };
-        if !tool.admits(&call) {
+        if !tool.admits(call.is_from_app()) {
             return Err(self.0.current.load().unknown_tool(&call.name));
         }
         dispatch::validate_call(&self.0, &tool, call).map_err(|error| *error)
@@ -256,9 +255,9 @@ impl Registry {
         }
         let found = match self.find(&call.name) {
             Ok(tool) => Some(tool),
-            Err(snapshot) => deferred::resolve(&snapshot, call, self.0.policy.is_lenient),
+            Err(snapshot) => resolve(&snapshot, call, self.0.policy.is_lenient),
         };
-        found.filter(|tool| tool.admits(call))
+        found.filter(|tool| tool.admits(call.is_from_app()))
     }
 
     /// Makes calls of what is [unanswered](Turn::unanswered) in a response, where a tool of the registry

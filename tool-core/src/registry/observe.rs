@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Registry;
 use crate::call::ToolResult;
 use crate::call::boundary::{Guarded, catch};
 use crate::call::error::{ToolError, ToolErrorKind};
@@ -184,55 +183,8 @@ impl<'r> RunRecord<'r> {
     }
 }
 
-/// Requests and runs, for whoever drives a model.
-impl Registry {
-    /// Passes the record of a request to the [observers](crate::RegistryBuilder::observe_with). For a loop of your own
-    /// around a model; the `Agent` of `tool-agent` does it.
-    ///
-    /// ```
-    /// use std::sync::atomic::{AtomicU64, Ordering};
-    /// use std::sync::Arc;
-    /// use std::time::{Duration, Instant};
-    ///
-    /// use tool_core::Registry;
-    /// use tool_core::hooks::{Observer, RequestRecord};
-    ///
-    /// /// Counts the tokens of all requests.
-    /// struct Tokens(Arc<AtomicU64>);
-    ///
-    /// impl Observer for Tokens {
-    ///     fn request(&self, record: &RequestRecord<'_>) {
-    ///         let tokens = record.usage.map_or(0, |usage| usage.total());
-    ///         self.0.fetch_add(tokens, Ordering::Relaxed);
-    ///     }
-    /// }
-    ///
-    /// let tokens = Arc::new(AtomicU64::new(0));
-    /// let registry = Registry::builder().observe_with(Tokens(tokens.clone())).build()?;
-    /// let start = Instant::now();
-    /// // Ask the model, and read its response.
-    /// let mut usage = tool_core::dialect::Usage::default();
-    /// (usage.input, usage.output) = (1000, 20);
-    ///
-    /// let mut record = RequestRecord::new("anthropic", start.elapsed());
-    /// record.usage = Some(usage);
-    /// registry.observe_request(&record);
-    /// assert_eq!(tokens.load(Ordering::Relaxed), 1020);
-    /// # Ok::<(), tool_core::RegistryError>(())
-    /// ```
-    pub fn observe_request(&self, record: &RequestRecord<'_>) {
-        each(self.0.policy.observers.as_ref(), |one| one.request(record));
-    }
-
-    /// Passes the record of a run to the [observers](crate::RegistryBuilder::observe_with), like
-    /// [`observe_request`](Registry::observe_request).
-    pub fn observe_run(&self, record: &RunRecord<'_>) {
-        each(self.0.policy.observers.as_ref(), |one| one.run(record));
-    }
-}
-
 /// Shows something to each observer.
-fn each(observers: Option<&Observers>, show: impl Fn(&dyn Observer)) {
+pub(super) fn each(observers: Option<&Observers>, show: impl Fn(&dyn Observer)) {
     for observer in observers.into_iter().flat_map(|all| all.iter()) {
         // What is observed goes on, whatever the application's code does.
         let _ = catch(|| show(&**observer));

@@ -7,8 +7,9 @@ use super::hooks::{AfterHook, BeforeHook};
 use super::observe::Observers;
 use crate::call::boundary::Guarded;
 use crate::call::error::ToolError;
-use crate::call::type_map::{Need, TypeMap};
+use crate::call::type_map::TypeMap;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
+use crate::spec::Need;
 use crate::telemetry::Settings;
 use crate::tool::ToolEntry;
 

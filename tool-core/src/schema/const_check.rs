@@ -3,7 +3,7 @@
 //! The macro emits a constant for each check, with the span of what is checked, so that the compile
 //! error underlines it.
 
-use super::flatten::{nth, others};
+use super::flat::{nth, others};
 use super::{ExtraForms, Kind, Property, Schema, Text};
 
 /// Returns `true` if some value equals `text`.

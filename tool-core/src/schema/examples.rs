@@ -12,7 +12,7 @@ use super::const_check::{
     ANY, ARRAY, BOOLEAN, NULL, NUMBER, OBJECT, STRING, contains, json_type, same,
 };
 use super::const_string::ConstString;
-use super::flatten::nth;
+use super::flat::nth;
 use super::numbers::Decimal;
 use super::references::find;
 use super::validate::{Path, is_key};

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::ToolSpec;
 use super::parts::Parts;
-use crate::call::ToolCall;
 
 /// What clients of the Model Context Protocol are told about a tool, and models are not.
 #[doc(hidden)]
@@ -78,11 +77,11 @@ impl ToolSpec {
         self.for_clients().is_none_or(|clients| clients.for_apps)
     }
 
-    /// Returns `true` if the tool may run this call: a model made it, or an app.
+    /// Returns `true` if the tool may run a call of a model, or of an app.
     #[inline]
-    pub(crate) fn admits(&self, call: &ToolCall) -> bool {
+    pub(crate) fn admits(&self, is_from_app: bool) -> bool {
         self.for_clients().is_none_or(|clients| {
-            if call.is_from_app() {
+            if is_from_app {
                 clients.for_apps
             } else {
                 clients.for_models

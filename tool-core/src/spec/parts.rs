@@ -6,8 +6,7 @@ use std::time::Duration;
 
 #[cfg(feature = "dynamic")]
 use super::{Annotations, Location};
-use super::{ForClients, Freeform, Programmatic, Provided, ToolSpec};
-use crate::call::type_map::Need;
+use super::{ForClients, Freeform, Need, Programmatic, Provided, ToolSpec};
 
 /// The JSON texts of the schemas and the rarely used fields.
 #[derive(Clone, Debug)]

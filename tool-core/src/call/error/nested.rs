@@ -1,19 +1,16 @@
 //! [`Nested`]: the text of an error, returned by a tool that passed the call on.
 
+use super::kind::ToolErrorKind;
 use super::reference::Reference;
-use super::{FITS, ToolError, ToolErrorKind};
-use crate::call::boundary::OPERATOR_TEXT;
-use crate::schema::messages::floor_char_boundary;
-use crate::schema::violation::Violation;
 
 /// The text of a call's error, returned by a tool that passed the call on: to another registry or
 /// to a server.
 pub(super) struct Nested<'t> {
-    kind: ToolErrorKind,
+    pub(super) kind: ToolErrorKind,
     /// The words around the tool's name.
-    headline: [&'static str; 2],
+    pub(super) headline: [&'static str; 2],
     /// The text after the reference.
-    body: &'t str,
+    pub(super) body: &'t str,
 }
 
 impl<'t> Nested<'t> {
@@ -59,25 +56,5 @@ impl<'t> Nested<'t> {
                 body,
             })
         })
-    }
-
-    pub(super) fn into_error(self, tool: &str, invites_retry: bool) -> ToolError {
-        let Nested {
-            kind,
-            headline,
-            body,
-        } = self;
-        let headline = [headline[0], tool, headline[1]].concat();
-        let mut error = ToolError::new(kind, [&headline, ""], [body, ""]);
-        if kind == ToolErrorKind::InvalidArguments {
-            let list = body.rfind(FITS).map_or(body, |at| &body[..at]);
-            let lines = list.trim_start_matches(':').split("\n- ");
-            let bounded = |line: &str| floor_char_boundary(line, OPERATOR_TEXT);
-            let lines = lines.map(|line| Violation::parse(&line[..bounded(line)]));
-            error.violations = lines.skip(1).take(20).collect();
-        }
-        let may_retry = matches!(kind, ToolErrorKind::Failed | ToolErrorKind::TimedOut);
-        error.is_retryable = may_retry && invites_retry;
-        error
     }
 }
