@@ -66,7 +66,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tool_core::registry::ChangeListener;
 use tool_core::runtime::BoxFuture;
-use tool_core::{IntoTools, Registry, ToolCall, ToolEntry};
+use tool_core::{IntoTools, Registry, ToolCall, ToolEntry, ToolSpec};
 
 use self::admission::Scopes;
 use self::approvals::Approvals;
@@ -443,14 +443,11 @@ impl<H: ServerHandler> Server<H> {
     /// let config = HttpConfig::default().auth(auth);
     /// # let _ = (server, config);
     /// ```
-    pub fn scopes<S>(
-        mut self,
-        scopes: impl Fn(&ToolEntry) -> S + Send + Sync + 'static,
-    ) -> Server<H>
+    pub fn scopes<S>(mut self, scopes: impl Fn(&ToolSpec) -> S + Send + Sync + 'static) -> Server<H>
     where
         S: IntoIterator<Item: Into<String>>,
     {
-        let scopes = move |tool: &ToolEntry| scopes(tool).into_iter().map(Into::into).collect();
+        let scopes = move |tool: &ToolSpec| scopes(tool).into_iter().map(Into::into).collect();
         self.options.scopes = Some(Box::new(scopes));
         self
     }

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use rmcp::ErrorData;
 use rmcp::service::{RequestContext, RoleServer};
-use tool_core::{ToolCall, ToolEntry};
+use tool_core::{ToolCall, ToolEntry, ToolSpec};
 
 use super::Core;
 use super::call::{named, ruled};
 use super::request::{Request, Token, UserId};
 
-pub(super) type Scopes = dyn Fn(&ToolEntry) -> Vec<String> + Send + Sync;
+pub(super) type Scopes = dyn Fn(&ToolSpec) -> Vec<String> + Send + Sync;
 
 /// Who makes a call, and what it must pass.
 #[derive(Clone)]
@@ -75,7 +75,7 @@ impl Admission {
     }
 
     /// Checks a call of a tool, and counts it.
-    pub(super) fn admit(&self, tool: &ToolEntry) -> Result<(), Refused> {
+    pub(super) fn admit(&self, tool: &ToolSpec) -> Result<(), Refused> {
         let options = &self.core.options;
         if let Some(scopes) = &options.scopes {
             let needed = catch_unwind(AssertUnwindSafe(|| scopes(tool)));

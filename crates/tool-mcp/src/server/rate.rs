@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tool_core::ToolEntry;
+use tool_core::ToolSpec;
 
 use crate::lock;
 
@@ -49,7 +49,7 @@ impl Rate {
     }
 }
 
-type Limit = dyn Fn(&ToolEntry) -> Option<Rate> + Send + Sync;
+type Limit = dyn Fn(&ToolSpec) -> Option<Rate> + Send + Sync;
 type Clock = dyn Fn() -> Instant + Send + Sync;
 
 /// The [rates](Rate) of tools, for [`Server::rate`](crate::Server::rate). A [`Rate`] converts into the same one for each
@@ -89,7 +89,7 @@ struct Buckets {
 impl Rates {
     /// Creates rates: the closure returns the one of a tool, or `None` for a tool without a limit. A tool for which it
     /// panics can't be called.
-    pub fn new(limit: impl Fn(&ToolEntry) -> Option<Rate> + Send + Sync + 'static) -> Rates {
+    pub fn new(limit: impl Fn(&ToolSpec) -> Option<Rate> + Send + Sync + 'static) -> Rates {
         Rates {
             limit: Box::new(limit),
             clock: Arc::new(Instant::now),
@@ -118,7 +118,7 @@ impl Rates {
     pub(super) fn count(
         &self,
         user: Option<&str>,
-        tool: &ToolEntry,
+        tool: &ToolSpec,
     ) -> Result<(), Option<Duration>> {
         let limit = catch_unwind(AssertUnwindSafe(|| (self.limit)(tool)));
         let Some(rate) = limit.map_err(|_| None)? else {
