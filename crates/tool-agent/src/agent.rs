@@ -526,8 +526,8 @@ impl Agent {
     /// # Errors
     ///
     /// Returns [`AgentError::Decide`] if the [policy](Agent::may_decide) does not let the user decide, no such call
-    /// waits, or changed arguments are invalid. Also if the [provider](ToolCall::hosted_by) runs the call, and the
-    /// decision does more than allow or deny it. The run is then unchanged. Other errors come from
+    /// waits, or changed arguments are invalid. A call that the [provider](ToolCall::hosted_by) runs can only be allowed
+    /// or denied, so any other decision is an error too. The run is then unchanged. Other errors come from
     /// [`save`](Agent::save).
     pub async fn decide(
         &self,

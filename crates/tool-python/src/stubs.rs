@@ -212,7 +212,7 @@ impl Writer {
                 required.contains(&Json::from(&**key)),
             ));
         }
-        // Python requires that required parameters come first.
+        // In Python, parameters without a default must come first.
         parameters.sort_by_key(|&(.., is_required)| !is_required);
         if is_listed {
             let mut signature = Vec::new();

@@ -108,7 +108,7 @@ impl Agents {
     /// network.
     ///
     /// With this, requests to the model are streamed. A process keeps the text of each response until it is complete,
-    /// up to 1 MiB, and serves 1,000 clients.
+    /// up to 1 MiB, and serves at most 1,000 clients.
     pub fn streams(mut self, listener: TcpListener, token: impl Into<String>) -> Self {
         self.streams = Some((listener, token.into()));
         self

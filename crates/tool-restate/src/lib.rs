@@ -2,19 +2,19 @@
 
 // Modules, from the bottom up.
 //
-// definition    a service of Restate with a name of the application
-// serving       the listener of services, and how it ends
+// definition    Restate services with names chosen by the application
+// serving       serves services, and ends in order
 // cancel        a step that ends when its invocation is cancelled
 // once          a call that runs at most once
-// version       which version of a tool an agent has
+// version       versions of tools
 // tools         `ToolService`: tools for agents in other processes
-// stream        the text that models write in this process
-// events        what a conversation is told, and what it keeps
-// conversation  a run that is driven by Restate
+// stream        serves the text of models while they write it
+// events        events of a conversation, and its state between them
+// conversation  drives a run on Restate
 // agents        `Agents`: an agent's conversations
-// follow        what a client shows while the model writes
-// client        `Client`: what the application sends
-// guide         documentation alone
+// follow        updates for a client while the model writes
+// client        `Client`: sends messages and decisions
+// guide         only documentation
 
 mod agents;
 mod cancel;

@@ -24,9 +24,9 @@ impl Run {
     /// # Errors
     ///
     /// Returns an error if the run has an owner, if `by` is empty, or if no pending call has this fingerprint, because
-    /// it is decided already or was never held. Also if the arguments of [`Decision::Change`] are invalid, or if the
-    /// [provider](ToolCall::hosted_by) runs the call, and the decision does more than allow or deny it. The run is then
-    /// unchanged.
+    /// it is decided already or was never held. Also if the arguments of [`Decision::Change`] are invalid. A call that
+    /// the [provider](ToolCall::hosted_by) runs can only be allowed or denied, so any other decision is an error too.
+    /// The run is then unchanged.
     pub fn decide(
         &mut self,
         registry: &Registry,

@@ -454,7 +454,7 @@ impl Run<'_> {
         Ok(false)
     }
 
-    /// Handles one message. An `Err` ends the run, even if it succeeded.
+    /// Handles one message. An `Err` ends the run, even a successful one.
     fn handle(&mut self, message: Message) -> Result<(), EndedBy> {
         match message {
             Message {

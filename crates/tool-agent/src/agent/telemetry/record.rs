@@ -53,7 +53,7 @@ impl<'a> RunCounter<'a> {
         }
     }
 
-    /// Makes it record nothing on drop, only at an end.
+    /// Records a run only at its end, not on drop.
     pub(super) fn of_steps(mut self) -> Self {
         self.is_whole = false;
         self
