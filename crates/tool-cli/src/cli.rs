@@ -1,4 +1,4 @@
-//! [`Cli`]: the program's tools, what they need, and the commands.
+//! [`Cli`]: the commands, with the program's tools and their context values.
 
 use std::any::Any;
 use std::error::Error;

@@ -39,7 +39,7 @@ impl Patcher {
     ///
     /// # Errors
     ///
-    /// If another line occurs, the file exists, or [`Folder::create`] fails.
+    /// If a line does not start with `+`, the file exists, or [`Folder::create`] fails.
     pub fn create(&self, path: &str, diff: &str) -> Result<String, FileError> {
         let text = diff::create(diff).map_err(|error| not_applied(path, &error))?;
         self.0.create(path, &text)?;

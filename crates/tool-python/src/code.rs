@@ -1,4 +1,4 @@
-//! [`CodeTool`]: tools that run code of the model.
+//! [`CodeTool`]: tools that run a model's code.
 
 mod shown;
 

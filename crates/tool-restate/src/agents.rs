@@ -1,4 +1,4 @@
-//! [`Agents`]: an agent whose conversations Restate drives.
+//! [`Agents`]: an agent whose conversations run on Restate.
 
 use std::error::Error;
 use std::pin::pin;

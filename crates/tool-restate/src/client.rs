@@ -1,4 +1,4 @@
-//! [`Client`]: what the application sends to conversations.
+//! [`Client`]: sends messages and decisions to conversations.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! [`Conversation`]: a run that is driven by Restate.
+//! [`Conversation`]: drives a run on Restate.
 //!
 //! Each step works on a copy of the run and saves its increments, which a replay applies. A replay calls neither the
 //! dialect nor the registry nor hooks, so these may differ between attempts. Nothing outside of a step is random,

@@ -1,4 +1,4 @@
-//! [`Event`]: what a conversation is told, one after the other, and [`Progress`]: what it keeps from one to the next.
+//! [`Event`]: an event for a conversation, and [`Progress`]: its state between events.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! [`Updates`]: what a client shows of a conversation while the model writes.
+//! [`Updates`]: the updates of a conversation for a client, while the model writes.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,4 +1,4 @@
-//! [`Once`]: calls that run at most once, although Restate tries again whatever has no result.
+//! [`Once`]: runs calls at most once, although Restate retries everything that has no result.
 //!
 //! The first step of a call saves a random number. This process keeps the prepared call under that number. The first
 //! attempt in this process that reads the number back runs the tool in a task, and other attempts wait for that task.

@@ -1,4 +1,4 @@
-//! [`Serving`]: a listener that Restate connects to, and how it ends.
+//! [`Serving`]: a listener for Restate, and its orderly end.
 //!
 //! The SDK's server ends each connection with a GOAWAY. Restate 1.7 then fails its next request on the connection, and
 //! closes it with all running calls. So this server sends nothing before the calls have ended. It refuses new requests

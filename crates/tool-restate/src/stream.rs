@@ -1,4 +1,4 @@
-//! [`Hub`]: the text that models write in this process, for clients that follow conversations.
+//! [`Hub`]: serves the text of models while they write it, to clients that follow conversations.
 //!
 //! Clients connect to all agents, because the engine chooses which of them asks the model. A connection reads from the
 //! buffer of the response, so a slow client costs no memory.

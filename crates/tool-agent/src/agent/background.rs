@@ -1,4 +1,4 @@
-//! [`BackgroundCalls`]: calls in the background, while an agent drives their run, and while it rests.
+//! [`BackgroundCalls`]: calls in the background, while an agent drives their run and while it rests.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! [`AgentError`]: why a run can't go on, and [`Unfinished`]: a run without an answer.
+//! [`AgentError`]: an error of driving a run, and [`Unfinished`]: a run without an answer.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! [`Events`]: what happens in a run, as a stream.
+//! [`Events`]: the events of a run, as a stream.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! [`Prices`]: what tokens cost.
+//! [`Prices`]: the prices of tokens.
 
 use tool_core::dialect::Usage;
 

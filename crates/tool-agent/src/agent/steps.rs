@@ -1,4 +1,4 @@
-//! [`Steps`]: the single steps of an [`Agent`], for a driver of the application.
+//! [`Steps`]: the single steps of an [`Agent`], for other drivers.
 
 use std::any::type_name;
 use std::fmt;

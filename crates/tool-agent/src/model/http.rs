@@ -1,4 +1,4 @@
-//! [`HttpModel`]: asks the HTTP APIs of providers.
+//! [`HttpModel`]: calls the providers' HTTP APIs.
 
 mod events;
 mod failure;

@@ -1,4 +1,4 @@
-//! [`RunError`]: a step that does not fit the state of a run.
+//! [`RunError`]: an error of a step that does not fit the state of a run.
 
 use std::error::Error;
 use std::fmt;

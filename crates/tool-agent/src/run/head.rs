@@ -1,4 +1,4 @@
-//! [`RunHead`]: what a journal knows of a run without its increments.
+//! [`RunHead`]: the entry of a run in the lists of a journal.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! [`RunInfo`]: whose run it is.
+//! [`RunInfo`]: the fixed data of a run.
 
 use std::fmt;
 use std::sync::Arc;

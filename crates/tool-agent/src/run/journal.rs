@@ -1,4 +1,4 @@
-//! [`Journal`]: where runs are saved.
+//! [`Journal`]: a store of runs.
 
 use std::collections::HashMap;
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! [`Sent`]: the messages of a run as requests repeat them.
+//! [`Sent`]: the messages of a run in the form for requests.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! [`Step`]: what a run needs next, and [`RunOutcome`]: how it ended.
+//! [`Step`]: the next step of a run, and [`RunOutcome`]: its outcome.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! [`Recorder`]: a model whose responses are kept.
+//! [`Recorder`]: a model that records the responses of another.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! [`Secrets`]: what must not be in an error.
+//! [`Secrets`]: strings that must not appear in an error.
 
 /// Maximum number of characters of a provider's words in an error.
 const MAX_WORDS: usize = 900;
