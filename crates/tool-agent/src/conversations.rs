@@ -28,7 +28,7 @@ const LATE: usize = 256;
 ///
 /// The agent's [journal](Agent::journal) keeps them. A conversation is in memory only while somebody follows or drives
 /// it. Your application decides who may open a conversation, by its [owner](RunInfo::owner). The agent's
-/// [policy](Agent::may_decide) decides who may decide. Only one process at a time may drive a conversation. If another
+/// [policy](Agent::may_decide) rules who may decide on calls. Only one process at a time may drive a conversation. If another
 /// process continued it, the error is [`JournalError::Conflict`], and the conversation is loaded again.
 ///
 /// Calls in the background continue while a conversation rests, and keep it in memory. When one ends, the conversation
@@ -174,7 +174,7 @@ pub struct Status {
     pub is_busy: bool,
     /// `true` if the last request has no response. [`Conversation::retry`] repeats it.
     pub can_retry: bool,
-    /// The reason for which the model has not answered, as a sentence for the user. The log has the cause of an error
+    /// The reason why the model has not answered, as a sentence for the user. The log has the cause of an error
     /// under the reference in the sentence; see [`AgentError::publish`].
     pub problem: Option<String>,
 }

@@ -57,7 +57,7 @@ pub struct Cli {
     pub(crate) eval: crate::eval::Settings,
 }
 
-/// The reason for which a command fails, with an exit code other than 0.
+/// The reason why a command fails, with an exit code other than 0.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A tool or a check failed.

@@ -194,7 +194,7 @@ async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Res
     response
 }
 
-/// Returns the reason for which a request is refused, if any.
+/// Returns the reason why a request is refused, if it is.
 fn problem(
     web: &Web,
     is_safe: bool,

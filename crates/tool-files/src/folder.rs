@@ -781,7 +781,7 @@ fn rename_new(from_folder: &Dir, from: &str, to_folder: &Dir, to: &str) -> io::R
     from_folder.rename(from, to_folder, to)
 }
 
-/// Returns the reason for which a name could not be used. The file that is there now affects only the wording.
+/// Returns the reason why a name could not be used. The file that is there now affects only the wording.
 fn reason(folder: &Dir, name: &str, error: &io::Error) -> Reason {
     match (error.kind(), folder.symlink_metadata(name)) {
         (io::ErrorKind::AlreadyExists, _) => Reason::Exists,

@@ -598,7 +598,7 @@ impl Drop for Running {
     }
 }
 
-/// The reason for which there is no result.
+/// The reason why there is no result.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A message for the model.

@@ -779,7 +779,7 @@ fn a_reviewer_decides_in_place_of_a_person() {
     });
 }
 
-/// Changes the store, and returns the reason for which the tool is not loaded.
+/// Changes the store, and returns the reason why the tool is not loaded.
 fn tampered(sandbox: &Sandbox, change: impl FnOnce(&Path)) -> String {
     let folder = Folder::new();
     let workshop = workshop(sandbox, &folder);

@@ -154,7 +154,7 @@ struct State {
     has_progress: bool,
 }
 
-/// The reason for which a turn has no outcome.
+/// The reason why a turn has no outcome.
 enum Stop {
     Cancelled,
     Failed(TerminalError),

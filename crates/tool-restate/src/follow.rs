@@ -307,7 +307,7 @@ struct Follower {
     updates: mpsc::Sender<Result<Update, ClientError>>,
 }
 
-/// The reason for which the updates end.
+/// The reason why the updates end.
 enum End {
     /// The client needs no more updates.
     Closed,

@@ -74,7 +74,7 @@ pub enum Event {
     Response {
         /// The tokens of this response.
         usage: Option<Usage>,
-        /// The reason for which the model stopped, in the provider's words.
+        /// The reason why the model stopped, in the provider's words.
         stop_reason: Option<String>,
         /// How the response ended.
         end: End,

@@ -117,7 +117,7 @@ impl Agent {
     /// | [cut off](tool_core::dialect::End::Length) | to go on; the answer is the text of both responses |
     /// | cut off before it had text | to answer in fewer words |
     ///
-    /// These words are a message of the user in the run. Their requests count towards the
+    /// The model is told by a message of the user in the run. The repeated requests count towards the
     /// [limits](crate::run::RunSettings). A response that was filtered, refused or failed is final. If a provider
     /// [pauses](tool_core::dialect::Turn::is_paused) in the middle of a turn, the agent continues without this setting.
     ///

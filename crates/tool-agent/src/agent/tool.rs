@@ -12,7 +12,7 @@ use super::events::{Caller, Listener};
 use super::{Agent, AgentError, Event, Unfinished};
 use crate::run::{DecideError, Journal, MemoryJournal, Run, RunInfo, RunOutcome, random_id};
 
-/// The reason for which there is no answer. A [`ToolError`] is returned unchanged.
+/// The reason why there is no answer. A [`ToolError`] is returned unchanged.
 type Failure = Box<dyn Error + Send + Sync>;
 
 impl Agent {

@@ -109,7 +109,7 @@ impl Round {
         }
     }
 
-    /// Returns the reason for which the model stopped, in the provider's words. [`end`](Round::end) is the same for all
+    /// Returns the reason why the model stopped, in the provider's words. [`end`](Round::end) is the same for all
     /// providers.
     pub fn stop_reason(&self) -> Option<&str> {
         self.stop_reason.as_deref()

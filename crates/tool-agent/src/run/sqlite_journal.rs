@@ -301,7 +301,7 @@ fn hash(run: &str, number: i64, json: &str) -> String {
         .collect()
 }
 
-/// The reason for which a transaction is rolled back.
+/// The reason why a transaction is rolled back.
 enum Failure {
     Journal(JournalError),
     Sqlite(rusqlite::Error),

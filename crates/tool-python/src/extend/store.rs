@@ -75,7 +75,7 @@ pub(super) struct Stored {
 pub(super) struct Latest {
     pub(super) version: u32,
     pub(super) is_disabled: bool,
-    /// The files, or the reason for which they are not used.
+    /// The files, or the reason why they are not used.
     pub(super) stored: Result<Stored, String>,
 }
 

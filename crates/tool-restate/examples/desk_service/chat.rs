@@ -16,7 +16,7 @@ use crate::Failure;
 /// The message for which there are recorded responses.
 pub const SUGGESTION: &str =
     "Order 1042 arrived broken. Please refund it, and show me how sales are going.";
-/// The reason for which the chat can't continue.
+/// The reason why the chat can't continue.
 const ENDED: &str = "the stream has ended";
 /// The user who writes.
 const CLERK: &str = "clerk-1";
