@@ -1,6 +1,6 @@
 //! [`Change`]: what clients of a server or a gateway are notified of.
 
-/// What has changed.
+/// A kind of change that clients are notified of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     #[cfg(feature = "server")]

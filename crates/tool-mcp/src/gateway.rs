@@ -1,6 +1,7 @@
-//! What both sides of a gateway agree on: how a chain of gateways that leads back to its start is noticed.
+//! Agreement between both sides of a gateway: how a chain of gateways that leads back to its start is
+//! noticed.
 
-/// The key of the ids of gateways in the metadata of a list of tools: those that the tools may come from.
+/// The key of gateway ids in the metadata of a list of tools: the gateways that the tools may come from.
 pub(crate) const GATEWAYS: &str = "tool-core/gateways";
 
 /// More gateways behind a list are taken for a loop, and so are longer ids.

@@ -103,12 +103,12 @@ pub use self::report::{HeldTool, RejectedTool, Report, TakenTool};
 ///
 /// # Trust
 ///
-/// What a server says is not trusted:
+/// The import does not trust the server:
 ///
 /// - Its annotations count only with [`trust_annotations`](ImportBuilder::trust_annotations).
 /// - With [`pin`](ImportBuilder::pin), a tool that changed is held back until a person
 ///   [accepts](Import::accept) it.
-/// - Messages, lists, pages and times are bounded. What exceeds a bound is left out, and the report says
+/// - Messages, lists, pages and times are bounded. Anything beyond a bound is left out, and the report says
 ///   so.
 /// - A program gets the environment variables that it was given, and few others; see [`command`](Import::command).
 /// - Errors, logs and `Debug` do not contain the values of environment variables that the program was given, of
@@ -336,7 +336,7 @@ impl fmt::Debug for Import {
     }
 }
 
-/// What the import, its supervisor and its tools share.
+/// The state that the import, its supervisor and its tools share.
 struct Shared {
     /// The name of the server in errors, with its address if there is one.
     place: String,
@@ -400,8 +400,8 @@ impl Shared {
         }
     }
 
-    /// Notes the gateways that tools come from, besides those of the tools that are listed until now. The error says that the
-    /// gateway of this import is one of them.
+    /// Notes the gateways that tools come from, besides the gateways of the tools listed so far. Returns an
+    /// error if the gateway of this import is one of them.
     fn check_loop(&self, gateways: &BTreeSet<String>) -> Result<(), ImportError> {
         let own = self.settings.gateway.as_ref();
         let is_loop = own.is_some_and(|own| gateways.contains(own));

@@ -23,7 +23,7 @@ pub(crate) struct Lines<R, W> {
     output: Arc<Mutex<Option<W>>>,
 }
 
-/// What was read.
+/// The outcome of a read.
 pub(crate) enum Line {
     /// A line, with its end.
     Whole(Vec<u8>),
@@ -114,8 +114,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
 /// The longest id of a message that can't be read.
 const LONGEST_ID: usize = 256;
 
-/// What can be found out about a message that can't be read: its members at the top level, as far as they are
-/// recognizable in bytes that may be no JSON.
+/// The recognizable parts of a message that can't be read: its members at the top level, as far as bytes
+/// that may not be JSON show them.
 #[derive(Default)]
 pub(crate) struct Outline {
     depth: usize,

@@ -136,8 +136,8 @@ pub use self::tasks::{TaskLimits, TaskPolicy};
 /// A call that a hook [holds](tool_core::hooks::Gate::hold) waits for somebody else, so its client is never asked: the
 /// call does not run, and its result says that it is held. With [`on_hold`](Server::on_hold) it can be decided on.
 ///
-/// What the server must know when a call is made again goes through the client, signed and bound to the tool,
-/// its arguments and the [user](UserId). It expires, and is accepted once by one process. It is not encrypted.
+/// The state of a call that will be made again goes through the client, signed and bound to the tool, its
+/// arguments and the [user](UserId). It expires, and is accepted once by one process. It is not encrypted.
 pub struct Server<H = NoHandler> {
     registry: Registry,
     options: Options,
@@ -215,10 +215,11 @@ impl<H: ServerHandler> Server<H> {
     /// Calls this closure with each call, to attach context values, or to refuse the call. A call with a
     /// [`UserId`] belongs to that user, and so do its tasks, its questions and its session.
     ///
-    /// It also runs for requests that are not calls, with a call without a name: for the start of a session, for lists,
-    /// for requests about tasks, for those that a handler of [`with_handler`](Server::with_handler) answers, and once
-    /// more for each HTTP request before its message is read, to find the user of the session. Whoever it refuses there
-    /// gets 403, and neither a list nor a session.
+    /// It also runs for requests that are not calls, with a call without a name: for the start of a
+    /// session, for lists, for requests about tasks, for requests that a handler of
+    /// [`with_handler`](Server::with_handler) answers, and once more for each HTTP request before its
+    /// message is read, to find the user of the session. If it refuses there, the client gets 403, and
+    /// neither a list nor a session.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -245,12 +246,14 @@ impl<H: ServerHandler> Server<H> {
     /// [`arguments_from_text`](tool_core::ToolSpec::arguments_from_text) does. Its result is the content of the resource:
     /// JSON, text, or [parts](tool_core::content::Content) with their MIME types. Its doc comment is the description.
     ///
-    /// A read is a call: [`identity`](Server::identity), [`visible`](Server::visible), [`scopes`](Server::scopes),
-    /// [`rate`](Server::rate), the hooks of the registry and [`on_hold`](Server::on_hold) apply, and the function has the
-    /// context values of the registry. It is no tool of the registry, so mark it `#[tool(unlinked)]`, and calls that it
-    /// makes through its [`CallContext`](tool_core::CallContext) find the functions of resources and prompts only. A value
-    /// that does not fit its parameter is an error that names the variable. Return a [`ProtocolError`] with the code -32002
-    /// for what does not exist; other errors are internal errors with their text.
+    /// A read is a call: [`identity`](Server::identity), [`visible`](Server::visible),
+    /// [`scopes`](Server::scopes), [`rate`](Server::rate), the hooks of the registry and
+    /// [`on_hold`](Server::on_hold) apply, and the function has the context values of the registry. It is
+    /// not a tool of the registry, so mark it `#[tool(unlinked)]`, and calls that it makes through its
+    /// [`CallContext`](tool_core::CallContext) find the functions of resources and prompts only. A value
+    /// that does not fit its parameter is an error that names the variable. Return a [`ProtocolError`] with
+    /// the code -32002 for a resource that does not exist; other errors are internal errors with their
+    /// text.
     ///
     /// The value of a variable is one segment. A URI where it is empty, `.` or `..`, or has a slash, a backslash or a
     /// control character, also percent-encoded, is unknown. So a value is never a path to elsewhere.
@@ -275,9 +278,10 @@ impl<H: ServerHandler> Server<H> {
     ///
     /// # Panics
     ///
-    /// Panics if the template is invalid, or a URI may match it and that of another resource, if there is not exactly one
-    /// function, if a variable is no parameter or a required parameter is no variable, if the name of the function is
-    /// that of another resource or a prompt, or if the registry lacks a context value.
+    /// Panics if the template is invalid, or a URI may match both it and the template of another resource,
+    /// if there is not exactly one function, if a variable is no parameter or a required parameter is no
+    /// variable, if another resource or a prompt has a function of the same name, or if the registry lacks
+    /// a context value.
     #[track_caller]
     pub fn resource<Kind>(mut self, template: &str, function: impl IntoTools<Kind>) -> Server<H> {
         let functions = into_functions(function);
@@ -315,7 +319,8 @@ impl<H: ServerHandler> Server<H> {
     ///
     /// # Panics
     ///
-    /// Panics if the name of a function is that of another prompt or a resource, or if the registry lacks a context value.
+    /// Panics if another prompt or a resource has a function of the same name, or if the registry lacks a
+    /// context value.
     #[track_caller]
     pub fn prompt<Kind>(mut self, functions: impl IntoTools<Kind>) -> Server<H> {
         let functions = into_functions(functions);
@@ -360,9 +365,9 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
-    /// Shows a client some of the tools only. The others are unknown to it: they are neither listed nor found, calls of
-    /// them end as those of any unknown name, and it is not notified of their changes. Tools that its calls run can't
-    /// call them, either.
+    /// Shows a client some of the tools only. The others are unknown to it: they are neither listed nor
+    /// found, calls of them end as calls of any unknown name, and it is not notified of their changes.
+    /// Tools that its calls run can't call them, either.
     ///
     /// The closure is asked for each request, and again when tools change. It should return quickly. A tool for which
     /// it panics is not visible. To know the user, it looks at what the request has, as [`identity`](Server::identity)
@@ -412,16 +417,16 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
-    /// Says which scopes the token of a client needs to call a tool: all of those that the closure returns. Without this,
-    /// no scopes are needed.
+    /// Sets the scopes that a client's token needs to call a tool: all scopes that the closure returns.
+    /// Without this, no scopes are needed.
     ///
     /// Over HTTP, the response to a call without them is 403 with a challenge, `insufficient_scope`, that names all scopes
     /// of the tool, so that the client can ask its user for them. Calls that tools make through their
     /// [`CallContext`](tool_core::CallContext) need the scopes of their tools, too.
     ///
-    /// The scopes of a token are those of the [`Token`] that [`Auth::bearer`](http::Auth::bearer) returns. A call without a
-    /// [`Token`] has no scopes. Over a stream, where there is none, [`identity`](Server::identity) may attach one. A tool
-    /// for which the closure panics can't be called.
+    /// The scopes come from the [`Token`] that [`Auth::bearer`](http::Auth::bearer) returns. A call without
+    /// a [`Token`] has no scopes. Over a stream, where there is none, [`identity`](Server::identity) may
+    /// attach one. A tool for which the closure panics can't be called.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -570,8 +575,9 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
-    /// Joins a handler of your own, which has everything else of the protocol but tools. Its resources and prompts follow
-    /// those of the server in lists, and are found where the server has none of that URI or name. Its name, version and instructions are used unless the server has them.
+    /// Adds your own handler for the rest of the protocol, except tools. Its resources and prompts follow
+    /// those of the server in lists, and are found where the server has none of that URI or name. Its name,
+    /// version and instructions are used unless the server has them.
     pub fn with_handler<J: ServerHandler>(self, handler: J) -> Server<J> {
         Server {
             registry: self.registry,
@@ -673,7 +679,7 @@ impl Options {
         self.changes.is_some() || self.has_imports()
     }
 
-    /// Adds what the server has to what a handler says of itself.
+    /// Adds the server's own information to the information of a handler.
     fn info(&self, mut info: InitializeResult) -> InitializeResult {
         if let Some(implementation) = &self.implementation {
             info.server_info = implementation.clone();
@@ -728,7 +734,7 @@ fn into_functions<Kind>(functions: impl IntoTools<Kind>) -> Vec<ToolEntry> {
 /// The name of the user on the other end of a stream, where the application does not name one.
 const LOCAL: &str = "local";
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 struct Core {
     registry: Registry,
     options: Options,

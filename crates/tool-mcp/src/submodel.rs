@@ -1,10 +1,10 @@
-//! Helper models: a model asks other models, each in a process of its own.
+//! Helper models: a model asks other models, each in a separate process.
 //!
-//! [`Submodels`] is a toolset with three tools: `submodel_batch` asks questions, in parallel, and returns the
-//! answers in the order of the questions; `submodel_list` lists the open helpers and `submodel_close` ends
-//! some. Each helper is a child process of this program that runs an [`Agent`] and [serves](serve) it to its
-//! parent, over the Model Context Protocol on standard input and output. Cancellation, progress and ping are
-//! those of the protocol.
+//! [`Submodels`] is a toolset with three tools: `submodel_batch` asks questions, in parallel, and returns
+//! the answers in the order of the questions; `submodel_list` lists the open helpers and `submodel_close`
+//! ends some. Each helper is a child process of this program that runs an [`Agent`] and [serves](serve) it
+//! to its parent, over the Model Context Protocol on standard input and output. Cancellation, progress and
+//! ping are the protocol's.
 //!
 //! One program can be both: it looks at [`is_helper`] first.
 //!
@@ -61,7 +61,8 @@
 //! | [time for a ping](Submodels::ping_interval) | 5 seconds |
 //! | [bytes of an answer](Submodels::max_answer_bytes) | 16 KiB |
 //!
-//! What a process writes is bounded, too: a longer message is dropped, and everything that is not a message.
+//! The output of a process is bounded, too: a longer message is dropped, and so is everything that is not a
+//! message.
 //!
 //! # The end
 //!
@@ -97,9 +98,9 @@ const ASK: &str = "ask";
 
 /// Helper models as tools: a toolset of `submodel_batch`, `submodel_list` and `submodel_close`.
 ///
-/// Add it with [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset). Its calls need a runtime of
-/// tokio: the runtime of the thread that creates the value, or else the runtime of the first call. Dropping it ends all
-/// helpers. See the [module](self) for an example, and for what a helper is.
+/// Add it with [`RegistryBuilder::toolset`](tool_core::RegistryBuilder::toolset). Its calls need a runtime
+/// of tokio: the runtime of the thread that creates the value, or else the runtime of the first call.
+/// Dropping it ends all helpers. See the [module](self) for an explanation of helpers and an example.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -149,7 +150,7 @@ struct Listed {
     state: State,
 }
 
-/// What a helper does.
+/// The state of a helper.
 #[derive(Debug, Serialize, ToolType)]
 #[serde(rename_all = "snake_case")]
 enum State {
@@ -167,7 +168,7 @@ enum State {
 #[serde(rename_all = "snake_case")]
 enum Which {
     All,
-    /// Without those whose process has ended.
+    /// Without helpers whose process has ended.
     Running,
 }
 

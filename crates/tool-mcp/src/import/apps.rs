@@ -19,12 +19,11 @@ impl ImportBuilder {
 }
 
 impl Import {
-    /// Runs a call that an app of this server made. The name of the tool is that of the server, without the
+    /// Runs a call that an app of this server made. Name the tool as the server does, without the
     /// [prefix](ImportBuilder::prefix).
     ///
-    /// An app reaches the tools of its own server alone, and of those only the ones that are
-    /// [for apps](tool_core::ToolSpec::is_for_apps). A call of any other is denied. The hooks of the registry see the call
-    /// as any other.
+    /// An app reaches only the tools of its server that are [for apps](tool_core::ToolSpec::is_for_apps).
+    /// Any other call is denied. The hooks of the registry see the call as any other.
     ///
     /// ```no_run
     /// use tool_core::{ToolCall, ToolResult};

@@ -81,7 +81,7 @@ pub(super) struct Settings {
     pub(super) gateway: Option<String>,
 }
 
-/// Returns the trace of the current call. Without a closure, that is what the caller attached to it.
+/// Returns the trace of the current call. Without a closure, that is the trace that the caller attached.
 #[derive(Clone, Default)]
 pub(super) struct Tracer(Option<Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>>);
 
@@ -396,8 +396,8 @@ impl ImportBuilder {
         self
     }
 
-    /// Lets the program inherit all environment variables of this process, with every secret in them, but those
-    /// that the command sets or removes.
+    /// Lets the program inherit all environment variables of this process, with every secret in them,
+    /// except the variables that the command sets or removes.
     pub fn inherit_env(mut self) -> Self {
         if let Source::Command {
             command,

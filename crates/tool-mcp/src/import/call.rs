@@ -140,7 +140,7 @@ async fn complete(
     }
 }
 
-/// What a request brings that is made again.
+/// The parts of a request that is made again.
 #[derive(Default)]
 pub(super) struct Answers {
     pub(super) responses: Option<InputResponses>,
@@ -150,7 +150,7 @@ pub(super) struct Answers {
 /// Why a request of a call has no result.
 pub(super) enum Unfinished {
     Failed(RequestError),
-    /// What became of its task, as a predicate. Any effect may have happened.
+    /// The end of its task, as a predicate. Any effect may have happened.
     Task(String),
     Other(CallError),
 }
@@ -248,10 +248,10 @@ pub(super) async fn until_result(
     Err(problem.into())
 }
 
-/// The key of what a server requires, for the next run of the call.
+/// The key of the server's requirements, for the next run of the call.
 pub(super) const REQUIRED: &str = "import/required";
 
-/// What a server needs before it completes a call.
+/// The server's requirements for completing a call.
 #[derive(Deserialize, Serialize)]
 pub(super) struct Required {
     /// The number of the next request.
@@ -313,7 +313,7 @@ pub(super) async fn answer(
     })
 }
 
-/// Follows a result with what is no character.
+/// Added to a result that contained an invalid Unicode escape.
 const REPAIRED: &str =
     "[The server sent what is no Unicode character; each of these is U+FFFD here.]";
 
@@ -390,7 +390,7 @@ pub(super) fn of_task(problem: &str) -> String {
     format!("the server continued the call as a task, which {problem}")
 }
 
-/// What is known about the effect of a call without a result.
+/// The known effect of a call without a result.
 pub(super) enum Effect {
     /// The server did not get the call.
     NotSent,

@@ -1,5 +1,5 @@
-//! What a server may use of the application besides its user: its model, its roots, its log. Each is off by default, and the
-//! server is not told of it.
+//! Parts of the application that a server may use besides its user: the model, the roots, the log. Each is
+//! off by default, and then the server is not told of it.
 
 // The protocol deprecates all of them, but servers still use them.
 #![expect(deprecated)]
@@ -104,15 +104,15 @@ pub struct LogMessage {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// For those who look for a fault.
+    /// Details for finding a fault.
     Debug,
-    /// What happens.
+    /// A normal event.
     Info,
-    /// What is unusual.
+    /// An unusual event.
     Notice,
-    /// What may be wrong.
+    /// A possible problem.
     Warning,
-    /// What has failed.
+    /// A failure.
     Error,
     /// A part of the server has failed.
     Critical,
@@ -154,7 +154,7 @@ impl LogLevel {
 type Sampling = dyn Fn(Sample) -> BoxFuture<Result<Value, String>> + Send + Sync;
 type Logging = dyn Fn(LogMessage) + Send + Sync;
 
-/// What the application gives.
+/// The capabilities that the application gives to the server.
 #[derive(Clone, Default)]
 pub(super) struct Capabilities {
     sampler: Option<Arc<Sampler>>,

@@ -133,7 +133,7 @@ impl Protocol {
     }
 }
 
-/// What calls need of a connection.
+/// The parts of a connection that calls need.
 pub(super) struct Live {
     pub(super) peer: Peer<RoleClient>,
     pub(super) in_flight: Arc<InFlight>,
@@ -179,7 +179,7 @@ impl Connection {
         tokio::select! {
             () = closed(&mut self.open) => {}
             status = exited => {
-                // What the server started may hold its standard output.
+                // A process that the server started may hold its standard output.
                 let _ = timeout(Duration::from_secs(1), closed(&mut self.open)).await;
                 return exit_text(status);
             }
@@ -373,7 +373,7 @@ fn awaited(mode: &ClientLifecycleMode) -> &'static str {
     }
 }
 
-/// How long a connection may take, and what it waits for.
+/// A time limit for a connection, and the step that it waits for.
 struct Limited<'s> {
     settings: &'s Settings,
     deadline: Instant,

@@ -74,7 +74,7 @@ impl Program {
     }
 }
 
-/// A running process. Dropping it kills the process, and what it started in its process group.
+/// A running process. Dropping it kills the process and its process group.
 pub(crate) struct Connected {
     connection: Connection,
     grace: Duration,

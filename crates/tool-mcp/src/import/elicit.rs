@@ -61,7 +61,7 @@ impl Answerer {
         Answerer(Some(Arc::new(move |question| Box::pin(answer(question)))))
     }
 
-    /// Returns `true` if questions are passed on to whoever makes the call.
+    /// Returns `true` if questions are passed on to the caller.
     pub(super) fn passes_on(&self) -> bool {
         self.0.is_none()
     }

@@ -36,7 +36,7 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// Lets a command inherit no variables but some and the ones that it sets itself.
+    /// Lets a command inherit only some variables, besides the variables that it sets itself.
     pub(super) fn restrict(command: &mut Command, inherited: &[&str]) -> Environment {
         let variables: Vec<(OsString, Option<OsString>)> = command
             .get_envs()

@@ -81,7 +81,7 @@ impl ImportError {
         self
     }
 
-    /// Adds how the program ended and what it wrote, to its standard error and in place of a message.
+    /// Adds how the program ended, and its output: standard error, and text in place of a message.
     pub(super) fn of_program(
         &mut self,
         program: &str,

@@ -39,7 +39,7 @@ pub(super) use self::authority::{Attempts, MAX_ATTEMPTS, NoToken, TokenSource, T
 /// The longest time that calls wait for the stream on which the server may ask.
 const LISTENING: Duration = Duration::from_secs(1);
 
-/// The address of a server and what goes with each request.
+/// The address of a server, and the headers of each request.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) url: String,
@@ -240,8 +240,8 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 impl Client {
-    /// Repairs the messages of a stream, and ends the calls of those that can't be read. `request` is the one that
-    /// the stream is the response to.
+    /// Repairs the messages of a stream, and ends the calls whose messages can't be read. `request` is the
+    /// request that the stream responds to.
     fn checked(&self, events: Events, request: Option<RequestId>) -> Events {
         let in_flight = self.in_flight.clone();
         let (client, of) = (self.clone(), request.clone());

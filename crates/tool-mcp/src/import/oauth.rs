@@ -113,7 +113,7 @@ pub struct OAuth {
 /// How tokens are got.
 #[derive(Clone)]
 enum Grant {
-    /// Only those of the store.
+    /// Only tokens of the store.
     Stored,
     /// By a browser that comes back to a port of this machine, or to any free one.
     Loopback { open: Open, port: Option<u16> },
@@ -355,7 +355,7 @@ impl OAuth {
         self
     }
 
-    /// Sets the scopes to ask for. Without it, they are those that the server says it needs.
+    /// Sets the scopes to ask for. The default is the scopes that the server asks for.
     pub fn scopes<T: Into<String>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
         self.scopes = scopes.into_iter().map(Into::into).collect();
         self

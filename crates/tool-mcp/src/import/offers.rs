@@ -195,7 +195,8 @@ pub(crate) struct Offered {
 }
 
 impl Shared {
-    /// Lists the resources and prompts for the clients of a gateway. What can't be listed stays as it was.
+    /// Lists the resources and prompts for the clients of a gateway. If a list can't be read, the previous
+    /// one stays.
     pub(super) async fn refresh_offers(self: &Arc<Self>, live: &Arc<Live>) {
         let before = lock(&self.offered).clone();
         let mut notes = Vec::new();
@@ -261,8 +262,8 @@ impl Shared {
         }
     }
 
-    /// Makes the subscriptions at a server before version 2026-07-28 those that the clients of a gateway have. `made` are
-    /// those of this connection.
+    /// Subscribes at a server before version 2026-07-28 to the same resources as the clients of a gateway.
+    /// `made` lists the subscriptions of this connection.
     pub(super) async fn subscribe(&self, live: &Live, made: &mut BTreeSet<String>) {
         let resources = live.capabilities.resources.as_ref();
         if resources.and_then(|resources| resources.subscribe) != Some(true) {
@@ -364,8 +365,8 @@ impl Shared {
     }
 }
 
-/// Removes hidden characters from the titles and descriptions of a resource or a prompt, and adds their number to `count`.
-/// `None` if there are some in what clients repeat.
+/// Removes hidden characters from the titles and descriptions of a resource or a prompt, and adds their
+/// number to `count`. Returns `None` if a part that clients repeat contains some.
 fn visible_item(mut item: Value, count: &mut usize) -> Option<Value> {
     for (key, value) in item.as_object_mut().into_iter().flatten() {
         match (&**key, value) {
@@ -390,10 +391,10 @@ fn visible_item(mut item: Value, count: &mut usize) -> Option<Value> {
     Some(item)
 }
 
-/// What the functions that read resources and get prompts return.
+/// The results of the functions that read resources and get prompts.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
-    /// What a model reads.
+    /// Content for a model.
     Content,
     /// The result of the protocol, for the client of a gateway.
     #[cfg(feature = "server")]
@@ -519,13 +520,14 @@ fn of_messages(messages: Vec<Value>) -> Vec<Value> {
 /// For a gateway.
 #[cfg(feature = "server")]
 impl Import {
-    /// Returns the functions that read the resources and get the prompts for the clients of a gateway. Their results are
-    /// those of the protocol.
+    /// Returns the functions that read the resources and get the prompts for the clients of a gateway.
+    /// Their results have the form of the protocol.
     pub(crate) fn functions(&self) -> Result<[ToolEntry; 2], DynamicToolError> {
         self.shared.functions(Form::Protocol)
     }
 
-    /// Returns the tools with the names that the server knows, also those that the registry is just getting.
+    /// Returns the tools with the names that the server knows, including the tools that the registry is
+    /// just getting.
     pub(crate) fn tools(&self) -> Vec<(String, ToolEntry)> {
         let owned = lock(&self.shared.owned);
         let added = lock(&self.shared.added);
@@ -594,7 +596,7 @@ impl Import {
 #[cfg(feature = "server")]
 const MAX_WATCHED: usize = 1000;
 
-/// Reads a resource. A call passes on what the server asks.
+/// Reads a resource. A call passes on the server's questions.
 async fn read(
     shared: &Arc<Shared>,
     uri: &str,
@@ -610,7 +612,7 @@ async fn read(
     of_call(shared, "contents", call, request).await
 }
 
-/// Gets a prompt. A call passes on what the server asks.
+/// Gets a prompt. A call passes on the server's questions.
 async fn prompt(
     shared: &Arc<Shared>,
     name: &str,
@@ -628,7 +630,7 @@ async fn prompt(
     of_call(shared, "messages", call, request).await
 }
 
-/// What a server answers.
+/// An answer of a server.
 struct Answer {
     items: Vec<Value>,
     next: Option<String>,

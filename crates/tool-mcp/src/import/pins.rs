@@ -12,7 +12,7 @@ use tool_core::files;
 use super::listing::digest;
 use crate::sorted_json;
 
-/// The hashes of what a server says about a tool.
+/// The hashes of a server's description of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pin {
@@ -21,7 +21,8 @@ pub(super) struct Pin {
     parameters: String,
     output: String,
     annotations: String,
-    /// Of the app of the tool, and who may call it; empty if it says neither, as in older files.
+    /// The hash of the tool's app and of the callers that are allowed; empty if the server states neither,
+    /// as in older files.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     ui: String,
 }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::secrets::Secrets;
 use crate::lock;
 
-/// A running server. Dropping it kills the process, and those that it started.
+/// A running server. Dropping it kills the process and the processes that it started.
 pub(super) struct Process {
     child: Child,
     /// The process group, whose number is the process's. `None` where there are none.
@@ -72,7 +72,7 @@ pub(super) fn start(
         .stdout(Stdio::piped())
         .stderr(stderr)
         .kill_on_drop(true);
-    // A launcher such as `npx` starts the server as a process of its own, which must end with it.
+    // A launcher such as `npx` starts the server as a separate process, which must end with it.
     #[cfg(unix)]
     command.process_group(0);
     let mut child = command.spawn()?;
@@ -105,8 +105,8 @@ impl Process {
         self.child.wait().await.ok()
     }
 
-    /// Ends the process, whose standard input is closed already: waits, asks it to end, waits, and kills
-    /// it together with what it started.
+    /// Ends the process, whose standard input is closed already: waits, asks it to end, waits, and kills it
+    /// together with the processes that it started.
     pub(super) async fn end(mut self, grace: Duration) -> Option<ExitStatus> {
         let mut status = timeout(grace, self.child.wait()).await;
         if status.is_err() {

@@ -8,7 +8,7 @@ use tool_core::visible;
 
 use super::pins::Pin;
 
-/// What became of the tools of a server; see [`Import::report`](crate::Import::report). Displays as lines
+/// The outcome for each tool of a server; see [`Import::report`](crate::Import::report). Displays as lines
 /// for a person.
 ///
 /// ```
@@ -34,7 +34,7 @@ pub struct Report {
     pub rejected: Vec<RejectedTool>,
     /// The tools that wait until a person [accepts](crate::Import::accept) them.
     pub held: Vec<HeldTool>,
-    /// What else is worth knowing, such as that the server lists more tools than the limit.
+    /// Other notes, such as that the server lists more tools than the limit.
     pub notes: Vec<String>,
 }
 
@@ -59,9 +59,9 @@ pub struct TakenTool {
     pub name: String,
     /// The name at the server.
     pub source: String,
-    /// What was changed so that every provider accepts the tool.
+    /// The changes that make every provider accept the tool.
     pub repairs: Vec<Repair>,
-    /// What the server says about the effects of the tool. It counts only with
+    /// The server's own claims about the effects of the tool. They count only with
     /// [`trust_annotations`](crate::ImportBuilder::trust_annotations).
     pub claims: Annotations,
 }

@@ -60,8 +60,8 @@ impl Task {
     }
 }
 
-/// Asks for a task until it has ended, and answers its questions. `requests` are those that an earlier run of the call was
-/// ended for, if there was one.
+/// Asks for a task until it has ended, and answers its questions. If an earlier run of the call ended with
+/// requests to the caller, `requests` contains them.
 pub(super) async fn until_ended(
     shared: &Arc<Shared>,
     context: &CallContext,
@@ -192,7 +192,7 @@ async fn ask(
     Ok(answers.responses)
 }
 
-/// Sends the answers to a task. What the server thinks of them is in the state of the task.
+/// Sends the answers to a task. The state of the task shows whether the server accepts them.
 async fn update(
     shared: &Arc<Shared>,
     task: &Task,

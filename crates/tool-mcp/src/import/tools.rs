@@ -24,7 +24,7 @@ pub(super) struct Toolbox {
     pub(super) listing: Listing,
     /// By the name at the server. A tool that did not change keeps its entry.
     built: HashMap<String, Built>,
-    /// What the server states about itself.
+    /// The server's name, version and instructions.
     identity: (Option<(String, String)>, String),
 }
 
@@ -132,7 +132,7 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Notes the tools whose names a person or a model may take for those of other tools.
+    /// Notes tools with names that a person or a model may confuse with names of other tools.
     fn note_lookalikes(&self, report: &mut Report) {
         let own: HashSet<_> = report.taken.iter().map(|tool| tool.name.clone()).collect();
         let mut names: HashMap<String, String> = HashMap::new();
@@ -143,7 +143,7 @@ impl Toolbox {
         }
         for tool in &report.taken {
             let name = &tool.name;
-            // The name at the server is what people see who know the server.
+            // People who know the server know the tool by its name there.
             let source = format!("{}{}", self.shared.settings.prefix, tool.source);
             let skeletons = [skeleton(name), skeleton(&visible::remove(&source))];
             let other = skeletons.iter().find_map(|skeleton| names.get(skeleton));
@@ -180,7 +180,7 @@ impl Toolbox {
         Ok(Some(pins))
     }
 
-    /// Replaces the tools in the registry. Leaves out those whose names are taken.
+    /// Replaces the tools in the registry. Leaves out tools with names that are taken.
     fn exchange(
         &self,
         built: &mut HashMap<String, Built>,
@@ -361,7 +361,7 @@ fn rejected(listed: &Listed, reason: &str) -> RejectedTool {
     }
 }
 
-/// Returns JSON with escapes for what nobody sees in its strings and keys.
+/// Returns JSON with invisible characters in its strings and keys escaped.
 fn escaped(value: &Value) -> Value {
     match value {
         Value::String(text) => visible::escape(text).into(),

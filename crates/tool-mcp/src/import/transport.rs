@@ -35,7 +35,7 @@ const MAX_PEER_REQUESTS: usize = 64;
 /// Progress reports that wait for their call. Further ones are dropped.
 const MAX_EVENTS: usize = 256;
 
-/// What is wrong with a message that exceeds the maximum size.
+/// The predicate for a message beyond the maximum size.
 pub(super) const TOO_LARGE: &str = "is too large";
 
 /// The longest message of a progress report. A longer one is truncated.
@@ -108,7 +108,7 @@ pub(super) struct Request {
 #[cfg(feature = "submodel")]
 pub(super) type ProgressListener = Box<dyn Fn(Progress) + Send + Sync>;
 
-/// What happens before a result arrives.
+/// An event before a result arrives.
 pub(super) enum Event {
     Progress(Progress),
     /// [`Request::problem`] is known.
@@ -455,10 +455,10 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
     }
 }
 
-/// How long the rest of a message may take whose start is a line of its own.
+/// Time limit for the rest of a message that spans several lines.
 const REST: Duration = Duration::from_secs(2);
 
-/// Messages as lines. Repairs what can be repaired of those that can't be read, and ends the calls of all others.
+/// Messages as lines. Repairs unreadable messages where possible, and ends the calls of all others.
 pub(super) struct ServerLines<R, W> {
     lines: Lines<R, W>,
     in_flight: Arc<InFlight>,

@@ -1,4 +1,4 @@
-//! What each call passes before its tool runs: the scopes of its token, and the rates of its user.
+//! The checks of each call before its tool runs: the scopes of its token, and the rates of its user.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::request::{Request, Token, UserId};
 
 pub(super) type Scopes = dyn Fn(&ToolSpec) -> Vec<String> + Send + Sync;
 
-/// Who makes a call, and what it must pass.
+/// The caller of a call, and the checks that it must pass.
 #[derive(Clone)]
 pub(super) struct Admission {
     core: Arc<Core>,
@@ -34,7 +34,7 @@ pub(super) enum Refused {
 }
 
 impl Refused {
-    /// Returns the message for whoever made the call.
+    /// Returns the message for the caller.
     pub(super) fn message(&self, tool: &str) -> String {
         format!("{tool} was not run: {}", self.reason())
     }

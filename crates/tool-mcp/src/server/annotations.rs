@@ -37,7 +37,7 @@ impl Annotations {
         self.audience(Role::Assistant)
     }
 
-    /// Sets how important the resource is: 1 for what a client has to read, 0 for what it may leave out.
+    /// Sets how important the resource is: 1 if a client has to read it, 0 if it may leave it out.
     ///
     /// # Panics
     ///
@@ -62,7 +62,7 @@ impl Annotations {
 }
 
 impl<H: ServerHandler> Server<H> {
-    /// Sets whom a [resource](Server::resource) is for. Its icons and metadata are those of its function:
+    /// Sets whom a [resource](Server::resource) is for. Its icons and metadata come from its function:
     /// `#[tool(icons = …, meta = …)]`.
     ///
     /// # Panics

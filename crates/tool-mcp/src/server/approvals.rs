@@ -105,13 +105,14 @@ use crate::lock;
 pub struct Approval {
     /// The id that the client is told. It is random.
     pub id: String,
-    /// Stands for the call: its user, its tool, its arguments and what is held. An inbox has one approval with a key.
+    /// Identifies the call by its user, its tool, its arguments and the reason of the hold. An inbox has at
+    /// most one approval with a key.
     pub key: String,
     /// The [`UserId`](super::UserId) of the call.
     pub requester: String,
     /// The tool that the client called: its name, or `resource NAME` or `prompt NAME` for the function of one.
     pub tool: String,
-    /// What the decision is on: the tool, its arguments and the reason.
+    /// The subject of the decision: the tool, its arguments and the reason.
     pub hold: Hold,
     /// When the call was held, in milliseconds since the start of 1970 (UTC).
     pub asked_ms: u64,
@@ -126,7 +127,7 @@ impl Approval {
     }
 }
 
-/// A decision, and who made it.
+/// A decision, and the user who made it.
 ///
 /// ```
 /// use tool_core::hooks::Decision;
@@ -145,8 +146,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Creates a verdict of a user, as a store does that keeps its parts. [`Approvals::decide`] is what decides: a verdict
-    /// that the rules forbid has no effect.
+    /// Creates a verdict of a user, as a store does that keeps its parts. It does not decide anything;
+    /// [`Approvals::decide`] does. A verdict that the rules forbid has no effect.
     pub fn new(decision: Decision, by: impl Into<String>) -> Verdict {
         let by = by.into();
         Verdict { decision, by }
@@ -272,8 +273,8 @@ pub trait Inbox: Send + Sync + 'static {
     /// Returns an error if the store fails.
     fn decide(&self, id: &str, verdict: Verdict) -> BoxFuture<Result<bool, InboxError>>;
 
-    /// Removes an approval. Returns `true` if it did: of several concurrent calls, one gets `true`. A held call runs only
-    /// with a `true` of its own, so this is what makes a decision count once.
+    /// Removes an approval. Returns `true` if it did: of several concurrent calls, one gets `true`. A held
+    /// call runs only after it gets `true`, so a decision counts once.
     ///
     /// # Errors
     ///
@@ -367,7 +368,7 @@ impl Error for InboxError {
 
 type Clock = dyn Fn() -> SystemTime + Send + Sync;
 
-/// An [inbox](Inbox), and who may decide on the calls in it. Clones share the inbox.
+/// An [inbox](Inbox), and the rule of who may decide on the calls in it. Clones share the inbox.
 ///
 /// Three rules always hold: whoever decides has a name, nobody decides on an own call, and `local` decides on nothing,
 /// which is the user of a stream without [`identity`](crate::Server::identity). On top of them,
@@ -432,7 +433,7 @@ impl Approvals {
         self
     }
 
-    /// Sets the clock, for tests. The default is that of the system.
+    /// Sets the clock, for tests. The default is the system's clock.
     pub fn clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Approvals {
         self.clock = Arc::new(now);
         self

@@ -166,15 +166,17 @@ pub(super) struct ServedApp {
 }
 
 impl<H: ServerHandler> Server<H> {
-    /// Serves an app: a page that hosts show for the results of a tool. A host reads it as a resource, shows it in a frame of its
-    /// own, and passes it the arguments and the result of each call. The page may call tools of this server by its host.
+    /// Serves an app: a page that hosts show for the results of a tool. A host reads it as a resource,
+    /// shows it in a separate frame, and passes it the arguments and the result of each call. The page may
+    /// call tools of this server by its host.
     ///
     /// Hosts find it by `_meta.ui` of the tool. Clients without the extension `io.modelcontextprotocol/ui` ignore it, and the
     /// tool works for them as before. A request that can't [see](Server::visible) the tool can't read the app.
     ///
-    /// A tool that only the app calls is `#[tool(meta = r#"{"ui": {"visibility": ["app"]}}"#)]`: no model is sent it, and it is
-    /// unknown to clients without the extension. With `["model"]`, hosts refuse calls of apps. A server can't tell who made a
-    /// call, so use [`scopes`](Server::scopes) or hooks for what the user of the client may not do.
+    /// A tool that only the app calls is `#[tool(meta = r#"{"ui": {"visibility": ["app"]}}"#)]`: it is not
+    /// sent to models, and it is unknown to clients without the extension. With `["model"]`, hosts refuse
+    /// calls of apps. A server can't tell whether an app or a model made a call, so use
+    /// [`scopes`](Server::scopes) or hooks for calls that the user of the client may not make.
     ///
     /// ```
     /// use tool_core::{Registry, tool, tools};

@@ -101,7 +101,8 @@ impl Asker {
         }
     }
 
-    /// Adds what the client sends with a call that is made again. Ignores answers to what was not asked.
+    /// Adds the data that the client sends with a call that is made again. Ignores answers to questions
+    /// that were not asked.
     pub(super) fn resume(&self, state: State, responses: Option<InputResponses>) {
         let mut notes = lock(&self.notes);
         notes.answers = state.answers;

@@ -85,7 +85,7 @@ impl Error for ProtocolError {}
 /// The result of a call, or an error of the protocol.
 pub(super) type Finished = Result<Box<CallToolResult>, ErrorData>;
 
-/// What a function is called for.
+/// The purpose of a function's call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Tool,
@@ -94,8 +94,8 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// Returns what signed states and approvals know the function by. Those of a tool are not those of a resource with
-    /// the same name, since no name has a space.
+    /// Returns the function's name in signed states and approvals. A tool and a resource with the same name
+    /// differ here: no name has a space.
     fn bound_name(self, name: &str) -> Cow<'_, str> {
         match self {
             Purpose::Tool => name.into(),
@@ -406,9 +406,9 @@ pub(super) fn named(call: &ToolCall) -> Option<&UserId> {
     user.filter(|user| !user.as_str().trim().is_empty())
 }
 
-/// Runs a call to its end. Asks its user whether to run it if a hook wants that confirmed, and looks for a decision of
-/// somebody else if a hook holds it. Whoever makes a call never decides on a hold, and nobody without a name decides on
-/// anything.
+/// Runs a call to its end. Asks its user whether to run it if a hook wants a confirmation, and looks for
+/// another user's decision if a hook holds it. A caller never decides on a hold, and a user without a name
+/// decides on nothing.
 pub(super) async fn run_call(
     purpose: Purpose,
     registry: &Registry,

@@ -60,8 +60,8 @@ impl Changes {
         Changes::default()
     }
 
-    /// Notifies the clients that have subscribed to a resource that its content has changed. The URI is that of one
-    /// resource, as clients read it, and not a template.
+    /// Notifies the clients that have subscribed to a resource that its content has changed. Pass the URI
+    /// of one resource, as clients read it, not a template.
     ///
     /// A client that can't [see](crate::Server::visible) the resource any more is not notified.
     pub fn resource_updated(&self, uri: &str) {
@@ -113,11 +113,11 @@ pub(super) struct Client {
     to: To,
     /// Changes may happen on a thread without a runtime.
     runtime: Handle,
-    /// What the client is known by, if not all see the same.
+    /// The client's request, if not all clients see the same.
     seen: Option<RequestContext<RoleServer>>,
     subscriptions: Mutex<BTreeSet<String>>,
     pending: Mutex<Pending>,
-    /// The tools that it sees, if it does not see all, and what notifies it of their changes.
+    /// The tools that it sees, if it does not see all, and the listener that notifies it of their changes.
     _selection: Option<(Registry, ChangeListener)>,
 }
 
@@ -127,7 +127,7 @@ enum To {
     Subscription(SubscriptionSink),
 }
 
-/// What a client has not been told yet.
+/// Changes that a client has not been told yet.
 #[derive(Default)]
 struct Pending {
     tools: bool,
@@ -392,7 +392,7 @@ pub(super) fn bounded(mut uris: Vec<String>) -> Vec<String> {
     uris
 }
 
-/// A context for what is no request of a client.
+/// A context for work that no client requested.
 pub(super) fn no_request(peer: Peer<RoleServer>) -> RequestContext<RoleServer> {
     RequestContext::new(RequestId::Number(0), peer)
 }

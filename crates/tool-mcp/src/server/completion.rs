@@ -41,7 +41,7 @@ pub struct Completion {
     pub name: String,
     /// The name of the argument or the variable.
     pub argument: String,
-    /// What is typed so far.
+    /// The text that is typed so far.
     pub value: String,
     /// The other arguments that the client knows already.
     pub others: HashMap<String, String>,
@@ -105,7 +105,7 @@ impl Core {
         params: &CompleteRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        // Whoever may not call the function learns nothing of its values.
+        // A user who may not call the function learns nothing of its values.
         let user = self.admit(function, context, true)?;
         let typed = &params.argument;
         let schema = parameters(function).and_then(|(mut all, _)| all.remove(&typed.name));

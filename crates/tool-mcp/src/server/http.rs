@@ -350,20 +350,21 @@ fn router<H: ServerHandler>(
     }
 }
 
-/// Lets glibc keep 2 MiB of freed memory, in place of 256 KiB, which a list of 200 tools exceeds: it would return the memory
-/// of each response to the kernel and get it back for the next one, a quarter of the cost of a list. glibc keeps twice the
-/// size of the largest allocation of its own that was freed. This one is never touched.
+/// Lets glibc keep 2 MiB of freed memory, in place of 256 KiB, which a list of 200 tools exceeds: it would
+/// return the memory of each response to the kernel and get it back for the next one, a quarter of the cost
+/// of a list. glibc keeps twice the size of the largest separately mapped allocation that was freed. This
+/// one is never touched.
 fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 20)));
 }
 
-/// Tells browsers which pages may call the server, and what of its responses they may read.
+/// Tells browsers which pages may call the server, and which response headers they may read.
 fn cors(origins: Vec<String>) -> CorsLayer {
     let is_allowed = move |origin: &HeaderValue, _: &Parts| is_allowed(&origins, origin);
     CorsLayer::new()
         .allow_origin(AllowOrigin::predicate(is_allowed))
         .allow_methods([Method::GET, Method::POST, Method::DELETE])
-        // Those of the protocol start with `Mcp-`, and tools add some.
+        // Headers of the protocol start with `Mcp-`, and tools add some.
         .allow_headers(AllowHeaders::mirror_request())
         .expose_headers([SESSION_ID, PROTOCOL_VERSION, WWW_AUTHENTICATE, RETRY_AFTER])
         .max_age(Duration::from_secs(600))

@@ -1,7 +1,7 @@
 //! Apps of imported servers: whose page a URI is, and which tool an app calls.
 //!
-//! A page is shown for the results of tools of its own server alone. Where several servers have the same URI, the first one
-//! whose tools a request can see has it, and the tools of the others lose their link.
+//! A page is shown only for results of its server's tools. Where several servers have the same URI, the
+//! first one whose tools a request can see has it, and the tools of the others lose their link.
 
 use std::collections::HashMap;
 
@@ -35,7 +35,7 @@ fn has(registry: &Registry, tool: &ToolEntry) -> bool {
     other.is_some_and(|other| std::ptr::eq(other.spec(), tool.spec()))
 }
 
-/// Removes from tools of a registry the links to pages that are not those of their server.
+/// Removes links from tools of a registry to pages of other servers.
 pub(super) fn unlink(tools: &mut [Tool], registry: &Registry, options: &Options) {
     let servers = options.imports.servers();
     // The number of the server of each imported tool.
@@ -89,7 +89,7 @@ pub(super) fn unlink(tools: &mut [Tool], registry: &Registry, options: &Options)
 /// The tools of each imported server that link to pages, by the URI of the page.
 pub(super) struct Links(Vec<HashMap<String, Vec<ToolEntry>>>);
 
-/// Whether a server has a resource, for those who can see some of its tools.
+/// Whether a server has a resource, for users who can see some of its tools.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shows {
     Never,
@@ -122,7 +122,7 @@ impl Links {
         Links::of(if is_page { servers } else { &[] })
     }
 
-    /// Says whether the server with a number shows a resource to who can see the tools of a registry.
+    /// Says whether server `number` shows a resource to users who can see the tools of a registry.
     pub(super) fn shows(&self, number: usize, tools: &Registry, uri: &str) -> Shows {
         if !uri.starts_with(SCHEME) {
             return Shows::Listed;
@@ -134,7 +134,7 @@ impl Links {
         match self.0.iter().position(sees) {
             Some(owner) if owner == number => Shows::Always,
             Some(_) => Shows::Never,
-            // Who can't see the tool can't see its page.
+            // A user who can't see the tool can't see its page.
             None if self
                 .0
                 .get(number)

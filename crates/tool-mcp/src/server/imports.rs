@@ -31,17 +31,18 @@ impl<H: ServerHandler> Server<H> {
     ///
     /// # Names
     ///
-    /// The prefix comes before the names of tools and prompts. URIs of resources stay as they are, because the results of
-    /// tools have them, too. Where several servers have the same URI, this server comes first, and then the one that was
-    /// imported first. A URI that no server lists is read from the server with the template that fits best.
+    /// The prefix comes before the names of tools and prompts. URIs of resources stay as they are, because
+    /// the results of tools contain them. Where several servers have the same URI, this server comes first,
+    /// and then the server that was imported first. A URI that no server lists is read from the server with
+    /// the template that fits best.
     ///
     /// # Who sees what
     ///
     /// Tools are added to the registry of this server, with its hooks, and [`visible`](Server::visible),
-    /// [`scopes`](Server::scopes) and [`rate`](Server::rate) get each of them. A resource is read by a call of the function
-    /// `read_resource`, and a prompt is got by `get_prompt`, both with the prefix and the
-    /// [tags](ImportBuilder::tags) of the import. Whoever can't see that function sees none of the resources or prompts of
-    /// the server. They are not [pinned](ImportBuilder::pin).
+    /// [`scopes`](Server::scopes) and [`rate`](Server::rate) get each of them. A resource is read by a call
+    /// of the function `read_resource`, and a prompt is got by `get_prompt`, both with the prefix and the
+    /// [tags](ImportBuilder::tags) of the import. A user who can't see that function sees none of the
+    /// resources or prompts of the server. They are not [pinned](ImportBuilder::pin).
     ///
     /// # Apps
     ///
@@ -50,10 +51,11 @@ impl<H: ServerHandler> Server<H> {
     /// it is read from the first, as with other resources, and the tools of the others lose their link to it: no page is shown
     /// for the results of another server.
     ///
-    /// A page knows the names of the tools of its server, which have no prefix. So a client with apps may call a tool
-    /// [for apps](tool_core::ToolSpec::is_for_apps) by that name, too. A tool that has exactly this name comes first. If several
-    /// imported servers have one, the call is an error that names them. This server is not told which page makes a call: a page
-    /// can call all tools for apps, also those of the other servers.
+    /// A page knows the names of the tools of its server, which have no prefix. So a client with apps may
+    /// call a tool [for apps](tool_core::ToolSpec::is_for_apps) by that name, too. A tool that has exactly
+    /// this name comes first. If several imported servers have one, the call is an error that names them.
+    /// This server is not told which page makes a call: so a page can call all tools for apps, even of
+    /// other servers.
     ///
     /// # What is passed on
     ///
@@ -103,7 +105,8 @@ impl<H: ServerHandler> Server<H> {
     }
 }
 
-/// The servers that a [`Server`] imports. Displays as lines for a person: the state of each, and what became of its tools.
+/// The servers that a [`Server`] imports. Displays as lines for a person: the state of each server, and the
+/// outcome for its tools.
 ///
 /// They stay connected as long as the server, or this value, lives.
 ///
@@ -277,7 +280,7 @@ impl Core {
         Some((servers, self.offered(context)?))
     }
 
-    /// Adds what the imported servers have to a list, except for what has a key that is taken.
+    /// Adds the imported servers' items to a list, except items with a key that is taken.
     fn add_imported<T>(
         &self,
         context: &RequestContext<RoleServer>,
@@ -505,7 +508,8 @@ impl Core {
     }
 }
 
-/// Returns how many bytes of a URI are those of a template (RFC 6570, of any level). `None` if it does not fit.
+/// Returns the number of bytes of a URI that the literal parts of a template match (RFC 6570, of any
+/// level). `None` if the URI does not fit.
 ///
 /// The server reads the URI: this only finds the server. A template without a scheme fits nothing, because it would be for
 /// the resources of all servers.

@@ -146,8 +146,8 @@ type Read = Result<Option<ClientJsonRpcMessage>, Box<Rejected>>;
 /// The most messages of a batch.
 const LARGEST_BATCH: usize = 1000;
 
-/// Reads a batch, which version 2025-03-26 of the protocol has. Each request gets a response of its own. Returns `None`
-/// for anything else.
+/// Reads a batch, a form of version 2025-03-26 of the protocol. Each request gets a separate response.
+/// Returns `None` for anything else.
 fn read_batch(line: &[u8]) -> Option<VecDeque<Read>> {
     if !line.trim_ascii_start().starts_with(b"[") {
         return None;
@@ -182,8 +182,8 @@ fn read(line: &[u8]) -> Read {
         let error = ErrorData::invalid_request("Invalid request", None);
         return reject(id, error);
     }
-    // Whoever echoes the response to what is not JSON gets another one: without an id, there is none. Other
-    // implementations ignore it too.
+    // Without an id there is no response, because a client that echoes it would get another one. Other
+    // implementations ignore such input too.
     let Some(id) = id else {
         return Ok(None);
     };

@@ -132,7 +132,7 @@ impl List {
     }
 }
 
-/// Returns a page of what is sorted by its keys, and the cursor of the next.
+/// Returns a page of items that are sorted by their keys, and the cursor of the next page.
 pub(super) fn page_of<T: Clone>(
     items: &[T],
     key: impl Fn(&T) -> &str,

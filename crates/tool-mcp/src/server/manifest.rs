@@ -122,8 +122,8 @@ pub struct Package {
 }
 
 impl Package {
-    /// Creates a package of a registry: `cargo`, `npm`, `nuget`, `oci` or `pypi`. The version is empty if the identifier has
-    /// it, as those of images do.
+    /// Creates a package of a registry: `cargo`, `npm`, `nuget`, `oci` or `pypi`. The version is empty if
+    /// the identifier has it, as for images.
     pub fn new(
         registry: impl Into<String>,
         identifier: impl Into<String>,
@@ -137,7 +137,7 @@ impl Package {
         }
     }
 
-    /// Creates a package of a bundle at a URL. Clients compare the hash of the file with that of these bytes.
+    /// Creates a package of a bundle at a URL. Clients check the file against the hash of these bytes.
     pub fn bundle(url: impl Into<String>, bytes: &[u8]) -> Package {
         let mut package = Package::new("mcpb", url, "");
         package.digest = Some(hex(&Sha256::digest(bytes)));
@@ -149,8 +149,8 @@ impl<H: ServerHandler> Server<H> {
     /// Describes the server for others who install it: as `server.json` for the registry of the protocol, and as the
     /// `manifest.json` of a bundle (`.mcpb`), which hosts install with a click.
     ///
-    /// The name is that in the registry, `io.github.USER/SERVER` or one of your domain. The version is that of
-    /// [`name`](Server::name), and the tools are those that models get now.
+    /// The name is the one in the registry: `io.github.USER/SERVER`, or a name of your domain. The version
+    /// comes from [`name`](Server::name), and the tools are the ones that models get now.
     pub fn manifest(&self, name: impl Into<String>, description: impl Into<String>) -> Manifest {
         let implementation = self.options.implementation.as_ref();
         Manifest {

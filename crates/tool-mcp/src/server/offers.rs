@@ -25,7 +25,7 @@ pub(super) struct Offers {
     pub(super) complete: Option<Box<Complete>>,
 }
 
-/// A resource, or those that a template describes.
+/// A resource, or the resources that a template describes.
 pub(super) struct Resource {
     pub(super) template: Template,
     /// The name of the function.
@@ -155,7 +155,8 @@ fn check_variables(template: &Template, function: &ToolEntry) -> Result<(), Stri
     Ok(())
 }
 
-/// Returns the properties of a function and the names of those that it requires; `None` if it has alternatives.
+/// Returns the properties of a function and the names of its required properties; `None` if it has
+/// alternatives.
 pub(super) fn parameters(function: &ToolEntry) -> Option<(Map<String, Value>, Vec<String>)> {
     let mut schema: Map<String, Value> = serde_json::from_str(function.parameters_json()).ok()?;
     if ["anyOf", "oneOf", "allOf", "$ref"]

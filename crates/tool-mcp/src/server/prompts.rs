@@ -18,7 +18,7 @@ use super::offers::{FoundCall, for_clients, parameters, refused};
 use super::resources::of_other;
 
 impl Core {
-    /// Returns the prompts that a request can see; `None` if the server has none of its own.
+    /// Returns the prompts that a request can see; `None` if the server itself has none.
     pub(super) fn own_prompts(&self, context: &RequestContext<RoleServer>) -> Option<Vec<Prompt>> {
         let names = &self.options.offers.prompts;
         if names.is_empty() && !self.options.has_imports() {

@@ -87,8 +87,8 @@ struct Buckets {
 }
 
 impl Rates {
-    /// Creates rates: the closure returns the one of a tool, or `None` for a tool without a limit. A tool for which it
-    /// panics can't be called.
+    /// Creates rates. The closure returns the rate of a tool, or `None` for a tool without a limit. If it
+    /// panics, the tool can't be called.
     pub fn new(limit: impl Fn(&ToolSpec) -> Option<Rate> + Send + Sync + 'static) -> Rates {
         Rates {
             limit: Box::new(limit),

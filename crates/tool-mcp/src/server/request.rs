@@ -1,4 +1,4 @@
-//! What an application sees of a request.
+//! A request, as an application sees it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -161,7 +161,7 @@ impl UserId {
     }
 }
 
-/// What is known of a token: its user, and what it may be used for. It does not contain the token.
+/// The user and the rights of a token. It does not contain the token.
 ///
 /// A closure of [`Auth::bearer`](super::http::Auth::bearer) returns it, and a [`UserId`] converts into one without scopes.
 /// [`Server::identity`](crate::Server::identity) may attach one to a call instead.

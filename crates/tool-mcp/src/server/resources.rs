@@ -23,7 +23,8 @@ use super::request::is_modern;
 const LONGEST: usize = 64 << 10;
 
 impl Core {
-    /// Returns the resources without variables that a request can see; `None` if the server has no resources of its own.
+    /// Returns the resources without variables that a request can see; `None` if the server itself has no
+    /// resources.
     pub(super) fn own_resources(
         &self,
         context: &RequestContext<RoleServer>,
@@ -54,7 +55,7 @@ impl Core {
         Some(resources)
     }
 
-    /// Returns the templates that a request can see; `None` if the server has no resources of its own.
+    /// Returns the templates that a request can see; `None` if the server itself has no resources.
     pub(super) fn own_templates(
         &self,
         context: &RequestContext<RoleServer>,
@@ -226,7 +227,8 @@ fn contents(uri: &str, result: CallToolResult) -> Vec<ResourceContents> {
     contents.collect()
 }
 
-/// Gives contents the URI that was read, in place of the one that the dialect makes up for a file.
+/// Sets the URI of contents to the URI that was read, in place of the URI that the dialect makes up for a
+/// file.
 fn of_resource(mut contents: ResourceContents, read: &str) -> ResourceContents {
     match &mut contents {
         ResourceContents::TextResourceContents { uri, .. }

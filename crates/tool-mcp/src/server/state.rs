@@ -17,7 +17,7 @@ use crate::{hex, sorted_json};
 /// forget a state would be to accept it again.
 const REMEMBERED: usize = 500_000;
 
-/// What a call must know when it is made again.
+/// The state that a call needs when it is made again.
 #[derive(Default, Deserialize, Serialize)]
 pub(super) struct State {
     /// Random, and different in each state.
@@ -25,7 +25,7 @@ pub(super) struct State {
     /// The questions without an answer.
     pub(super) asked: Vec<String>,
     pub(super) answers: BTreeMap<String, ElicitResult>,
-    /// What the tool keeps, as JSON text.
+    /// The values that the tool keeps, as JSON text.
     pub(super) kept: BTreeMap<String, String>,
 }
 
@@ -100,7 +100,7 @@ impl StateCodec {
     }
 }
 
-/// What a state is bound to: the tool, its arguments and the user.
+/// Binds a state to its tool, its arguments and its user.
 pub(super) struct Binding([u8; 32]);
 
 impl Binding {
@@ -207,7 +207,7 @@ mod tests {
         for state in &states {
             assert!(codec.open(state, &own).is_err());
         }
-        // Those that expired make room.
+        // Expired states make room.
         lock(&codec.used).order[0].0 = Instant::now();
         codec.open(&states[3], &own).unwrap();
         assert_eq!(lock(&codec.used).nonces.len(), 3);

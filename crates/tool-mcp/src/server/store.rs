@@ -100,8 +100,8 @@ pub trait Store: Send + Sync + 'static {
     /// Returns an error if the store fails.
     fn get(&self, id: &str) -> BoxFuture<Result<Option<StoredTask>, StoreError>>;
 
-    /// Applies an update to the task with an id, and returns what has become of it. Beyond a limit of results, those that
-    /// ended first are removed, of its owner or of all.
+    /// Applies an update to the task with an id, and returns the updated task. Beyond a limit of results,
+    /// the tasks that ended first are removed, of its owner or of all.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 /// ```
 pub type Listener = Box<dyn Fn(&Notice) -> bool + Send + Sync>;
 
-/// What a process tells the others.
+/// A notice from one process to the others.
 ///
 /// ```
 /// use tool_mcp::server::store::Notice;
@@ -291,7 +291,7 @@ impl StoredTask {
         }
     }
 
-    /// Returns the id. Whoever knows that of a task without an owner may read it.
+    /// Returns the id. Anyone who knows the id of a task without an owner may read the task.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -327,7 +327,7 @@ impl StoredTask {
         match &update.0 {
             Update::Message(message) => self.message.clone_from(message),
             Update::Ask(key, question) => {
-                // What was answered is not asked again.
+                // An answered question is not asked again.
                 if answers.contains_key(key) {
                     return false;
                 }
@@ -348,7 +348,7 @@ impl StoredTask {
             Update::Cancel => *is_cancelled = true,
             Update::End(end) => {
                 self.state = end.clone();
-                // What it did last is no more the case.
+                // The last progress message no longer applies.
                 self.message = None;
             }
         }

@@ -116,7 +116,7 @@ impl Default for TaskLimits {
     }
 }
 
-/// What a client sends with a call that is made again.
+/// The data that a client sends with a call that is made again.
 type Answered = (SignedState, Option<InputResponses>);
 
 /// The tasks of a server.
@@ -127,7 +127,7 @@ pub(super) struct Tasks {
     running: Arc<Running>,
 }
 
-/// The tasks that run in this process, with what wakes them.
+/// The tasks that run in this process, with the channels that wake them.
 type Running = Mutex<HashMap<String, watch::Sender<()>>>;
 
 impl Tasks {
@@ -204,7 +204,7 @@ impl Tasks {
         (TaskContext(Arc::new(run)), task)
     }
 
-    /// Returns a task of a user. That of another is unknown.
+    /// Returns a task of a user. A task of another user is unknown.
     async fn find(&self, id: &str, user: Option<&UserId>) -> Result<StoredTask, ErrorData> {
         match self.store.get(id).await {
             Ok(Some(task)) if task.owner() == owner(user).as_deref() => Ok(task),
@@ -277,7 +277,7 @@ fn hidden(error: &StoreError) -> ErrorData {
     ErrorData::internal_error(message, None)
 }
 
-/// What a running call knows of its task.
+/// The state of its task that a running call sees.
 #[derive(Clone)]
 pub(super) struct TaskContext(Arc<Run>);
 

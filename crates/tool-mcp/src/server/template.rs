@@ -18,8 +18,8 @@ enum Token {
     },
 }
 
-/// Returns `true` for the characters of a value: the unreserved ones, those of percent-encoded bytes, and those of other
-/// languages, which clients send as they are.
+/// Returns `true` for the characters of a value: unreserved characters, characters of percent-encoded
+/// bytes, and characters of other languages, which clients send as they are.
 fn is_of_value(character: char) -> bool {
     character.is_ascii_alphanumeric() || "-._~%".contains(character) || !character.is_ascii()
 }

@@ -46,10 +46,10 @@ pub(super) fn inherited_levels() -> Option<u32> {
 /// Serves an agent to the parent of this process, over standard input and output, until the parent closes them.
 /// Return from `main` then.
 ///
-/// Nothing else may read standard input or write to standard output: log to standard error. The agent runs on the
-/// runtime of the caller. The protocol has a thread of its own, so that pings are answered while a tool blocks
-/// the runtime. When the parent has left, the questions are cancelled. On Linux, the other processes in the process
-/// group are killed then, and two seconds later this process.
+/// Nothing else may read standard input or write to standard output: log to standard error. The agent runs
+/// on the runtime of the caller. The protocol has a separate thread, so that pings are answered while a
+/// tool blocks the runtime. When the parent has left, the questions are cancelled. On Linux, the other
+/// processes in the process group are killed then, and two seconds later this process.
 ///
 /// A call that a hook [holds](tool_core::hooks::Gate::hold) is denied, and the model sees why: a helper has nobody to ask.
 ///

@@ -228,7 +228,7 @@ impl Helpers {
             return Ok(helper.clone());
         }
         if named.len() >= self.max_named {
-            // Those that have ended, and that nothing waits for.
+            // Helpers that have ended and that nothing waits for.
             named.retain(|_, helper| {
                 let has_ended = || {
                     helper

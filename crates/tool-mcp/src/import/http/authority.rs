@@ -1,4 +1,4 @@
-//! The tokens of requests: where they come from, and what happens when a server rejects one.
+//! The tokens of requests: their source, and the steps after a server rejects one.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::Error;
 use crate::import::oauth::session::Session;
 use crate::import::secrets::{Secrets, shorten};
 
-/// What the requests to a server carry.
+/// The authorization of requests to a server.
 #[derive(Clone, Default)]
 pub(in crate::import) enum Tokens {
     #[default]
@@ -116,7 +116,7 @@ impl Challenge {
     }
 }
 
-/// What was tried for a request.
+/// The attempts for a request.
 #[derive(Default)]
 pub(in crate::import) struct Attempts {
     pub(in crate::import) refreshed: bool,

@@ -30,7 +30,7 @@ const EARLY: u64 = 30;
 const MAX_SCOPES: usize = 100;
 const MAX_SCOPE: usize = 256;
 
-/// The tokens of one import, and what leads to them.
+/// The tokens of one import, and the state for getting them.
 pub(in crate::import) struct Session {
     pub(super) oauth: OAuth,
     /// The server, without user, query and fragment, which may be secrets. An error if the URL is none.
@@ -318,7 +318,7 @@ impl Session {
         Box::pin(self.obtain(state, header, had)).await
     }
 
-    /// Gets another token than the one that was sent, at most once for a request.
+    /// Gets a token other than the sent one, at most once for a request.
     async fn refresh_once(
         &self,
         state: &mut State,
@@ -396,7 +396,7 @@ impl Session {
         Ok(state.current.as_ref().map(|current| current.token.clone()))
     }
 
-    /// Gets a token from the start, for these scopes or those that the server names.
+    /// Gets a token from the start, for these scopes or for the scopes that the server names.
     async fn obtain(
         &self,
         state: &mut State,

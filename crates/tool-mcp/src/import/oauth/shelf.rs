@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{OAuthError, TokenStore};
 use crate::import::secrets::Secrets;
 
-/// What a store has for a key.
+/// The entry of a store for a key.
 #[derive(Default, Deserialize, Serialize)]
 pub(super) struct Entry {
     #[serde(default)]

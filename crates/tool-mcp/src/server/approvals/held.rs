@@ -14,7 +14,7 @@ use crate::{hex, lock};
 /// How often an approval that does not count is replaced before the inbox counts as broken.
 const TRIES: u32 = 4;
 
-/// What a call that may be held needs to wait for its approvals.
+/// The parts of a call that may be held, for waiting for its approvals.
 pub(in crate::server) struct HeldCall {
     approvals: Approvals,
     registry: Registry,
@@ -24,11 +24,11 @@ pub(in crate::server) struct HeldCall {
     call: [u8; 32],
     /// The approvals with decisions that are attached to the call.
     attached: Mutex<Vec<(Approval, Hold)>>,
-    /// Those of them that are used up.
+    /// The approvals that are used up.
     used: Mutex<Vec<Approval>>,
 }
 
-/// What the inbox has for a hold.
+/// The state of a hold in the inbox.
 pub(in crate::server) enum Found {
     /// The call, with a decision.
     Decided(Box<ToolCall>),
@@ -37,7 +37,7 @@ pub(in crate::server) enum Found {
 }
 
 impl HeldCall {
-    /// `secret` keeps those who read the inbox from guessing secret arguments.
+    /// `secret` keeps readers of the inbox from guessing secret arguments.
     pub(in crate::server) fn new(
         approvals: &Approvals,
         registry: &Registry,
@@ -113,7 +113,8 @@ impl HeldCall {
         let key = self.key(hold)?;
         for _ in 0..TRIES {
             let found = self.put(self.approval(&key, hold)).await?;
-            // Whatever the store has mixed up, the decision on another call is not one on this.
+            // Even if the store mixes up its entries, a decision on another call must not count for this
+            // one.
             if found.key != key || found.requester != self.requester {
                 return Err(InboxError::failed(
                     "it returned the approval of another call",

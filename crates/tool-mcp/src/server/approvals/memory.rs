@@ -97,8 +97,8 @@ impl MemoryInbox {
         }
     }
 
-    /// Returns the approvals without a decision, the earliest first. They are those of all users: show a user only what
-    /// [`Approvals::may`](super::Approvals::may) allows.
+    /// Returns the approvals without a decision, the earliest first. The list has the approvals of all
+    /// users, so show a user only those that [`Approvals::may`](super::Approvals::may) allows.
     pub fn waiting(&self) -> Vec<Approval> {
         let entries = lock(&self.approvals);
         let ordered = entries.order.iter();

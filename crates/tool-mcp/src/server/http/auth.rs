@@ -42,7 +42,7 @@ pub struct Auth {
     scopes: Vec<String>,
 }
 
-/// What the metadata says.
+/// The content of the metadata.
 struct Resource {
     url: String,
     path: String,
@@ -190,8 +190,9 @@ impl Auth {
     }
 }
 
-/// Returns the response to a token that lacks some of these scopes, which are all that the request needs (RFC 6750,
-/// section 3.1, and MCP 2026-07-28, "Runtime Insufficient Scope Errors"): clients add them to those that they have.
+/// Returns the response to a token that lacks some of these scopes, which are all that the request needs
+/// (RFC 6750, section 3.1, and MCP 2026-07-28, "Runtime Insufficient Scope Errors"): clients add them to
+/// the scopes that they have.
 pub(super) fn lacks_scopes(auth: Option<&Auth>, scopes: &str) -> Response {
     challenge(
         auth,

@@ -1,4 +1,4 @@
-//! What each request passes before `rmcp` handles it.
+//! Checks each request before `rmcp` handles it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -231,8 +231,9 @@ impl<H: ServerHandler> Guard<H> {
 /// How long the start of a stream waits for the rest: longer than a call in a session of `rmcp` that does not wait.
 const GATHERING: Duration = Duration::from_millis(5);
 
-/// Waits for what a stream of events has at once, and sends that in one piece: in a session, a response is a first
-/// event without data, the result, and the end, each of which would be a write of its own. Waits for a ruling, too.
+/// Waits for the events that a stream has at once, and sends them in one piece: in a session, a response is
+/// a first event without data, the result, and the end, each of which would be a separate write. Waits for
+/// a ruling, too.
 async fn gathered(response: Response, ruling: Option<&Ruling>) -> Response {
     let (parts, mut body) = response.into_parts();
     let mut start = Pieces::default();

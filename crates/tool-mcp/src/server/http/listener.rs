@@ -22,7 +22,7 @@ use super::HttpConfig;
 /// The most bytes of a head.
 const HEAD: usize = 64 * 1024;
 
-/// What a client gets while there are too many connections.
+/// The response while there are too many connections.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 /// Accepts connections until the signal. Returns them.

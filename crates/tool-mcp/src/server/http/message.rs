@@ -25,7 +25,7 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// The headers of parameters start with it.
 const PARAMETER: &str = "mcp-param-";
 
-/// What `rmcp` reads in place of a call of a session. The session gets the call.
+/// The message that `rmcp` reads in place of a call of a session. The session gets the call.
 const STAND_IN: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
 
 /// The body of a request, once it was read.
@@ -59,7 +59,7 @@ impl Way {
                 Way::Any
             };
         }
-        // What repeats a header or sends parameters in the head is checked by `rmcp`.
+        // `rmcp` checks requests that repeat a header or send parameters in the head.
         let is_plain = version == Some(modern.as_str().as_bytes())
             && headers.get(METHOD).is_some_and(|method| method == CALL)
             && headers.len() == headers.keys_len()

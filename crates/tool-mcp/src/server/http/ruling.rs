@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::lock;
 use crate::server::admission::Refused;
 
-/// What is decided about the call of an HTTP request. The call sets it, and the response waits for it.
+/// The decision about the call of an HTTP request. The call sets it, and the response waits for it.
 #[derive(Clone, Default)]
 pub(in crate::server) struct Ruling(Arc<Mutex<State>>);
 

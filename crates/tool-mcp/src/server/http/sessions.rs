@@ -30,7 +30,7 @@ tokio::task_local! {
     static CURRENT: Current;
 }
 
-/// What is known of an HTTP request. It is swapped at each poll: what is large is in a box.
+/// The state of an HTTP request. It is swapped at each poll, so large parts are in a box.
 pub(super) struct Current {
     pub(super) user: Option<UserId>,
     /// Kept if tools are not visible to all.
@@ -40,7 +40,7 @@ pub(super) struct Current {
     pub(super) outcome: Cell<Outcome>,
 }
 
-/// What became of a request, as far as its session goes.
+/// The outcome of a request for its session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Passed,
@@ -71,8 +71,8 @@ pub(super) fn in_current(change: impl FnOnce(&Current)) {
     let _ = CURRENT.try_with(change);
 }
 
-/// Returns the call of the HTTP request, with what `rmcp` has attached to the message that stands for it. Returns any
-/// other message as it is.
+/// Returns the call of the HTTP request, with the extensions that `rmcp` has attached to the message that
+/// stands for it. Returns any other message as it is.
 fn call_of(message: ClientJsonRpcMessage) -> ClientJsonRpcMessage {
     let call = CURRENT.try_with(|current| current.call.take());
     match (call.ok().flatten().map(|call| *call), message) {
@@ -210,7 +210,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let stream = self.inner.create_standalone_stream(id).await?;
-        // Without an id, which would be that of the first notice.
+        // Without an id, because that would be the id of the first notice.
         let first = stream::iter([ServerSseMessage::retry(RETRY)]);
         Ok(first.chain(Unread::pump(stream)))
     }
@@ -240,8 +240,9 @@ const UNREAD: usize = 256;
 
 /// The messages of a stream that its client has not read.
 ///
-/// A session of `rmcp` waits for whoever does not read its notices, and its calls wait with it. So they are taken at
-/// once, and a notice that something has changed replaces the one before that said the same.
+/// A session of `rmcp` waits for a client that does not read its notices, and its calls wait with it. So
+/// they are taken at once, and a notice that something has changed replaces an earlier one that says the
+/// same.
 #[derive(Default)]
 struct Unread {
     queue: Mutex<Queue>,

@@ -103,7 +103,7 @@ struct State {
     /// The number of the reader that gets them: the last one.
     reader: u64,
     is_abandoned: bool,
-    /// Set once it is among those that have ended.
+    /// Set once it is in the list of ended streams.
     has_ended: bool,
     waker: Option<Waker>,
 }
@@ -182,7 +182,7 @@ fn bytes_of(message: &ServerJsonRpcMessage) -> usize {
         }
     }
     let mut count = Count(0);
-    // What can't be written is not sent either.
+    // A message that can't be written is not sent either.
     let _ = serde_json::to_writer(&mut count, message);
     count.0
 }

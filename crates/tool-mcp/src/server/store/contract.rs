@@ -120,7 +120,7 @@ async fn questions_are_answered_at_any_process(here: &impl Store, there: &impl S
         shown(&task)["inputRequests"]["go"]["params"]["message"],
         "Go?"
     );
-    // What nobody asked is ignored.
+    // An answer without a question is ignored.
     update(there, id, answer("other", json!(1)), &limits).await;
     update(
         there,

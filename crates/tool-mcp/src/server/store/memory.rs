@@ -222,7 +222,7 @@ mod tests {
         TaskUpdate::completed(&"x".repeat(bytes - 2))
     }
 
-    /// Compares what is counted with what is there.
+    /// Compares the counters with the stored tasks.
     fn check(tasks: &Tasks) {
         let mut bytes = HashMap::<_, usize>::new();
         let (mut results, mut running) = (0, 0);

@@ -33,12 +33,13 @@ const NOTICES_FOR: Duration = Duration::from_secs(60);
 /// The most notices that wait to be written. Beyond it, the other processes are told that they have missed some.
 const MOST_WAITING: usize = 10_000;
 
-/// A [`Store`] in an SQLite database of its own, which is built into the program: the one to use if several processes of one
+/// A [`Store`] in an SQLite database, which is built into the program. Use it if several processes of one
 /// machine serve the same tools.
 ///
-/// Each process opens the same file. A task that runs in one is read, answered and cancelled at any other, and a notice that
-/// one [raises](crate::server::Changes) reaches the clients of all within about a tenth of a second. If a process ends or is
-/// killed, its tasks fail after 15 seconds, and say that they were interrupted. What has ended before is kept.
+/// Each process opens the same file. A task that runs in one is read, answered and cancelled at any other,
+/// and a notice that one [raises](crate::server::Changes) reaches the clients of all within about a tenth
+/// of a second. If a process ends or is killed, its tasks fail after 15 seconds, and say that they were
+/// interrupted. Tasks that ended before are kept.
 ///
 /// The database is in WAL mode, and only its user can read it. Each read and each write blocks the thread for the time of
 /// one transaction. Clones share a connection and a thread, which end with the last of them.
@@ -170,7 +171,7 @@ impl SqliteStore {
         })
     }
 
-    /// Answers with what a transaction returns.
+    /// Answers with the result of a transaction.
     fn with<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>,
@@ -283,7 +284,7 @@ impl fmt::Debug for SqliteStore {
     }
 }
 
-/// Writes and reads notices, says that this process lives, and ends the tasks of those that don't.
+/// Writes and reads notices, says that this process lives, and ends the tasks of processes that don't.
 struct Worker {
     connection: Connection,
     path: PathBuf,
@@ -300,7 +301,7 @@ impl Worker {
     /// Makes this process known.
     fn join(&mut self) -> Result<(), Problem> {
         self.seen = done(transaction(&mut self.connection, |rows| {
-            // Those of a notice that is gone count too.
+            // The numbers of removed notices count too.
             let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'notice'";
             let last = rows.query_row(sql, [], |row| row.get(0)).optional()?;
             Ok(last.unwrap_or(0))
@@ -387,7 +388,7 @@ impl Worker {
                 }
                 last = number;
                 if row.get_ref(1)?.as_str()? != self.process {
-                    // What a newer version of this crate writes may be unknown.
+                    // This version may not know a notice that a newer version of this crate writes.
                     let notice = serde_json::from_str(row.get_ref(2)?.as_str()?);
                     heard.push(notice.unwrap_or(Notice::Missed));
                 }
@@ -401,8 +402,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Says that this process lives, ends the tasks of those that don't, and removes what is old. Returns `false` if this
-    /// process was unknown.
+    /// Says that this process lives, ends the tasks of processes that don't, and removes old entries.
+    /// Returns `false` if this process was unknown.
     fn beat(&mut self) -> Result<bool, Problem> {
         let (process, lease) = (&self.process, self.lease);
         let was_known = done(transaction(&mut self.connection, |rows| {
@@ -535,7 +536,7 @@ fn forget_beyond(
     Ok(())
 }
 
-/// What is wrong with a database, for people.
+/// A problem with a database, for people.
 type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a transaction is rolled back.
@@ -711,7 +712,7 @@ mod tests {
         let message = interrupted["error"]["message"].as_str().unwrap();
         assert!(message.contains("has ended"), "{message}");
         assert_eq!(shown(&there, "runs there").await["status"], "working");
-        // What it published last is not lost.
+        // Its last notice is not lost.
         wait(|| lock(&heard).contains(&Notice::Prompts));
     }
 
