@@ -293,14 +293,14 @@ impl fmt::Debug for Media {
 macro_rules! media {
     ($type:ident, $media:tt) => {
         impl $type {
-            /// Sets the media type of what a URL refers to. Some providers require it.
+            /// Sets the media type of the file at a URL. Some providers require it.
             pub fn with_media_type(mut self, media_type: impl Into<Cow<'static, str>>) -> $type {
                 let media = &mut self.$media;
                 *media = Media::of(media_type, media.source.clone());
                 self
             }
 
-            /// Returns the media type, such as `image/png`. That of a URL may be unknown.
+            /// Returns the media type, such as `image/png`. For a URL it may be unknown.
             pub fn media_type(&self) -> Option<&str> {
                 self.$media.media_type()
             }

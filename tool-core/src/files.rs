@@ -1,9 +1,10 @@
 //! Files that a program reads and writes in a folder that others may have filled, such as a cloned project.
 //!
-//! A repository can hold links: `tools.lock -> ~/.bashrc`. Writing follows none in the name of the file, and none in
-//! a relative path, which leads through the folder of the project. The folders of an absolute path are those of whoever
-//! gave it. Reading does. A file is written under a new name and renamed, so that a reader never sees half of it, and a link that
-//! appears meanwhile is replaced instead of followed.
+//! A repository can hold links: `tools.lock -> ~/.bashrc`. Writing follows none in the name of the file,
+//! and none in a relative path, which leads through the folder of the project. In an absolute path, links
+//! in folders are followed, because the caller named them. Reading follows links. A file is written under a
+//! new name and renamed, so that a reader never sees half of it, and a link that appears meanwhile is
+//! replaced instead of followed.
 //!
 //! ```
 //! # let folder = std::env::temp_dir().join(format!("tool-core-files-{}", std::process::id()));

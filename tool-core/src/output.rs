@@ -43,7 +43,7 @@ pub enum Outcome {
     Rich(Box<RichOutcome>),
 }
 
-/// An output with what few outputs have.
+/// An output with parts that few outputs have.
 pub struct RichOutcome {
     /// A string, a JSON text or an error.
     pub(crate) output: Outcome,
@@ -156,7 +156,7 @@ impl Outcome {
 /// needs a reference. Each call has the span of the type that it converts.
 pub struct ReturnValue<T>(pub T);
 
-/// Types that are more than what they serialize to, alone and as the success of a `Result`.
+/// Types that are more than their serialized value, alone and as the success of a `Result`.
 macro_rules! success {
     ($([$($generics:tt)*] $type:ty, [$($kind:ident)?] [$($bounds:tt)*] $convert:expr;)*) => {$(
         impl<$($generics)*> ReturnValue<$type> {
@@ -228,7 +228,7 @@ impl<T> SuccessOfValue<T> for ReturnValue<T> {
     }
 }
 
-/// The return value of a function whose success is converted and whose error is not.
+/// The return value of a function, with its success converted and its error left alone.
 pub struct Converted<E>(Result<Outcome, E>);
 
 impl<E: Display + Into<Box<dyn Error + Send + Sync>>> Converted<E> {
@@ -300,7 +300,7 @@ impl<E> DisplayedError<E> for Converted<E> {
     }
 }
 
-/// An output schema, and what the type is known to write.
+/// An output schema, and the known properties of the values that the type writes.
 #[derive(Clone, Copy)]
 pub struct OutputSchema {
     pub(crate) schema: &'static Schema,

@@ -264,8 +264,8 @@ pub const fn with_results(schema: Schema, results: &'static Schema) -> Schema {
 /// The schema of a type that is serialized in an unknown form.
 pub const UNKNOWN: Schema = Schema::UNKNOWN;
 
-/// Provides the schema of a type that is only serialized as an inherent constant. Falls back to that
-/// of [`NoWritten`], since such a type need not be a [`ToolType`].
+/// Provides the schema of a type that is only serialized as an inherent constant. Falls back to the
+/// constant of [`NoWritten`], because such a type need not be a [`ToolType`].
 pub struct Written<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> Written<T> {
@@ -306,7 +306,7 @@ pub const fn fields(properties: &'static [Property], denies_unknown: bool) -> Sc
     }
 }
 
-/// Excludes the names of the other variants from those that a `#[serde(other)]` variant accepts.
+/// Excludes the names of the other variants from the names that a `#[serde(other)]` variant accepts.
 pub const fn except(schema: Schema, names: &'static [&'static str]) -> Schema {
     match schema.kind {
         Kind::Enum(strings) => Schema {

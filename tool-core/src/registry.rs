@@ -84,7 +84,7 @@ struct Inner {
     /// Held while the snapshot is replaced, never by readers. Has the [selections](Registry::select) of this
     /// registry, which follow its changes.
     write_lock: Mutex<Vec<Weak<Inner>>>,
-    /// What this registry selects, if it is a selection.
+    /// The selected tools, if this registry is a selection.
     selection: Option<Selection>,
     /// Created with the first listener.
     listeners: OnceLock<Box<Listeners>>,
@@ -332,7 +332,7 @@ impl Registry {
     }
 
     /// Creates a registry of other tools, with the same context values, hooks and limits. Its tools change
-    /// independently, and those of the two are unknown to each other.
+    /// independently, and neither registry knows the tools of the other.
     ///
     /// ```
     /// use tool_core::hooks::Gate;
@@ -375,8 +375,8 @@ impl Registry {
     /// with BM25. Names are split into words, and endings such as plurals don't count. The index is
     /// built with the first search after a change of the tools.
     ///
-    /// [Deferred](RegistryBuilder::defer) tools are found like others; those that are
-    /// [for apps](crate::ToolSpec::is_for_models) alone are not. An application can also use this to
+    /// [Deferred](RegistryBuilder::defer) tools are found like others; tools [for
+    /// apps](crate::ToolSpec::is_for_models) alone are not. An application can also use this to
     /// [select](Registry::select) the tools for a request.
     ///
     /// ```
@@ -406,9 +406,11 @@ impl Registry {
         found.into_iter().cloned().collect()
     }
 
-    /// Returns the arguments of a call for a person, in the [form](visible::json) that a [hold](crate::hooks::Hold::arguments)
-    /// shows, with `"[secret]"` for each [secret](macro@crate::tool#secrets). Those of an unknown tool are not shown, because no schema says which are
-    /// secret. Those of a tool that the [provider](ToolCall::hosted_by) runs are shown whole, since a person approves them.
+    /// Returns the arguments of a call for a person, in the [form](visible::json) that a
+    /// [hold](crate::hooks::Hold::arguments) shows, with `"[secret]"` for each
+    /// [secret](macro@crate::tool#secrets). The arguments of an unknown tool are not shown, because no
+    /// schema says which are secret. For a tool that the [provider](ToolCall::hosted_by) runs they are
+    /// shown whole, because a person approves them.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -428,7 +430,7 @@ impl Registry {
         let mut resolved = call.clone();
         let text = match self.resolve(&mut resolved) {
             Some(tool) => tool.shown_arguments(&resolved.arguments).into(),
-            // What a person approves.
+            // A person approves this text.
             None if call.server().is_some() => call.arguments.text(),
             None => return "[arguments of an unknown tool]".into(),
         };
@@ -552,7 +554,7 @@ impl Inner {
     }
 }
 
-/// Requests and runs, for whoever drives a model.
+/// Requests and runs, for code that drives a model.
 impl Registry {
     /// Passes the record of a request to the [observers](crate::RegistryBuilder::observe_with). For a loop of your own
     /// around a model; the `Agent` of `tool-agent` does it.

@@ -54,7 +54,7 @@ pub struct ToolSpec {
     /// The name that a model calls, unique in a registry: a letter or `_`, then at most 63
     /// letters, digits, `_` or `-`. Dialects leave out a `DynamicTool` with another name.
     pub name: Cow<'static, str>,
-    /// What the tool does: the doc comment up to its first heading.
+    /// The purpose of the tool: the doc comment up to its first heading.
     pub description: Cow<'static, str>,
     /// How the tool behaves.
     pub annotations: Annotations,
@@ -392,7 +392,8 @@ impl ToolSpec {
     /// Converts named strings to the JSON text of arguments, by the schema: variables of a URI, arguments of a
     /// prompt, flags of a command line.
     ///
-    /// This only converts. A call with the result is validated like that of a model, and its violations name the strings.
+    /// This only converts. A call with the result is validated like a model's call, and its violations name
+    /// the strings.
     ///
     /// | the schema accepts | the string becomes |
     /// |---|---|
@@ -461,8 +462,7 @@ impl ToolSpec {
         }
     }
 
-    /// Returns the text that a model reads: the description, when to use the tool, and what it
-    /// returns.
+    /// Returns the text for the model: the description, when to use the tool, and what it returns.
     ///
     /// ```
     /// use tool_core::{Tool, tool};

@@ -77,10 +77,10 @@ use crate::schema::{Schema, Text};
 /// values that the derived schema describes. A `Deserialize` that you write by hand is not used, unless you
 /// ask for it with `#[param(serde)]`; see [Decoding](macro@crate::tool#decoding).
 ///
-/// Results follow serde's attributes too: the output schema of a tool describes what `Serialize`
-/// writes, even if that differs from what `Deserialize` accepts. Where the type alone does not
-/// guarantee it, each result is validated: a float may be NaN, and nothing enforces the
-/// `#[param(range = …)]` of a returned field. A result that does not match is an error of the kind
+/// Results follow serde's attributes too: the output schema of a tool describes the values that `Serialize`
+/// writes, even if `Deserialize` accepts others. Where the type alone does not guarantee a match, each
+/// result is validated: a float may be NaN, and nothing enforces the `#[param(range = …)]` of a returned
+/// field. A result that does not match is an error of the kind
 /// [`InvalidResult`](crate::ToolErrorKind::InvalidResult).
 ///
 /// To use a type of another crate, wrap it in a newtype and implement the trait by hand. Values are validated by the
@@ -114,8 +114,8 @@ pub trait ToolType {
     #[doc(hidden)]
     const EXACT: bool = false;
 
-    /// What `Serialize` writes: [`WRITES_EXACTLY`], [`WRITES_NULLS`], or 0 if the result of a tool
-    /// needs validation. 0 is always correct.
+    /// The guarantee about the output of `Serialize`: [`WRITES_EXACTLY`], [`WRITES_NULLS`], or 0 if the
+    /// result of a tool needs validation. 0 is always correct.
     #[doc(hidden)]
     const WRITES: u8 = 0;
 }
@@ -140,7 +140,7 @@ pub struct Exactness<T: ?Sized>(PhantomData<T>);
 impl<T: ToolType + ?Sized> Exactness<T> {
     /// `true` if the type is exact.
     pub const VALUE: bool = T::EXACT;
-    /// What `Serialize` writes.
+    /// The guarantee about the output of `Serialize`.
     pub const WRITES: u8 = T::WRITES;
 }
 

@@ -1,8 +1,8 @@
 //! Characters that nobody sees, and texts in which none of them is left.
 //!
-//! A model, a server or a file can write text that reads as something else: controls of a terminal, characters that change
-//! the direction of text, letters without a shape that carry a second message. Everything that decides by what it sees
-//! needs such a text in another form:
+//! A model, a server or a file can write text that reads as something else: controls of a terminal,
+//! characters that change the direction of text, letters without a shape that carry a second message. A
+//! person or a model that decides by such a text needs it in another form:
 //!
 //! | for | use |
 //! |---|---|
@@ -11,10 +11,11 @@
 //! | what somebody approves: arguments | [`json`] |
 //! | a single character, such as one of a file name | [`is_hidden`], [`is_unclear`] |
 //!
-//! Prose keeps line breaks, tabs and the invisible characters that writing needs: a variation selector after a symbol
-//! (`✔️`, `1️⃣`), a joiner between two symbols (`👩‍🚀`), and joiners between letters of scripts that have them, such as
-//! Arabic and Devanagari. None of them can carry words, because each needs a visible character on one or both sides. Tags
-//! are never kept, so the flags of England, Scotland and Wales lose their crosses. What is approved keeps nothing.
+//! Prose keeps line breaks, tabs and the invisible characters that writing needs: a variation selector
+//! after a symbol (`✔️`, `1️⃣`), a joiner between two symbols (`👩‍🚀`), and joiners between letters of
+//! scripts that have them, such as Arabic and Devanagari. None of them can carry words, because each needs
+//! a visible character on one or both sides. Tags are never kept, so the flags of England, Scotland and
+//! Wales lose their crosses. A text for an approval keeps nothing.
 //!
 //! Letters of different scripts that look alike (`a` and `а`) stay, and so do accents, which can be written in two ways.
 //!
@@ -79,7 +80,8 @@ pub fn is_unclear(character: char) -> bool {
         || !is_printable(character)
 }
 
-/// Returns `false` for what `Debug` escapes in the middle of a string: the categories `C` and `Z`, but the space.
+/// Returns `false` for characters that `Debug` escapes in the middle of a string: the categories `C` and
+/// `Z`, but the space.
 fn is_printable(character: char) -> bool {
     let mut text = [0; 5];
     text[0] = b'a';
@@ -221,8 +223,9 @@ pub fn line(text: &str) -> Cow<'_, str> {
 /// Returns arguments as somebody who approves them reads them: the same JSON, without blanks between its values, on one
 /// line, with an escape for each [unclear](is_unclear) character and for nothing that can be read as it is.
 ///
-/// Texts with one shown form are the same JSON: strings of the same characters, and keys, also those that are there twice,
-/// and numbers spelled the same. What is not JSON is shown as a string after the words `not JSON: `.
+/// Texts with one shown form are the same JSON: strings of the same characters, the same keys, including
+/// repeated ones, and numbers spelled the same. Any other text is shown as a string after the words
+/// `not JSON: `.
 ///
 /// ```
 /// use tool_core::visible::json;
@@ -283,7 +286,7 @@ fn push_json_string(out: &mut String, value: &str) {
     push_escaped(out, &serde_json::Value::from(value).to_string());
 }
 
-/// Appends a JSON string with escapes for what is unclear in it.
+/// Appends a JSON string with its unclear characters escaped.
 fn push_escaped(out: &mut String, string: &str) {
     for character in string.chars() {
         if is_unclear(character) {
@@ -338,7 +341,7 @@ mod tests {
         assert_eq!(json(text), expected);
         assert!(matches!(json(expected), Cow::Borrowed(_)));
         assert_eq!(json("{\"a\":\"\u{e0041}\"}"), r#"{"a":"\udb40\udc41"}"#);
-        // Half a pair stays, and what is around it is shown.
+        // Half a pair stays, and the text around it is shown.
         assert_eq!(json("\"\\ud800\u{200b}\""), r#""\ud800\u200b""#);
         assert_eq!(json(r#""\u0064elete\/""#), r#""delete/""#);
     }

@@ -13,8 +13,9 @@ const REASON: usize = 1_000;
 /// The most bytes of a name and of arguments that a person is asked to approve.
 const MOST_SHOWN: usize = 64 * 1024;
 
-/// An approval that a provider asks for before a call starts: a safety check of a click, or the question whether a tool of
-/// its own may run. A [dialect](crate::dialect::Dialect::read) attaches it to the call.
+/// An approval that a provider asks for before a call starts: a safety check of a click, or a question
+/// whether one of the provider's tools may run. A [dialect](crate::dialect::Dialect::read) attaches it to
+/// the call.
 ///
 /// The call is [held](crate::hooks::Gate::hold) until somebody decides, as if a `before` hook held it. Nobody is asked
 /// about arguments that are invalid. The result lists the approvals that were [given](ToolResult::approved), so that the

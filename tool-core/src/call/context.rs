@@ -149,8 +149,8 @@ impl CallContext {
         self.extensions.as_ref()?.idempotency_key.as_deref()
     }
 
-    /// Returns the holds of this call that were decided on, with the decisions and who made them, in order.
-    /// Only the application makes decisions, so a tool can require one:
+    /// Returns the decided holds of this call, each with the decision and the name of the person who made
+    /// it, in order. Only the application makes decisions, so a tool can require one:
     ///
     /// ```
     /// use tool_core::hooks::{Decision, Gate};
@@ -364,7 +364,7 @@ impl CallContext {
     /// within the call.
     ///
     /// With some protocols the future never resolves: the call ends with the question, and is made again
-    /// with the answer. What a tool does before a question must be harmless to
+    /// with the answer. So effects before a question must be harmless to
     /// [repeat](crate::call::elicit#a-tool-may-run-again), or be [kept](CallContext::keep).
     ///
     /// ```

@@ -1,7 +1,7 @@
 //! Asks the user a question while a tool runs.
 //!
-//! A tool calls [`CallContext::elicit`](crate::CallContext::elicit). Whoever makes the call says how the
-//! user is asked: with [`ToolCall::elicit_with`](crate::ToolCall::elicit_with). A server of the Model Context
+//! A tool calls [`CallContext::elicit`](crate::CallContext::elicit). The caller decides how to ask the
+//! user, with [`ToolCall::elicit_with`](crate::ToolCall::elicit_with). A server of the Model Context
 //! Protocol (the crate `tool-mcp`) does that with its client.
 //!
 //! ```
@@ -127,16 +127,17 @@ impl Elicit<()> {
         Elicit::new(message, ElicitMode::Form(schema), |_| Ok(()))
     }
 
-    /// Asks to visit a page, such as to log in or to pay. What the user enters there does not pass through
-    /// the client. An accepted answer means that the user agreed to open the page.
+    /// Asks to visit a page, such as to log in or to pay. The user's input there does not pass through the
+    /// client. An accepted answer means that the user agreed to open the page.
     pub fn visit(message: impl Into<String>, url: impl Into<String>) -> Elicit<()> {
         Elicit::new(message, ElicitMode::Url(url.into()), |_| Ok(()))
     }
 }
 
 impl Elicit {
-    /// Asks for what a JSON Schema describes: JSON text or a `Value`. With the feature `dynamic`, an answer that does not
-    /// match the schema is an error, and so is each answer if the schema is invalid. Without it, answers are not validated.
+    /// Asks for a value that matches a JSON Schema, which is JSON text or a `Value`. With the feature
+    /// `dynamic`, an answer that does not match the schema is an error, and so is each answer if the schema
+    /// is invalid. Without it, answers are not validated.
     ///
     /// ```
     /// use serde_json::json;
@@ -456,7 +457,7 @@ mod tests {
                 "{invalid}: {error}"
             );
         }
-        // Whoever declines fills in nothing.
+        // A user who declines fills in nothing.
         let declined = ask(question(), Ok(Elicited::Declined));
         assert_eq!(declined, Ok(Elicited::Declined));
         let invalid = Elicit::with_schema("Which row?", r#"{"type": 7}"#);

@@ -21,7 +21,7 @@ use crate::schema::violation::{Violation, Violations};
 
 pub use self::kind::ToolErrorKind;
 
-/// What is wrong with a result.
+/// The details of an invalid result.
 pub struct InvalidResult {
     pub(crate) violations: Violations,
     pub(crate) source: Option<Source>,
@@ -124,8 +124,8 @@ impl ToolError {
         self.is_retryable
     }
 
-    /// Returns what only the operator may see: the panic payload, or what is missing in the
-    /// application. May be empty.
+    /// Returns the text for the operator alone: the panic payload, or the missing part of the application.
+    /// May be empty.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -211,8 +211,8 @@ impl ToolError {
         }
     }
 
-    /// Truncates the message to `cap` bytes, but never before the end of the reference. What the
-    /// operator sees may be longer, but is bounded too.
+    /// Truncates the message to `cap` bytes, but never before the end of the reference. The operator's text
+    /// may be longer, but is bounded too.
     pub(crate) fn truncate(&mut self, cap: usize) {
         if self.original_message().len() > OPERATOR_TEXT {
             self.shrink_source();

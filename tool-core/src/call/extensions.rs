@@ -42,7 +42,7 @@ impl Nesting {
     }
 }
 
-/// What an application attaches to a call.
+/// The values that an application attaches to a call.
 #[derive(Clone, Default)]
 pub(crate) struct CallExtensions {
     pub(crate) values: TypeMap,
@@ -55,7 +55,7 @@ pub(crate) struct CallExtensions {
     pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
     /// The last checks before the tool runs, and before each that it calls.
     pub(crate) starts: Vec<StartCheck>,
-    /// The permit of the call, for those that it makes.
+    /// The permit of the call, for the calls that it makes.
     pub(crate) permit: Option<Weak<dyn Any + Send + Sync>>,
 }
 

@@ -8,7 +8,7 @@ use crate::call::origin::Origin;
 use crate::call::truncate::truncate;
 use crate::content::{Content, Media};
 
-/// The parts of a result, the value for the application, and who made the call.
+/// The parts of a result, the value for the application, and the origin of the call.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Extra {

@@ -71,7 +71,7 @@ pub struct Hold {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     key: Option<String>,
-    /// What the provider asks. Boxed, because few holds have it.
+    /// The provider's question. Boxed, because few holds have one.
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none")
@@ -79,7 +79,7 @@ pub struct Hold {
     asked: Option<Box<Asked>>,
 }
 
-/// What the provider asks before a call.
+/// A provider's question before a call.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Asked {
@@ -310,7 +310,7 @@ impl fmt::Debug for Hold {
     }
 }
 
-/// What a person decided on a call that is [held](crate::hooks::Gate::hold).
+/// A person's decision on a [held](crate::hooks::Gate::hold) call.
 ///
 /// ```
 /// use tool_core::hooks::{Decision, Gate};
@@ -396,7 +396,7 @@ pub(crate) enum AnswerOutput {
     },
 }
 
-/// The decisions on the holds of one call, and who made them.
+/// The decisions on the holds of one call, and the people who made them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decided(Vec<(Hold, Decision, String)>);
 
@@ -428,7 +428,7 @@ impl Decided {
     /// Returns `true` if `needed` was decided on in favour of the call. `changed` are the arguments of a
     /// [`Decision::Change`], as the tool gets them.
     pub(crate) fn allows(&self, needed: &Hold, changed: Option<&str>) -> bool {
-        // Who may confirm a call may not decide on a hold, and the other way around.
+        // A user who may confirm a call may not decide on a hold, and the other way around.
         self.own().any(|(hold, decision)| {
             hold.is_confirmation == needed.is_confirmation
                 && hold.tool == needed.tool
@@ -439,7 +439,7 @@ impl Decided {
                             && hold.arguments == needed.arguments
                             && hold.approval() == needed.approval()
                     }
-                    // Whoever changes the arguments has decided on the earlier holds too.
+                    // A person who changes the arguments has decided on the earlier holds too.
                     Decision::Change(_) => {
                         needed.number <= hold.number && changed == Some(&*needed.arguments)
                     }

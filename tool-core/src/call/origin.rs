@@ -6,7 +6,7 @@ use crate::call::approval::ApprovalRequest;
 use crate::call::head::CallHead;
 use crate::call::position::CallPosition;
 
-/// Who made a call, if not the model itself, and when.
+/// The origin of a call: its maker, if that is not the model itself, and its time.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Origin {
@@ -80,7 +80,7 @@ pub(crate) struct ResultHead {
     pub(crate) origin: Option<Box<Origin>>,
 }
 
-/// What a call and its result say about the origin.
+/// The methods of a call and its result about the origin.
 macro_rules! origin {
     ($type:ty) => {
         impl $type {

@@ -22,7 +22,7 @@ use crate::schema::violation::Coercion;
 
 /// The result of one call: the tool's output, or an error.
 ///
-/// With the feature `serde`, serde saves it, apart from what only the operator may see: the
+/// With the feature `serde`, serde saves it, except the parts for the operator alone: the
 /// [details](ToolError::detail) and the source of an error.
 ///
 /// ```
@@ -409,7 +409,7 @@ impl ToolResult {
     }
 
     /// Assigns the result to another call: the result of an earlier call with the same arguments, or of a
-    /// layer that made a call of its own.
+    /// layer that made another call.
     ///
     /// ```
     /// use tool_core::{ToolCall, ToolResult};

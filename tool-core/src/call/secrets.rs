@@ -7,8 +7,9 @@ use super::result::ToolResult;
 use crate::schema::secret::{redact_arguments, redact_result, redact_text};
 use crate::spec::{ToolSpec, wrapped};
 
-/// The [secret](macro@crate::tool#secrets) values of calls, to hide them in strings that may repeat them, such as the
-/// answer of a model. [`Registry::secrets`](crate::Registry::secrets) returns those of a call.
+/// The [secret](macro@crate::tool#secrets) values of calls, to hide them in strings that may repeat them,
+/// such as the answer of a model. [`Registry::secrets`](crate::Registry::secrets) returns the values of a
+/// call.
 ///
 /// A string that is shorter than four characters is not among them: it occurs by chance.
 ///

@@ -131,8 +131,8 @@ impl ToolCall {
         self.extensions.as_ref()?.values.get()
     }
 
-    /// Marks a call that an app made, a page that a host shows, and not a model. It reaches tools that are
-    /// [for apps](crate::ToolSpec::is_for_apps), and those for models alone are unknown to it.
+    /// Marks a call as made by an app, a page that a host shows, instead of a model. It reaches tools that
+    /// are [for apps](crate::ToolSpec::is_for_apps), but not tools for models alone.
     pub fn from_app(self) -> ToolCall {
         self.with(FromApp)
     }
@@ -455,7 +455,7 @@ impl ToolCall {
         self.decided_by(hold, decision, "")
     }
 
-    /// Attaches a decision like [`decided`](ToolCall::decided), with the name of who made it.
+    /// Attaches a decision like [`decided`](ToolCall::decided), with the name of the person who made it.
     /// [`CallContext::decisions`](crate::CallContext::decisions) returns it. A `Run` of the crate
     /// `tool-agent` attaches the name that its `decide` was given.
     pub fn decided_by(mut self, hold: Hold, decision: Decision, by: impl Into<String>) -> ToolCall {
@@ -463,7 +463,8 @@ impl ToolCall {
         self
     }
 
-    /// Returns the holds of this call that were decided on, with the decisions and who made them, in order.
+    /// Returns the decided holds of this call, each with the decision and the name of the person who made
+    /// it, in order.
     pub fn decisions(&self) -> impl Iterator<Item = (&Hold, &Decision, &str)> {
         let extensions = self.extensions.iter();
         extensions.flat_map(|extensions| extensions.decided.iter())

@@ -5,7 +5,7 @@ use crate::schema::messages::floor_char_boundary;
 /// Truncates a string longer than `cap` bytes at a character boundary and appends a note with the
 /// number of bytes omitted. Returns `true` if the text was truncated.
 ///
-/// Frees the memory of what it omits, and of the spare capacity of a short text.
+/// Frees the memory of the omitted text, and the spare capacity of a short text.
 pub(crate) fn truncate(text: &mut String, cap: usize) -> bool {
     let length = text.len();
     if length <= cap {

@@ -20,7 +20,7 @@ struct ContextValue {
 }
 
 impl TypeMap {
-    /// Inserts a value, replacing the one of the same type.
+    /// Inserts a value. Replaces an earlier value of the same type.
     pub(crate) fn insert<T: Any + Send + Sync>(&mut self, value: T) {
         let values = Arc::make_mut(self.0.get_or_insert_default());
         let id = TypeId::of::<T>();

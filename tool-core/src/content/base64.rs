@@ -64,7 +64,7 @@ fn digit_of(value: u8) -> u8 {
     steps.into_iter().fold(value + b'A', u8::wrapping_add)
 }
 
-/// Decodes a string. Returns `None` unless it is what [`encode`] writes.
+/// Decodes a string. Returns `None` for a string that [`encode`] never writes.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
@@ -111,7 +111,7 @@ fn decoded(block: &[u8; DIGITS], seen: &mut u8) -> [u8; BYTES] {
 
 /// Returns the value of a digit, or [`NONE`] with other bits.
 fn value_of(digit: u8) -> u8 {
-    // The complement of the value, so that what is in no range is 0.
+    // The complement of the value, so that a byte in no range gives 0.
     let within = |first: u8, count: u8, value: u8| {
         let at = digit.wrapping_sub(first);
         if at < count {
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(out, "data:;base64,Zm9vYg==");
     }
 
-    /// Every text of four digits is rejected, or is what its bytes are encoded as.
+    /// Every text of four digits is rejected, or is the encoding of its bytes.
     #[test]
     fn a_text_has_one_meaning() {
         let digits = b"AQgw/9+Z=-\xff";

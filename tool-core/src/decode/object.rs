@@ -16,9 +16,9 @@ pub(crate) struct DecodeFailure {
     pub(crate) at: Range<usize>,
 }
 
-/// Decodes every member of the object in `text` into the slot of its property. Returns `None` if
-/// that fails, or if the arguments are not in the form that strict decoding can verify. Otherwise returns
-/// `true` if it is certain that the text is what [`normalise`](crate::schema::validate::normalise) would return.
+/// Decodes every member of the object in `text` into the slot of its property. Returns `None` if that
+/// fails, or if the arguments are not in the form that strict decoding can verify. Otherwise returns `true`
+/// if [`normalise`](crate::schema::validate::normalise) would certainly return the text unchanged.
 #[inline]
 pub(crate) fn decode_strict<'a>(
     text: &'a str,

@@ -4,10 +4,10 @@
 //! booleans, short numbers and strings without `\u`. `serde_json` reads everything else, and agrees
 //! about plain spellings.
 //!
-//! The strict mode gives a derived `Deserialize` only what its schema describes: no array for a
-//! struct, no unknown member, no `{"unit": null}` for a variant. An
-//! [`EXACT`](crate::ToolType::EXACT) type then needs no validation. What the strict mode rejects may
-//! still be valid; [`Input::decode_slow`](super::Input) decides.
+//! The strict mode gives a derived `Deserialize` only values that match its schema: no array for a struct,
+//! no unknown member, no `{"unit": null}` for a variant. An [`EXACT`](crate::ToolType::EXACT) type then
+//! needs no validation. A value that the strict mode rejects may still be valid;
+//! [`Input::decode_slow`](super::Input) decides.
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! How types of `core`, `alloc` and `std` and the values of `serde_json` are decoded: those that contain
-//! other types here, the others by serde.
+//! Decodes types of `core`, `alloc` and `std` and the values of `serde_json`: types that contain other
+//! types here, the others by serde.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};

@@ -74,7 +74,7 @@ impl<T, U: TryFrom<T, Error: fmt::Display>> HasTryFrom<'_, T> for U {
     }
 }
 
-/// What a field is decoded as, if that is not its type.
+/// A wrapper that a field is decoded as, in place of its type.
 pub trait Wrapper {
     /// The type of the field.
     type Inner;
@@ -119,9 +119,9 @@ impl Decode<'_> for Tag {
     }
 }
 
-/// What the slot of a field becomes.
+/// The slot of a field, which becomes its value.
 pub trait Field<'de>: Sized {
-    /// What the slot holds.
+    /// The value in the slot.
     type Value: Decode<'de>;
 
     /// Returns the field.

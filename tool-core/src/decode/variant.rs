@@ -19,7 +19,7 @@ pub struct Variant<'de> {
     schema: &'static Schema,
     /// `true` if the type of the content is as exact as its schema.
     is_exact: bool,
-    /// What follows the content.
+    /// The syntax after the content.
     end: End<'de>,
 }
 
@@ -29,12 +29,12 @@ enum End<'de> {
     Nothing,
     /// The end of the object around it, maybe after tags.
     Brace,
-    /// What has been read before: the end of the content and the end of the object.
+    /// The position after members that were read before: the end of the content and the end of the object.
     Jump(Cursor<'de>, Cursor<'de>),
 }
 
 impl<'de> Variant<'de> {
-    /// A variant whose content is what `schema` describes, or one without content.
+    /// A variant with content that `schema` describes, or one without content.
     fn new(number: usize, schema: &'static Schema) -> Self {
         Variant {
             number,

@@ -117,12 +117,12 @@ impl RegistryBuilder {
         self
     }
 
-    /// Defers the tools for which a closure returns `true`, also those that are added later: a model gets
-    /// their descriptions and parameters only when it searches for them. `#[tool(defer)]` does so for one
-    /// tool, [`ToolEntry::deferred`] for an entry.
+    /// Defers the tools for which a closure returns `true`, including tools that you add later: a model
+    /// gets their descriptions and parameters only when it searches for them. `#[tool(defer)]` does so for
+    /// one tool, [`ToolEntry::deferred`] for an entry.
     ///
     /// Every request repeats all tools. Dozens of them cost many tokens, and models choose worse among
-    /// them. Defer those that few conversations need.
+    /// them. So defer the tools that few conversations need.
     ///
     /// - [`Anthropic`](crate::dialect::Anthropic) and [`OpenAiResponses`](crate::dialect::OpenAiResponses)
     ///   send the deferred tools marked as such, together with the provider's own search. OpenAI gets a
@@ -132,10 +132,10 @@ impl RegistryBuilder {
     ///   limited and counted as a call of the tool that it names; hooks and the result have that tool.
     /// - [`Mcp`](crate::dialect::Mcp) lists all tools: the client decides what a model sees.
     ///
-    /// A deferred tool runs as any other, whichever way a model calls it. What a caller must not find belongs
-    /// into another registry: [`select`](Registry::select) the tools that it may use. A call with an unknown
-    /// name is answered without the names of deferred tools. A registry with deferred tools can't have tools
-    /// with the names `search_tools`, `call_tool`, `tool_search`, `tool_search_tool_bm25` and
+    /// A deferred tool runs as any other, whichever way a model calls it. Deferring protects nothing: if a
+    /// caller must not find a tool, [`select`](Registry::select) the tools that it may use. A call with an
+    /// unknown name is answered without the names of deferred tools. A registry with deferred tools can't
+    /// have tools with the names `search_tools`, `call_tool`, `tool_search`, `tool_search_tool_bm25` and
     /// `tool_search_tool_regex`.
     ///
     /// ```
@@ -480,8 +480,8 @@ impl RegistryBuilder {
     /// Of a result with [parts](ToolResult::parts), the text parts are limited together. Images, audio and files
     /// are never truncated; [`media_cap`](RegistryBuilder::media_cap) limits them.
     ///
-    /// The memory of what is truncated is freed. Of an error, the operator's messages are kept up to
-    /// 64 KiB or the cap, and a source that displays more is replaced by its messages.
+    /// Frees the memory of truncated text. The operator's messages of an error are kept up to 64 KiB or the
+    /// cap, and a source that displays more is replaced by its messages.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -666,11 +666,10 @@ impl RegistryBuilder {
     /// before it. Timeouts and concurrency limits do not apply to hooks; a
     /// [token](crate::ToolCall::cancel_with) cancels them too.
     ///
-    /// The call is validated first, so a hook never sees a call that cannot run. It sees the
-    /// arguments as the tool will get them: `100` for `100.0`, the declared spelling of an enum
-    /// value, the name of a property for its alias, and nothing for an ignored `null`. Defaults are
-    /// not filled in, and an alias of an enum value stays as it is. What a hook changes is validated
-    /// again.
+    /// The call is validated first, so a hook never sees a call that cannot run. It sees the arguments as
+    /// the tool will get them: `100` for `100.0`, the declared spelling of an enum value, the name of a
+    /// property for its alias, and nothing for an ignored `null`. Defaults are not filled in, and an alias
+    /// of an enum value stays as it is. If a hook changes the arguments, they are validated again.
     ///
     /// ```
     /// use tool_core::hooks::Gate;

@@ -103,8 +103,8 @@ impl Registry {
     /// Calls a tool as a part of a call of another registry, such as from a tool that runs a program of the model.
     ///
     /// As for [`CallContext::call`], the nested call has the context values of the outer one, asks the same
-    /// user, is cancelled with it, and counts towards the depth of nesting. Hooks, limits and the registry's own
-    /// context values are the ones of this registry.
+    /// user, is cancelled with it, and counts towards the depth of nesting. Hooks, limits and the other
+    /// context values come from this registry.
     ///
     /// ```
     /// use tool_core::{CallContext, Registry, ToolCall, tool, tools};
@@ -260,9 +260,9 @@ impl Registry {
         found.filter(|tool| tool.admits(call.is_from_app()))
     }
 
-    /// Makes calls of what is [unanswered](Turn::unanswered) in a response, where a tool of the registry
-    /// [provides](macro@crate::tool#trained-tools) the provider's tool. They follow the other calls of the turn. A `Run` of the
-    /// crate `tool-agent` does this.
+    /// Makes calls of the [unanswered](Turn::unanswered) items in a response, where a tool of the registry
+    /// [provides](macro@crate::tool#trained-tools) the provider's tool. They follow the other calls of the
+    /// turn. A `Run` of the crate `tool-agent` does this.
     ///
     /// ```
     /// use serde_json::json;

@@ -33,7 +33,7 @@ pub struct DecisionRequest {
     /// The tool; `None` if the registry no longer has it, or if the provider [runs](Hold::server) it. [`Hold::tool`] is
     /// its name.
     pub tool: Option<ToolEntry>,
-    /// What the decision is on.
+    /// The subject of the decision.
     pub hold: Hold,
 }
 
@@ -54,8 +54,9 @@ impl DecisionRequest {
     }
 }
 
-/// Who may decide on held calls. Two rules always hold: whoever decides has a name, and nobody decides on a
-/// [hold](crate::hooks::Gate::hold) of an own call. On top of them the closure has to return `true`.
+/// Decides who may decide on held calls. Two rules always hold: the decider has a name, and nobody decides
+/// on a [hold](crate::hooks::Gate::hold) of their own call. On top of them the closure has to return
+/// `true`.
 ///
 /// Without a closure, nobody decides on a [hold](crate::hooks::Gate::hold), which needs somebody else: nothing tells who
 /// that is. The owner may [confirm](crate::hooks::Gate::confirm) a call, and anybody may confirm one without an owner.

@@ -138,7 +138,7 @@ pub(super) fn run_sync_in_run(
         };
         let coercions = input.finish();
         let head = input.take_head();
-        // What the application has attached may panic.
+        // The application's attached values may panic.
         match catch(|| drop(input)) {
             Ok(()) => (head, outcome, coercions),
             Err(panic) => (head, Err(CallFailure::Panicked(panic)), Vec::new()),
@@ -242,7 +242,7 @@ pub(super) fn unknown_tool(inner: &Inner, call: ToolCall, snapshot: &Snapshot) -
     not_run(inner, call, error)
 }
 
-/// Answers a call of a tool that the provider runs, with what was decided.
+/// Answers a call of a tool that the provider runs, with the decision on it.
 #[cold]
 pub(super) fn hosted(inner: &Inner, call: ToolCall) -> ToolResult {
     const APPROVED: &str = "approved";
@@ -529,8 +529,8 @@ async fn until_cancelled(
     either(pin!(cancelled), pin!(running)).await
 }
 
-/// Validates the call, runs the `before` hooks, waits for a permit and runs the tool. `hook_call` is
-/// updated to what the tool gets.
+/// Validates the call, runs the `before` hooks, waits for a permit and runs the tool. Updates `hook_call`
+/// to the call that the tool gets.
 async fn run_gated(
     inner: &Arc<Inner>,
     tool: ToolEntry,

@@ -27,8 +27,8 @@ pub(super) type BeforeHook = Arc<dyn Fn(HookCall) -> BoxFuture<Gate> + Send + Sy
 pub(super) type AfterHook =
     Arc<dyn Fn(HookCall, ToolResult) -> BoxFuture<ToolResult> + Send + Sync>;
 
-/// What the closure of a [`before`](crate::RegistryBuilder::before) or an
-/// [`after`](crate::RegistryBuilder::after) hook returns: a future of a `T`. All of them implement it.
+/// The return type of the closure of a [`before`](crate::RegistryBuilder::before) or an
+/// [`after`](crate::RegistryBuilder::after) hook: a future of a `T`. Every such future implements it.
 ///
 /// ```
 /// use tool_core::hooks::{Gate, HookCall, HookFuture};

@@ -1,16 +1,16 @@
 //! The list of all linked tools.
 //!
-//! `#[tool]` emits one `static` for each tool, in a section of the object file that all tools share.
-//! The linker concatenates the sections of all crates, and marks start and end. This module reads
-//! what is between. The attributes are the ones that the crate `linkme` writes; its macro would add a function
-//! and two closures for each tool, which take a tenth of its `cargo check`.
+//! `#[tool]` emits one `static` for each tool, in a section of the object file that all tools share. The
+//! linker concatenates the sections of all crates, and marks start and end. This module reads the entries
+//! between them. The attributes are the same as in the crate `linkme`; its macro would add a function and
+//! two closures for each tool, which take a tenth of its `cargo check`.
 //!
 //! A program may contain several copies of this crate: other versions, or the same version from another source. All
 //! write to one section, so an entry starts with its [`Owner`], whose form no version changes. A copy reads no more of
 //! the entries of others.
 //!
-//! The linker of WebAssembly concatenates only functions that run at start-up. There, the section
-//! holds a function for each tool, which adds the tool to a list of its own copy.
+//! The linker of WebAssembly concatenates only functions that run at start-up. There, the section holds a
+//! function for each tool, which adds the tool to a list of its copy of this crate.
 
 #[cfg(not(target_family = "wasm"))]
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::tool::{StaticTool, Tool, ToolEntry};
 
-// The number in the names is that of the form of entries.
+// The number in the names is the version of the form of entries.
 
 /// Expands to the section of the static entries. Only linkers of ELF define the symbols of its start
 /// and its end by themselves; the linker of illumos only for names that start with `set_`.
@@ -51,8 +51,8 @@ macro_rules! __tool_core_link_section {
     };
 }
 
-/// Expands to the section of the static entries. The linker sorts by what follows the `$`. That of
-/// MinGW drops sections to which nothing refers, unless their name starts with `.vectors`.
+/// Expands to the section of the static entries. The linker sorts by the text after the `$`. MinGW's linker
+/// drops sections to which nothing refers, unless their name starts with `.vectors`.
 #[cfg(any(target_os = "windows", target_os = "uefi"))]
 #[doc(hidden)]
 #[macro_export]
@@ -92,7 +92,7 @@ compile_error!("tool-core cannot list the tools of a program on this platform");
 #[doc(hidden)]
 pub use __tool_core_link_section as link_section;
 
-/// A linked tool: in every version of this crate its owner, and what only that reads.
+/// A linked tool: in every version of this crate its owner, and data that only the owner reads.
 #[doc(hidden)]
 #[cfg(not(target_family = "wasm"))]
 #[repr(C)]
@@ -122,7 +122,8 @@ struct Owner {
 #[allow(unsafe_code)]
 unsafe impl Sync for Owner {}
 
-/// Its address is that of this copy alone. It can be written, because linkers may merge constants that are equal.
+/// Its address identifies this copy of the crate. It can be written, because linkers may merge constants
+/// that are equal.
 #[cfg(not(target_family = "wasm"))]
 static COPY: AtomicU8 = AtomicU8::new(0);
 

@@ -91,8 +91,8 @@ struct State {
     /// In the order of registration.
     listeners: BTreeMap<u64, Listener>,
     queue: VecDeque<Event>,
-    /// `true` while a thread calls listeners. It then delivers the changes of other threads, and
-    /// those that the listeners make, too: in order, without a lock, and without recursion.
+    /// `true` while a thread calls listeners. It then also delivers the changes of other threads and of the
+    /// listeners: in order, without a lock, and without recursion.
     is_delivering: bool,
 }
 

@@ -52,12 +52,13 @@ pub trait Observer: Send + Sync {
         let _ = record;
     }
 
-    /// Sees a request to a model that has ended, of whoever drives the model, such as the `Agent` of `tool-agent`.
+    /// Sees a request to a model that has ended. Code that drives a model reports it, such as the `Agent`
+    /// of `tool-agent`.
     fn request(&self, record: &RequestRecord<'_>) {
         let _ = record;
     }
 
-    /// Sees a run that has ended or waits, of whoever drives the model.
+    /// Sees a run that has ended or waits. Code that drives a model reports it.
     fn run(&self, record: &RunRecord<'_>) {
         let _ = record;
     }
@@ -115,7 +116,7 @@ pub struct RequestRecord<'r> {
     pub duration: Duration,
     /// The time until the first event of a streamed response.
     pub first_chunk: Option<Duration>,
-    /// What the response used, if the provider says so.
+    /// The tokens that the response used, if the provider reports them.
     pub usage: Option<Usage>,
     /// The number of repetitions after failures.
     pub retries: u32,
@@ -146,7 +147,7 @@ pub struct RunRecord<'r> {
     pub error: Option<&'r str>,
     /// The time for which the run was driven. Zero on a platform without a clock.
     pub duration: Duration,
-    /// The number of requests to the model in this time, with those that failed.
+    /// The number of requests to the model in this time, including failed ones.
     pub requests: u32,
     /// The number of calls that started in this time.
     pub calls: u32,
@@ -186,7 +187,7 @@ impl<'r> RunRecord<'r> {
 /// Shows something to each observer.
 pub(super) fn each(observers: Option<&Observers>, show: impl Fn(&dyn Observer)) {
     for observer in observers.into_iter().flat_map(|all| all.iter()) {
-        // What is observed goes on, whatever the application's code does.
+        // The observed work goes on, even if the application's code panics.
         let _ = catch(|| show(&**observer));
     }
 }

@@ -1,4 +1,4 @@
-//! What a registry sends to a provider, and [`RequestBuilder`]: the settings of one request.
+//! A registry's part of a request to a provider, and [`RequestBuilder`]: the settings of one request.
 
 use std::borrow::Cow;
 use std::fmt;

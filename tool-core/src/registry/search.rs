@@ -34,7 +34,7 @@ pub(super) struct SearchIndex {
 #[derive(Clone, Copy, Default)]
 struct Posting {
     tool: u32,
-    /// What the word adds to the score of the tool.
+    /// The score that the word adds to the tool.
     score: f32,
 }
 
@@ -72,7 +72,7 @@ impl SearchIndex {
                 scores[posting.tool as usize] += posting.score;
             }
         }
-        // The worst is the greatest. Most tools have some frequent word, and only those that are returned are
+        // The worst is the greatest. Most tools contain some frequent word, but only the returned tools are
         // sorted.
         let mut best = BinaryHeap::new();
         for (tool, score) in scores.into_iter().enumerate() {
@@ -266,8 +266,8 @@ fn is_stop_word(word: &str) -> bool {
     WORDS.binary_search(&word).is_ok()
 }
 
-/// Removes the endings of English nouns and verbs from a word in lower case. What is left need not be a
-/// word: `calculate`, `calculating` and `calculation` become `calculat`.
+/// Removes the endings of English nouns and verbs from a word in lower case. The rest need not be a word:
+/// `calculate`, `calculating` and `calculation` become `calculat`.
 fn stem(word: &mut String) {
     if word.len() < 3 || !word.is_ascii() {
         return;

@@ -36,9 +36,9 @@ pub(super) struct Snapshot {
 #[derive(Clone, Copy, Default)]
 struct Counts {
     deferred: usize,
-    /// Those that models are not sent.
+    /// The number of tools that are not sent to models.
     hidden: usize,
-    /// Those that are called in the background.
+    /// The number of tools that are called in the background.
     background: usize,
 }
 
@@ -227,7 +227,7 @@ impl Snapshot {
         self.tools().iter().map(|tool| &*tool.name)
     }
 
-    /// Returns the tools of a request to a provider that can't search: those that are not deferred, and
+    /// Returns the tools of a request to a provider that can't search: the tools that are not deferred, and
     /// the two that find and call the others.
     pub(super) fn listed(&self) -> Vec<ToolEntry> {
         let tools = self.tools().iter().filter(|tool| !tool.is_deferred());
@@ -310,7 +310,7 @@ fn defer(tool: ToolEntry, policy: &Policy) -> ToolEntry {
     }
 }
 
-/// Adds the tools that have the names of those that the registry adds.
+/// Adds an error for each tool with the name of a tool that the registry adds.
 fn check_reserved_names(tools: &[ToolEntry], reserved: &[&str], error: &mut RegistryError) {
     let is_reserved = |tool: &&ToolEntry| {
         let names = [&*tool.name, tool.source_name()];

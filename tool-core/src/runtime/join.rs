@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Returns a future that runs these at once, and returns what they return, in their order. After its first poll, it polls
-/// only those that were woken.
+/// Returns a future that runs these at once, and returns their outputs in order. After its first poll, it
+/// polls only futures that were woken.
 pub(crate) fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> JoinAll<F> {
     let woken = Arc::new(Woken::default());
     let slots = futures.into_iter().enumerate().map(|(index, future)| {

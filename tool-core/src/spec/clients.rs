@@ -1,11 +1,11 @@
-//! What clients of the Model Context Protocol are told about a tool, and models are not.
+//! Facts about a tool for clients of the Model Context Protocol, and not for models.
 
 use std::borrow::Cow;
 
 use super::ToolSpec;
 use super::parts::Parts;
 
-/// What clients of the Model Context Protocol are told about a tool, and models are not.
+/// Facts about a tool for clients of the Model Context Protocol, and not for models.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct ForClients {

@@ -22,7 +22,7 @@ impl Freeform {
     }
 }
 
-/// What the text of a [free-form](macro@crate::tool#free-form-tools) tool must look like.
+/// The grammar of the text of a [free-form](macro@crate::tool#free-form-tools) tool.
 ///
 /// ```
 /// use tool_core::spec::Grammar;

@@ -40,7 +40,7 @@ pub(crate) struct DynamicParts {
     /// The tool as its server lists it, if the spec differs.
     pub(crate) source: Option<SourceTool>,
     pub(crate) for_clients: Option<Box<ForClients>>,
-    /// Set if the annotations are what a server claims.
+    /// Set if the annotations are the claims of a server.
     pub(crate) is_untrusted: bool,
     pub(crate) details: Details,
 }

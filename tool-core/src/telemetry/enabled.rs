@@ -114,7 +114,7 @@ impl Telemetry {
         if self.0.get().is_some() {
             finish(self, result);
         } else {
-            // Spares each call the question of what there is to drop.
+            // Saves each call the check for values to drop.
             mem::forget(self);
         }
     }

@@ -1,8 +1,9 @@
-//! What telemetry may show of the arguments and the result of a call.
+//! Decides which parts of the arguments and the result of a call telemetry may show.
 //!
-//! All arguments that are recorded pass through [`ToolSpec::shown_arguments`]. Those of an unknown tool are not recorded at
-//! all: they may have been meant for a tool with secrets, and no schema says which they are. In strings that a
-//! tool with secrets writes, such as its error, the values of its secrets are replaced.
+//! All arguments that are recorded pass through [`ToolSpec::shown_arguments`]. The arguments of an unknown
+//! tool are not recorded at all, because they may have been meant for a tool with secrets, and no schema
+//! says which values are secret. In strings that a tool with secrets writes, such as its error, the values
+//! of its secrets are replaced.
 
 use crate::call::{Secrets, ToolCall};
 use crate::schema::secret::redact_result;

@@ -14,8 +14,8 @@ pub(super) struct Nested<'t> {
 }
 
 impl<'t> Nested<'t> {
-    /// Parses the error of a call of this tool, the innermost if it was passed on several times. That
-    /// of another tool is not parsed: its arguments are not those that the model sent.
+    /// Parses the error of a call of this tool, the innermost if it was passed on several times. Errors of
+    /// other tools are left alone, because the model did not send their arguments.
     pub(super) fn parse(tool: &str, message: &'t str) -> Option<Nested<'t>> {
         let mut nested = Nested::outermost(tool, message)?;
         while nested.kind == ToolErrorKind::Failed
