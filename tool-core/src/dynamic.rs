@@ -57,9 +57,9 @@ pub use repair::Repair;
 /// configuration or a user. Its name, description and JSON Schema are values, and an async closure runs
 /// it.
 ///
-/// A tool with an invalid schema can't be built, and [`DynamicToolError`] lists all problems at once.
-/// Its calls are validated like calls of functions, with the same error messages. What a provider
-/// rejects in a schema is rewritten by its dialect. For tools that you did not write, use
+/// A tool with an invalid schema can't be built, and [`DynamicToolError`] lists all problems at once. Its
+/// calls are validated like calls of functions, with the same error messages. If a provider rejects a part
+/// of a schema, its dialect rewrites that part. For tools that you did not write, use
 /// [`foreign`](DynamicTool::foreign): it repairs names, keys and schemas.
 ///
 /// ```
@@ -135,12 +135,12 @@ impl DynamicTool {
     }
 
     /// Creates a builder for a tool that someone else defined, such as a server of the Model Context
-    /// Protocol. It repairs what would be an error or what some provider rejects, and
+    /// Protocol. It repairs errors and parts that some provider rejects, and
     /// [`repairs`](DynamicTool::repairs) lists the changes:
     ///
-    /// - The name and the keys of objects, at every depth, are mapped to what every provider accepts.
-    ///   The closure gets the original keys. Original names and keys are accepted too. If two tools
-    ///   of a registry would have the same name, those that were mapped get a suffix.
+    /// - The name and the keys of objects, at every depth, are mapped to names that every provider accepts.
+    ///   The closure gets the original keys. Original names and keys are accepted too. If two tools of a
+    ///   registry would have the same name, the mapped names get a suffix.
     /// - Models are given a schema without keywords that some provider rejects: references are inlined
     ///   unless they are recursive, `oneOf` becomes `anyOf`, `allOf` becomes one schema, and other
     ///   keywords go into descriptions. Calls are validated against the original schema.
@@ -183,9 +183,9 @@ impl DynamicTool {
     }
 
     /// Creates a [`foreign`](DynamicTool::foreign) builder from a tool in a `tools/list` result of the
-    /// Model Context Protocol: its name, title, description, schemas, annotations, metadata and icons. The annotations
-    /// are not [trusted](DynamicToolBuilder::trust_annotations). Metadata and icons are for clients alone, and what is
-    /// invalid in them is left out.
+    /// Model Context Protocol: its name, title, description, schemas, annotations, metadata and icons. The
+    /// annotations are not [trusted](DynamicToolBuilder::trust_annotations). Metadata and icons are for
+    /// clients alone, and invalid ones are left out.
     ///
     /// ```
     /// use serde_json::json;
@@ -209,9 +209,10 @@ impl DynamicTool {
     /// [schemars](https://docs.rs/schemars/1): it derives `JsonSchema` and `Deserialize`, and needs nothing of this
     /// crate. [`build_typed`](DynamicToolBuilder::build_typed) does the same after other settings.
     ///
-    /// The schema becomes what the macros would write: inlined unless it is recursive, closed, and without titles
-    /// and formats of numbers. Calls are validated against it, and then deserialized. What serde still rejects,
-    /// such as a value that `#[serde(try_from)]` does not convert, is a violation too.
+    /// The schema gets the form that the macros would write: inlined unless it is recursive, closed, and
+    /// without titles and formats of numbers. Calls are validated against it, and then deserialized. A
+    /// value that serde still rejects, for example because `#[serde(try_from)]` does not convert it, is a
+    /// violation too.
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -252,7 +253,7 @@ impl DynamicTool {
     ///
     /// # Differences from a function
     ///
-    /// Those of every [`DynamicTool`], and:
+    /// The errors of every [`DynamicTool`], and:
     ///
     /// - Properties have the order of the type only with the feature `preserve_order` of `schemars`. Otherwise they
     ///   are sorted.
@@ -350,7 +351,7 @@ impl Body {
         if is_client {
             return Err(violations);
         }
-        // Without a violation in the words of the model, report those of the original schema.
+        // Without a violation in the words of the model, report the violations of the original schema.
         mapped.schema.validate(&sent)?;
         Err(violations)
     }

@@ -1,4 +1,4 @@
-//! The schema tree: a constant description of what a type accepts.
+//! The schema tree: a constant description of the values that a type accepts.
 //!
 //! `#[tool]` and `#[derive(ToolType)]` write a [`Schema`] for each type, and types compose through
 //! [`ToolType::SCHEMA`](crate::ToolType::SCHEMA). The same tree is rendered to JSON text at compile
@@ -119,7 +119,7 @@ pub(crate) enum Direction {
     Result,
 }
 
-/// What a schema of arguments says about results.
+/// The relation of a schema of arguments to results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Results {
     /// The type is serialized in the same form.
@@ -147,7 +147,7 @@ pub(crate) enum ExtraForms {
     Lax,
     /// Numbers, strings or arrays: a type whose `Deserialize` accepts several forms.
     Several,
-    /// Those of its members: an untagged enum.
+    /// The extra forms of its members: an untagged enum.
     Untagged,
     /// An object whose flattened `Option` is `None` if its type rejects the value.
     Swallowing,

@@ -289,7 +289,7 @@ fn types(tool: &Tool, errors: &mut Errors) {
             _ => None,
         };
         constraints(&parameter.constraints, default, errors);
-        // What `#[cfg]` removes is no error.
+        // A parameter that `#[cfg]` removes is no error.
         if parameter.cfgs.is_empty() {
             let (name, ty) = (|| plain(&parameter.ident), parameter.passing.inner());
             plain::check(name, ty, &parameter.constraints, default, errors);

@@ -1,7 +1,7 @@
 //! The expansion of each macro: parse, model, check, emit.
 //!
-//! An input with errors expands to the errors, to the item itself and to a fallback for what the
-//! macro generates, so that no other error follows.
+//! An input with errors expands to the errors, to the item itself and to a fallback for the generated code,
+//! so that no other error follows.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;

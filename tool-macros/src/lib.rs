@@ -60,7 +60,7 @@ pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// serde's attributes are read with serde's own code: names, defaults, aliases, `skip`, `flatten`,
 /// `transparent`, `from`, `try_from` and all four enum representations. A field with `with` needs
-/// `#[param(as = Type)]` or `#[param(schema = …)]`. Doc comments become descriptions. Those of unit
+/// `#[param(as = Type)]` or `#[param(schema = …)]`. Doc comments become descriptions. Doc comments of unit
 /// variants are added to the description of each use of the enum.
 ///
 /// A field accepts the keys of [`macro@tool`]'s `#[param(…)]` except `rename` and `default`, which

@@ -61,7 +61,7 @@ const NO_PARAMETERS: &str = r#"{"type":"object","properties":{},"additionalPrope
 #[derive(Clone, Debug)]
 pub struct DynamicToolBuilder {
     name: String,
-    /// Set to repair what would be an error, or what some provider rejects.
+    /// Set to repair errors and parts that some provider rejects.
     is_foreign: bool,
     title: Option<String>,
     description: String,
@@ -444,9 +444,9 @@ impl DynamicToolBuilder {
         })
     }
 
-    /// Builds a tool whose arguments are deserialized as `T`. The parameters are those that `T` describes, and
-    /// replace all others. Without a [description](DynamicToolBuilder::description), the tool has the
-    /// documentation of `T`. See [`DynamicTool::typed`].
+    /// Builds a tool whose arguments are deserialized as `T`. The parameters come from `T`, and replace all
+    /// others. Without a [description](DynamicToolBuilder::description), the tool has the documentation of
+    /// `T`. See [`DynamicTool::typed`].
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -793,7 +793,7 @@ where
     })
 }
 
-/// What the schemas of a tool become.
+/// The compiled and the written form of a tool's schemas.
 struct Parts {
     parameters: CompiledSchema,
     /// JSON text of the parameters' schema.

@@ -7,7 +7,7 @@ use crate::spec::ForClients;
 /// The member of `_meta` that the dialect writes from tags.
 const TAGS: &str = "tool-core/tags";
 
-/// Checks the members of a tool. Those of a tool from elsewhere are left out if they are invalid.
+/// Checks the members of a tool. Invalid members of a tool from elsewhere are left out.
 pub(super) fn for_clients(
     meta: Option<Value>,
     icons: Option<Value>,

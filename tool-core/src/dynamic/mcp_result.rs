@@ -12,8 +12,8 @@ impl AnyOutput {
     /// Converts a `tools/call` result of the Model Context Protocol, for the closure of a tool from
     /// [`DynamicTool::from_mcp`](crate::dynamic::DynamicTool::from_mcp).
     ///
-    /// Text, structured content and media become what a tool of this program would return. A string that
-    /// repeats the structured content is dropped. What can't be read is replaced by a note.
+    /// Text, structured content and media get the form of a result of this program's tools. A string that
+    /// repeats the structured content is dropped. An unreadable part is replaced by a note.
     ///
     /// `has_output_schema` says that the server lists the tool with an output schema: a string with a JSON
     /// object then is the structured content, as servers of older versions send it.

@@ -49,7 +49,7 @@ pub(super) struct Node {
     pub(super) types: Option<Vec<String>>,
     pub(super) title: String,
     pub(super) description: String,
-    /// What no keyword expresses.
+    /// Restrictions that no keyword expresses.
     pub(super) sentences: IndexSet<String>,
     pub(super) values: Option<IndexSet<Json>>,
     /// Constraints of numbers, strings and arrays, and the default.
@@ -197,7 +197,7 @@ impl Node {
     }
 }
 
-/// Returns a schema for what both accept, or more.
+/// Returns a schema that accepts every value that both accept, and maybe more.
 pub(super) fn merged(mut node: Node, other: Node) -> Node {
     node.never |= other.never;
     node.is_contradictory |= other.is_contradictory;
@@ -306,7 +306,7 @@ pub(super) fn without_union(mut node: Node) -> Node {
     merged(node, all)
 }
 
-/// A schema for what one of several accepts.
+/// A schema of the values that one of several accepts.
 #[derive(Default)]
 struct Either {
     node: Node,

@@ -1,9 +1,8 @@
 //! Reads any JSON Schema into [`Node`]s, for models.
 //!
-//! What is written of them is in the keywords that every provider accepts outside its strict mode. It
-//! is what models are told, and calls are validated against the original. So it may accept more, and
-//! says in descriptions what it can't express otherwise. References are inlined, except in recursive
-//! schemas.
+//! The written schema uses only keywords that every provider accepts outside its strict mode. Models read
+//! it, but calls are validated against the original. So it may accept more, and its descriptions state the
+//! rest. References are inlined, except in recursive schemas.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -85,7 +84,7 @@ struct Reader<'s, 'r> {
     repeated: usize,
     /// The bytes of the targets of references that were read.
     lengths: HashMap<*const Json, usize>,
-    /// The targets of references that are being read, and `true` for those that are used inside.
+    /// The targets of references that are being read; `true` for targets that are used inside.
     open: Vec<(*const Json, bool)>,
     /// The pointers of definitions.
     names: HashMap<*const Json, String>,
@@ -443,7 +442,7 @@ impl<'s, 'r> Reader<'s, 'r> {
         itself
     }
 
-    /// Replaces a reference by what it leads to, unless that is still being read. Beyond the limit for
+    /// Replaces a reference by its target, unless the target is still being read. Beyond the limit for
     /// repeated definitions, the reference becomes any value.
     fn inlined(&mut self, mut node: Node) -> Node {
         let name = node.reference.as_deref();
@@ -489,7 +488,7 @@ impl<'s, 'r> Reader<'s, 'r> {
         name
     }
 
-    /// Returns a union of what members of both unions accept.
+    /// Returns a union of the values that members of both unions accept.
     fn product(&mut self, one: &[Node], two: &[Node]) -> Vec<Node> {
         let size = one.iter().chain(two).map(Node::size).sum::<usize>();
         self.left = self.left.saturating_sub(size * one.len().max(two.len()));

@@ -11,7 +11,7 @@ const MANY: usize = 32;
 
 type Index<'s> = HashMap<&'s str, &'s Json>;
 
-/// A whole schema, with an index of the large objects in it and of what has a name.
+/// A whole schema, with an index of its large objects and its named parts.
 pub(super) struct References<'s> {
     pub(super) root: &'s Json,
     indices: RefCell<HashMap<*const Json, Index<'s>>>,

@@ -47,7 +47,7 @@ pub enum Repair {
     Rewritten {
         /// A JSON pointer into the schema.
         place: String,
-        /// What was changed.
+        /// The change.
         change: String,
     },
     /// Characters that [nobody sees](crate::visible) were removed.
@@ -61,14 +61,14 @@ pub enum Repair {
     Example {
         /// The start of its text.
         example: String,
-        /// What is wrong.
+        /// The problem, in words.
         problem: String,
     },
     /// A part of a schema is invalid, and calls are not validated against it.
     Unchecked {
         /// A JSON pointer into the schema.
         place: String,
-        /// What is wrong.
+        /// The problem, in words.
         problem: String,
     },
 }

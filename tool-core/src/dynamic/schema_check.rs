@@ -1,4 +1,4 @@
-//! Checks the schemas of a tool, and repairs those from elsewhere.
+//! Checks the schemas of a tool, and repairs schemas from elsewhere.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Deref;
@@ -68,8 +68,8 @@ struct Parsed {
     text: String,
 }
 
-/// Checks and compiles a schema. Each problem is reported with its place, a JSON pointer. What a provider rejects
-/// is not a problem: its dialect handles that.
+/// Checks and compiles a schema. Each problem is reported with its place, a JSON pointer. A keyword that a
+/// provider rejects is not a problem, because its dialect handles that.
 pub(super) fn schema(
     input: SchemaInput,
     subject: Subject,
@@ -438,7 +438,7 @@ fn deduplicate(schema: &mut Json) {
     }
 }
 
-/// Removes the member at a JSON pointer, or the one that contains the item there.
+/// Removes the member at a JSON pointer, or the member that contains the item there.
 fn remove(schema: &mut Json, place: &str) {
     let steps: Vec<String> = place.split('/').skip(1).map(pointer_key).collect();
     remove_steps(schema, &steps);

@@ -20,7 +20,7 @@ use crate::schema::decode_check::rejection;
 use crate::schema::validate::{ValidateError, push_index, push_key};
 use crate::schema::violation::Violations;
 
-/// What a type says about itself, as JSON texts.
+/// A type's description and schemas, as JSON texts.
 #[derive(Clone, Debug)]
 pub(super) struct TypedSchema {
     /// The schema that models are given.
@@ -205,7 +205,7 @@ fn bound(node: &mut Node) {
     }
 }
 
-/// Removes `null` from what optional properties accept.
+/// Removes `null` from the values that optional properties accept.
 fn hide_null(node: &mut Node) {
     for (key, property) in &mut node.properties {
         if !node.required.contains(key) {
@@ -214,7 +214,7 @@ fn hide_null(node: &mut Node) {
     }
 }
 
-/// Removes `null` from what a schema accepts, unless it accepts nothing else.
+/// Removes `null` from the values that a schema accepts, unless it accepts nothing else.
 fn without_null(mut node: Node) -> Node {
     let is_null = |node: &Node| node.types.as_deref() == Some(&["null".to_owned()]);
     if let Some(types) = node.types.as_mut().filter(|types| types.len() > 1) {

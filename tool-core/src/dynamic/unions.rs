@@ -16,7 +16,7 @@ pub(super) struct Intent {
     pub(super) variants: Vec<usize>,
     /// `true` if the value resembles each of them.
     pub(super) are_likely: bool,
-    /// The key of the tag that is missing or invalid, and what is wrong with it.
+    /// The key of the tag that is missing or invalid, and its problem.
     pub(super) tag: Option<(String, String)>,
 }
 

@@ -287,7 +287,7 @@ pub(super) fn message(error: &ValidationError<'_>, schema: &Json) -> String {
     }
 }
 
-/// What the schema or the error says was expected.
+/// The expectation that the schema or the error states.
 fn expectation(error: &ValidationError<'_>, schema: &Json) -> Option<String> {
     let holder = holder(error, schema);
     if *holder != Json::Null {
@@ -345,7 +345,7 @@ fn holder<'s>(error: &ValidationError<'_>, schema: &'s Json) -> &'s Json {
     schema.pointer(place).unwrap_or(&Json::Null)
 }
 
-/// What the schema of the violated keyword expects.
+/// The expectation of the violated keyword's schema.
 fn below(error: &ValidationError<'_>, schema: &Json, keyword: &str) -> String {
     let inner = holder(error, schema).get(keyword);
     expected(inner.unwrap_or(&Json::Null), schema)

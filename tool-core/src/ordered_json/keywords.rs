@@ -1,4 +1,4 @@
-//! The keywords of JSON Schema: one table of what the crate knows about each.
+//! The keywords of JSON Schema: one table of the facts that the crate needs about each.
 //!
 //! A row has a value in every column, or the table does not compile. A keyword without a row is an
 //! annotation. The order of the rows is the order in which a type's keywords are written.
@@ -23,7 +23,7 @@ pub(crate) struct Keyword {
     pub(crate) told: Told,
 }
 
-/// What the value of a keyword consists of.
+/// The form of a keyword's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holds {
     Data,
@@ -76,7 +76,7 @@ pub(crate) enum Compared {
     Whole,
 }
 
-/// What models are told about a keyword of a tool from elsewhere.
+/// How models are told about a keyword, for a tool from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     Nothing,
@@ -351,7 +351,7 @@ impl Keyword {
     }
 
     fn is_annotation(&self, drafts: Drafts) -> bool {
-        // What no draft defines may restrict values for another validator.
+        // A keyword that no draft defines may restrict values for another validator.
         let is_enforced = self.enforced == Drafts::NONE || self.enforced.intersects(drafts);
         match self.compared {
             Compared::Wording => true,

@@ -1,7 +1,7 @@
 //! Checks of a schema tree at compile time.
 //!
-//! The macro emits a constant for each check, with the span of what is checked, so that the compile
-//! error underlines it.
+//! The macro emits a constant for each check, with the span of the checked tokens, so that the compile
+//! error underlines them.
 
 use super::flat::{nth, others};
 use super::{ExtraForms, Kind, Property, Schema, Text};

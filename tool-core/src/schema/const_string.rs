@@ -81,7 +81,7 @@ pub(crate) const fn count_characters(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut count, mut at) = (0, 0);
     while at < bytes.len() {
-        // All bytes but those that continue a character.
+        // All bytes except bytes that continue a character.
         count += (bytes[at] & 0xC0 != 0x80) as usize;
         at += 1;
     }

@@ -4,7 +4,8 @@
 //! error, to which the macro gives the span of the constraint. The message starts with `key`, the parameter or
 //! field. With `#[track_caller]`, rustc does not show these functions.
 //!
-//! What a type is called tells the macro is checked there (`check/plain.rs` of `tool-macros`), with the same words.
+//! The macro checks whatever the spelling of a type tells it (`check/plain.rs` of `tool-macros`), with the
+//! same words.
 
 use super::const_string::ConstString;
 use super::property::Flag;

@@ -457,7 +457,7 @@ impl<'t> Cursor<'t> {
         let mut next = *self;
         let found = next.eat(before) && next.peek() == b'"' && next.eat_key(name);
         if found {
-            // What is plain has no white space before it.
+            // A plain value has no white space before it.
             next.peek();
             *self = next;
         }

@@ -57,7 +57,7 @@ impl Difference {
         })
     }
 
-    /// Describes the difference. Both strings must be those that were compared.
+    /// Describes the difference. Both strings must be the compared ones.
     pub(crate) const fn message(&self, tool: &str, found: &str, expected: &str) -> Message {
         let mut message = Message::new("the schema of tool `");
         message.push(tool);

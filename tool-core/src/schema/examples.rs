@@ -103,7 +103,7 @@ pub const fn verdict(parameters: &'static [Property], arguments: &Literal) -> (u
     (walk.violations, walk.is_decided)
 }
 
-/// What was found so far.
+/// The state of the search.
 struct Walk {
     /// The whole schema, where references lead.
     root: Schema,

@@ -1,4 +1,4 @@
-//! The properties of an object with those of its flattened fields.
+//! The properties of an object, including the properties of its flattened fields.
 
 use super::{Kind, Property, Schema};
 

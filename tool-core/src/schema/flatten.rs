@@ -46,7 +46,7 @@ pub const fn field(schema: &'static Schema, key: &str) -> Property {
 const NOT_FLAT: &str =
     "only a struct, an enum of structs or a map can be flattened; remove `#[serde(flatten)]`";
 
-/// Returns the property that stands for what a variant of an internally tagged enum holds.
+/// Returns the property that stands for the content of a variant of an internally tagged enum.
 #[track_caller]
 pub const fn content(mut schema: &'static Schema) -> Property {
     assert!(
@@ -163,7 +163,7 @@ const fn is_always_there(schema: &Schema, direction: Direction) -> bool {
     }
 }
 
-/// Returns the name of the `#[serde(other)]` variant of an enum of strings, which is a key like those
+/// Returns the name of the `#[serde(other)]` variant of an enum of strings, which is a key like the names
 /// of the other variants when flattened. It is the first alias after the aliases of the values.
 const fn other_value(schema: &Schema) -> Option<&'static str> {
     if let Kind::Enum(strings) = schema.kind {
@@ -534,7 +534,7 @@ const fn has_decode_check(schema: &Schema) -> bool {
         }
         at += 1;
     }
-    // What a reference leads to is unknown here.
+    // The target of a reference is unknown here.
     schema.decode_check.is_some() || matches!(schema.kind, Kind::Reference(_))
 }
 

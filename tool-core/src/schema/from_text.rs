@@ -12,13 +12,13 @@ const MAX_STEPS: usize = 100_000;
 /// The most levels of a dotted name, and of schemas that combine each other.
 const MAX_DEPTH: usize = 32;
 
-/// The schema of what no schema describes.
+/// The schema of a place that no schema describes.
 static ANY: Value = Value::Bool(true);
 
 /// Converts named strings to the JSON text of an object, by the JSON text of its schema.
 ///
-/// The rules are those of [`ToolSpec::arguments_from_text`](crate::ToolSpec::arguments_from_text). Without a schema that can be
-/// read, each value stays a string.
+/// The rules are the same as for [`ToolSpec::arguments_from_text`](crate::ToolSpec::arguments_from_text).
+/// Without a schema that can be read, each value stays a string.
 ///
 /// ```
 /// use tool_core::schema::object_from_text;
@@ -114,7 +114,7 @@ impl Types {
     }
 }
 
-/// What the values of one place may be.
+/// The values that one place accepts.
 struct Place<'s> {
     types: Types,
     /// The strings that the schema lists.
@@ -246,7 +246,7 @@ impl<'s> Schemas<'s> {
         };
         let applied = self.applied(schemas);
         let types = || schemas.iter().map(|schema| self.types(schema, MAX_DEPTH));
-        // Schemas that apply together, unless they are those of alternatives.
+        // Schemas that apply together, unless they are alternatives.
         let together = types().fold(Types::ANY, Types::and);
         let types = if together == Types::NONE {
             Types::any_of(types())

@@ -1,4 +1,4 @@
-//! The wording of messages for the model: what was expected and what was received.
+//! The wording of messages for the model: the expectation and the received value.
 //!
 //! The functions append to the message, so that no part of it is copied.
 
@@ -38,10 +38,10 @@ pub(crate) fn itself(expected: &str, got: &str) -> &'static str {
     }
 }
 
-/// What is said of a schema that accepts everything, or takes too long to describe.
+/// The description of a schema that accepts everything, or takes too long to describe.
 pub(crate) const ANY: &str = "any JSON value";
 
-/// What one description may take. Recursive unions are exponentially long.
+/// The cost that one description may have. Recursive unions are exponentially long.
 pub(crate) struct Budget {
     /// The depth that is left, references included.
     depth: usize,
@@ -107,7 +107,7 @@ fn described(out: &mut String, schema: &Schema, budget: &mut Budget) {
     }
 }
 
-/// Names an object by what distinguishes it: its tag, or its only property if that is required.
+/// Names an object by its distinguishing property: its tag, or its only property if that is required.
 fn object(out: &mut String, properties: &'static [Property]) {
     let properties = &*Members::of(properties).known;
     for property in properties {

@@ -201,7 +201,7 @@ mod tests {
             let _ = nearest(&name, candidates);
             assert!((100..=BUDGET / 8).contains(&seen), "{seen}");
         }
-        // Those that are looked at are still found.
+        // Names within the limit are still found.
         let near = "ab".repeat(28) + "0000100";
         assert_eq!(
             nearest(&near, names.iter().map(String::as_str)),

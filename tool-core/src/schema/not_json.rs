@@ -1,8 +1,9 @@
-//! What is wrong with a text that is not JSON, in the words of whoever wrote it: a model.
+//! Explains why a text is not JSON, in words for its author: a model.
 
 use serde_json::error::Error;
 
-/// Returns what is wrong and what to send in its place. Called only once `serde_json` has rejected the text.
+/// Returns the mistake and the text to send in its place. Called only once `serde_json` has rejected the
+/// text.
 ///
 /// Repeats nothing of the text, which may have secrets.
 #[cold]
@@ -93,7 +94,7 @@ mod tests {
 
     use super::why;
 
-    /// The mistakes of models, and the start of what they read.
+    /// The mistakes of models, and the start of the messages that they read.
     #[test]
     fn a_model_reads_what_to_send() {
         const MISTAKES: &[(&str, &str)] = &[

@@ -207,7 +207,7 @@ const fn shifted(digits: u128, zeros: i64) -> Option<u128> {
     }
 }
 
-/// Parses the exponent of a number, limited to what no range contains.
+/// Parses the exponent of a number, limited to a value beyond every range.
 #[allow(clippy::cast_lossless, reason = "`From` is not constant")]
 const fn exponent(text: &[u8], start: usize) -> i64 {
     let (mut exponent, mut at) = (0, start);

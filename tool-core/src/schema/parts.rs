@@ -89,9 +89,9 @@ impl Text {
 #[derive(Debug)]
 pub(crate) struct NumberKeyword {
     pub(crate) name: &'static str,
-    /// What a message says before its value.
+    /// The words of a message before its value.
     pub(crate) phrase: &'static str,
-    /// What a violation says between the number and the value.
+    /// The words of a violation between the number and the value.
     pub(crate) relation: &'static str,
 }
 
@@ -157,8 +157,8 @@ impl IntegerRange {
         }
     }
 
-    /// Returns what the schema shows, in this order: the minimum, the maximum, the step. What
-    /// writes schemas or describes them at run time reads the limits here.
+    /// Returns the limits that the schema shows, in this order: the minimum, the maximum, the step. Code
+    /// that writes or describes schemas at run time reads the limits here.
     pub(crate) const fn limits(&self) -> [Limit<i128>; 3] {
         let mut limits = [None; 3];
         if self.shows_minimum {
@@ -252,8 +252,8 @@ impl NumberRange {
         self.minimum.is_none() && self.maximum.is_none() && self.multiple_of.is_none()
     }
 
-    /// Returns what the schema shows, in this order: the minimum, the maximum, the step. What
-    /// writes schemas or describes them at run time reads the limits here.
+    /// Returns the limits that the schema shows, in this order: the minimum, the maximum, the step. Code
+    /// that writes or describes schemas at run time reads the limits here.
     pub(crate) const fn limits(&self) -> [Limit<Bound>; 3] {
         let mut limits = [None; 3];
         if let Some(bound) = self.minimum {

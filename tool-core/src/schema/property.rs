@@ -60,7 +60,7 @@ pub(crate) enum Flag {
     NoReferences = 128,
 }
 
-/// What few properties have.
+/// Details that few properties have.
 ///
 /// ```
 /// use tool_core::ToolType;
@@ -104,7 +104,7 @@ pub struct PropertyTexts {
 }
 
 impl Property {
-    /// Creates a property, which is required unless `schema` accepts `null`. Its description is that of
+    /// Creates a property, which is required unless `schema` accepts `null`. Its description comes from
     /// `schema`.
     ///
     /// # Panics

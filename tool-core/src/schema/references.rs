@@ -1,4 +1,4 @@
-//! References between recursive types: the names that a schema defines and what they refer to.
+//! References between recursive types: the names that a schema defines, and their targets.
 
 use crate::schema::const_check::same;
 use crate::schema::{Direction, Kind, Property, Results, Schema};

@@ -269,8 +269,8 @@ impl Redaction {
     }
 }
 
-/// Returns the schemas that a value may match, without unions, references and `null`. Returns `None` if one of
-/// them is that of a secret.
+/// Returns the schemas that a value may match, without unions, references and `null`. Returns `None` if one
+/// of them describes a secret.
 fn forms<'s>(schemas: &[&'s Schema], direction: Direction) -> Option<Vec<&'s Schema>> {
     let mut forms: Vec<&Schema> = Vec::new();
     let mut seen: Vec<*const Schema> = Vec::new();

@@ -51,8 +51,8 @@ pub(crate) fn conforms(schema: &Schema, text: &str) -> Option<usize> {
     conforms_within(&mut budget(text), schema, text)
 }
 
-/// Returns the same, given the number of bytes that unions may validate again. It is reduced by those
-/// that they do, so that many values in one text take no more time than one.
+/// Returns the same. `budget` is the number of bytes that unions may validate again, and decreases as they
+/// do, so that many values in one text take no more time than one.
 pub(crate) fn conforms_within(budget: &mut usize, schema: &Schema, text: &str) -> Option<usize> {
     if let Some(length) = plain_length(schema, text) {
         return Some(length);
@@ -108,7 +108,7 @@ pub(crate) struct Options {
 
 /// The error of [`normalise`].
 pub(crate) enum ValidateError {
-    /// The text is not JSON, with what is wrong.
+    /// The text is not JSON. Contains the mistake, in words.
     NotJson(String),
     Invalid(Violations),
 }
@@ -226,7 +226,8 @@ impl<'t> Validator<'t> {
         self.shown_value(schema, path, depth);
     }
 
-    /// Validates a secret value. Whatever is wrong inside of it is one violation, which shows nothing of it.
+    /// Validates a secret value. All mistakes inside of it are one violation, which shows nothing of the
+    /// value.
     #[cold]
     fn secret_value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         let (found, coercions) = (self.violations.mark(), self.coercions.len());
@@ -609,7 +610,7 @@ impl<'t> Validator<'t> {
         let Members { known, others } = Members::of(properties);
         let mut seen = BitSet::default();
         let mut seen_others = KeySet::default();
-        // Another key may be that of a secret, misspelled.
+        // Another key may be a secret's key, misspelled.
         let mut hides_others = None;
         let place = self.cursor.position();
         let output = self.output.as_ref().map(Rewrite::mark);

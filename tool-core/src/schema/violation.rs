@@ -1,5 +1,4 @@
-//! [`Violation`] and [`Coercion`]: what is wrong with the arguments of a call, and what was
-//! converted.
+//! [`Violation`] and [`Coercion`]: a mistake in the arguments of a call, and a converted value.
 
 use std::fmt;
 
@@ -87,7 +86,7 @@ impl Violation {
         &self.text[..self.path]
     }
 
-    /// Returns what is wrong and what was expected, written for the model.
+    /// Returns the mistake and the expectation, written for the model.
     pub fn message(&self) -> &str {
         &self.text[self.message..]
     }
@@ -241,7 +240,7 @@ impl Violations {
     }
 }
 
-/// What to report of a value that matches none of the alternatives of a union.
+/// The report about a value that matches none of the alternatives of a union.
 pub(crate) struct Explanation {
     pub(crate) violations: Violations,
     /// `true` if a value without these violations matches one of the alternatives.
@@ -249,8 +248,8 @@ pub(crate) struct Explanation {
 }
 
 impl Explanation {
-    /// Compares what each alternative finds wrong. Whichever was meant, what all of them find is
-    /// wrong. If the value resembles each of them, the one that fits best was meant.
+    /// Compares the mistakes that each alternative finds. A mistake that all of them find is certain,
+    /// whichever alternative was meant. If the value resembles each of them, the one that fits best was meant.
     pub(crate) fn new(alternatives: &[Violations], are_likely: bool) -> Explanation {
         let others = alternatives.get(1..).unwrap_or_default();
         let first = alternatives.first().map_or(&[][..], Violations::listed);

@@ -17,7 +17,7 @@ pub(crate) struct Parameter {
     pub(crate) kind: ParameterKind,
 }
 
-/// What a parameter looks like.
+/// The form of a parameter.
 #[derive(Clone)]
 pub(crate) enum ParameterKind {
     /// `name: Type` or `mut name: Type`

@@ -1,5 +1,5 @@
-//! What the spelling of a type tells: constraints, defaults and examples that do not fit a number, a string, a
-//! `bool` or a list.
+//! Checks that need only the spelling of a type: constraints, defaults and examples that do not fit a
+//! number, a string, a `bool` or a list.
 //!
 //! Constants check all types, with the same words (`schema/constrain.rs` and `schema/examples.rs` of `tool-core`),
 //! but rustc shows more lines around their message, and no type. So this repeats what users get wrong most.
@@ -103,7 +103,7 @@ pub(super) fn check(
     }
 }
 
-/// Checks a field whose members are to be those of the type around it.
+/// Checks a field whose members are to be members of the type around it.
 pub(super) fn flatten(name: &str, ty: &Type, errors: &mut Errors) {
     if kind(ty).is_some() {
         let message = format!(

@@ -42,7 +42,7 @@ pub(crate) fn data(data: &Data) -> TokenStream {
     )
 }
 
-/// The type, and what its schema needs beside itself.
+/// The type, and the parts that its schema needs beside itself.
 struct Emitter<'d> {
     data: &'d Data,
     /// The parameters and the items of the implementations of `Flattened`.

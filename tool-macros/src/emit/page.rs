@@ -29,7 +29,7 @@ pub(crate) fn page(tool: &Tool) -> TokenStream {
     if !tool.has_page || *IS_COMPILER {
         return TokenStream::new();
     }
-    // A row under a `#[cfg]` is an attribute of its own.
+    // A row under a `#[cfg]` is a separate attribute.
     let mut parts = TokenStream::new();
     let mut text = head(tool);
     for parameter in &tool.parameters {

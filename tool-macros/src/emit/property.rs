@@ -283,7 +283,7 @@ impl Member<'_> {
 }
 
 // Output: const { &details("5", "7", &["amount"]) }
-/// What few properties have, of type `&'static PropertyDetails`.
+/// Details that few properties have, of type `&'static PropertyDetails`.
 fn details(
     default: Option<&str>,
     constraints: &Constraints,

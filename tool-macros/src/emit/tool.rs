@@ -348,9 +348,9 @@ fn source(tool: &Tool) -> Trees {
 //             parameters
 //         }
 //
-// A constant reports its error even if another parameter's fails, too. rustc needs 276,000
-// instructions for one, so scalars, which follow every provider rule, have none. A plain
-// `&[…]` would be promoted to a constant of its own, which costs as much.
+// A constant reports its error even if another parameter's fails, too. rustc needs 276,000 instructions for
+// one, so scalars, which follow every provider rule, have none. A plain `&[…]` would be promoted to a
+// separate constant, which costs as much.
 fn parameters(tool: &Tool) -> Trees {
     if tool.parameters.is_empty() {
         return trees!(&[]);
@@ -670,9 +670,9 @@ fn link(tool: &Tool) -> Trees {
     let link = trees_at!(tool.ident.span()=> __tool_core::link::<#handler>());
     let symbol = symbol(tool.name.as_str()).map(|symbol| {
         let symbol = Literal::string(&symbol);
-        // A second tool of this name defines the symbol again, and rustc shows the symbol. A test may link a crate
-        // twice: as itself and as a dependency. What is shipped needs no symbol, which a shared library or a
-        // WebAssembly module would export.
+        // A second tool of this name defines the symbol again, and rustc shows the symbol. A test may link
+        // a crate twice: as itself and as a dependency. A release build needs no symbol, because a shared
+        // library or a WebAssembly module would export it.
         trees_at! {Span::call_site()=>
             #[cfg_attr(all(debug_assertions, not(test)), unsafe(export_name = #symbol))]
         }

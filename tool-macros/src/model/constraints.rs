@@ -1,7 +1,7 @@
 //! The keys of `#[param(…)]` that narrow, annotate or replace the schema of a parameter or a field.
 //!
-//! A key that narrows or annotates a schema is declared here alone, as a function in [`NARROWINGS`]
-//! or [`ANNOTATIONS`]: how its value is read and checked, and what the page in rustdoc shows. A narrowing
+//! A key that narrows or annotates a schema is declared here alone, as a function in [`NARROWINGS`] or
+//! [`ANNOTATIONS`]: how its value is read and checked, and how the page in rustdoc shows it. A narrowing
 //! also names the function of `tool_core::__private::constrain` that the generated code calls.
 
 use proc_macro2::TokenStream;

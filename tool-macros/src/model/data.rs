@@ -276,8 +276,8 @@ fn read_shape(
     (shape, results)
 }
 
-/// Returns the shape that serde writes. What is wrong with the attributes is reported for the shape
-/// that it reads.
+/// Returns the shape that serde writes. Mistakes in the attributes are reported for the shape that serde
+/// reads.
 fn read_written(container: &Container<'_>) -> Results {
     let mut errors = Errors::default();
     let mut reader = Reader {
@@ -301,7 +301,7 @@ fn read_written(container: &Container<'_>) -> Results {
     }
 }
 
-/// The difference between what serde writes and what it reads.
+/// The difference between the shapes that serde writes and reads.
 enum Written {
     Same,
     Other,

@@ -6,13 +6,13 @@ use serde_derive_internals::ast::{Container, Data as Ast, Field as AstField, Sty
 use serde_derive_internals::attr::{Default, Identifier, TagType};
 use syn::{Lifetime, Member};
 
-/// What the type's own decoding needs beside its shape.
+/// The additions of the type's own decoding to its shape.
 #[derive(Default)]
 pub(crate) struct Decoding {
     /// The reason why serde decodes the type, if it does.
     pub(crate) by_serde: Option<String>,
     pub(crate) conversion: Option<Conversion>,
-    /// The lifetimes of what it borrows from the arguments.
+    /// The lifetimes of the fields that borrow from the arguments.
     pub(crate) borrows: Vec<Lifetime>,
     /// The default of a struct whose fields may all be absent.
     pub(crate) default: Option<Fallback>,
@@ -37,11 +37,11 @@ pub(crate) struct Unread {
 
 /// The value of an absent field, or of a struct for its absent fields.
 pub(crate) enum Fallback {
-    /// That of the struct's default, or else of the type.
+    /// The field's value in the struct's default, or else the default of the type.
     Any,
-    /// That of the type.
+    /// The default of the type.
     OfType,
-    /// What a function returns.
+    /// The return value of a function.
     Function(TokenStream),
 }
 

@@ -599,8 +599,8 @@ fn duration(text: &str) -> Option<Duration> {
     number.checked_mul(factor).map(Duration::from_secs)
 }
 
-/// Returns the parameters that the model fills and those that the application fills. `check` reports
-/// parameters without a name.
+/// Returns the parameters that the model fills and the parameters that the application fills. `check`
+/// reports parameters without a name.
 fn parameters(
     function: &Function,
     owner: Option<&Owner>,

@@ -204,7 +204,7 @@ macro_rules! trees_at {
     }};
 }
 
-/// `code!` for what every tool has: the tokens as [`Trees`]. A value after `#` is moved, and there
+/// `code!` for parts that every tool has: the tokens as [`Trees`]. A value after `#` is moved, and there
 /// are no repetitions; a `Vec` is appended whole.
 macro_rules! trees {
     ($($tokens:tt)*) => {

@@ -82,7 +82,7 @@ impl Path<'_> {
     }
 }
 
-/// Appends a key to a path. What could be taken for no step or for an index is quoted.
+/// Appends a key to a path. Quotes a key that could be taken for no step or for an index.
 pub(crate) fn push_key(path: &mut String, key: &str) {
     if !path.is_empty() {
         path.push('.');

@@ -1,7 +1,7 @@
 //! Validates the JSON text of a result against its output schema.
 //!
-//! A result has to match exactly what the schema shows. The validator of arguments accepts more:
-//! other spellings, aliases, and `null` for what is absent.
+//! A result has to match exactly what the schema shows. The validator of arguments accepts more: other
+//! spellings, aliases, and `null` for an absent property.
 
 use super::unions::{has_tag, may_be_kind, members};
 use super::{Path, Validator, duplicate_item, is_key, write_mismatch, write_secret_mismatch};

@@ -89,7 +89,7 @@ impl<'t> Validator<'t> {
     ) {
         let start = self.cursor;
         let text = self.skip_value();
-        // What is validated repeatedly must be JSON.
+        // A text that is validated repeatedly must be JSON.
         if !self.is_json() {
             return;
         }
