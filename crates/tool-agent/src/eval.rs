@@ -1,7 +1,8 @@
-//! Evaluations: do models call the tools right?
+//! Evaluations test whether models call the right tools.
 //!
-//! A [`Case`] has what a user says and the calls that a model should make. An [`Eval`] asks models and compares their calls.
-//! The [guide](crate::guide::evaluations) describes cases in files, recordings for CI, and baselines.
+//! A [`Case`] has the words of a user and the calls that a model should make. An [`Eval`] sends the words to models and
+//! compares their calls. The [guide](crate::guide::evaluations) describes cases in files, recordings for CI, and
+//! baselines.
 //!
 //! ```
 //! use serde_json::json;
@@ -17,7 +18,7 @@
 //!     println!("volume {percent} %");
 //! }
 //!
-//! // In place of a provider; `model::HttpModel` asks one.
+//! // This stands in for a provider, which `model::HttpModel` would ask.
 //! let model = ScriptedModel::new([
 //!     json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
 //!         {"id": "call_1", "type": "function",
@@ -37,7 +38,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Tools do not run**: a call is validated, and answered with the result of the case. [`Case::run_tools`] runs them.
+//! **Tools do not run** by default: a call is validated, and answered with a result from the case. Use
+//! [`Case::run_tools`] to run them.
 
 mod baseline;
 pub mod bfcl;
@@ -74,7 +76,7 @@ pub use self::report::{
 pub use self::run::Attempt;
 pub use self::score::MadeCall;
 
-/// Cases, and how often they are tried. See the [module](self) for an example.
+/// Cases, and the settings to run them. See the [module](self) for an example.
 ///
 /// ```
 /// use tool_agent::eval::{Case, Eval};
@@ -106,37 +108,38 @@ impl Eval {
         }
     }
 
-    /// Tries each case this often, at least once. The answers of models vary.
+    /// Sets the number of attempts at each case, at least one. Use several, because a model's answers vary.
     pub fn repeats(mut self, repeats: u32) -> Self {
         self.repeats = Some(repeats.max(1));
         self
     }
 
-    /// Makes this many attempts at the same time, at least one, which is the default.
+    /// Sets the number of attempts that are made at the same time. The default is one.
     pub fn concurrency(mut self, attempts: usize) -> Self {
         self.concurrency = Some(attempts.max(1));
         self
     }
 
-    /// Sets the most requests of an attempt, at least one. 8 by default. The calls so far count when they are used up.
+    /// Sets the maximum number of requests in an attempt, at least one. The default is 8. If it is reached, the calls
+    /// so far are compared.
     pub fn max_rounds(mut self, rounds: u32) -> Self {
         self.max_rounds = Some(rounds.max(1));
         self
     }
 
-    /// Runs the tools of all cases, with all their effects; see [`Case::run_tools`].
+    /// Runs the tools in all cases, with all their effects; see [`Case::run_tools`].
     pub fn run_tools(mut self) -> Self {
         self.runs_tools = true;
         self
     }
 
-    /// Sets the result of the calls of a tool, in cases that have no [result](Case::result) for it.
+    /// Sets the result for calls of a tool, in cases without their own [result](Case::result).
     pub fn result(mut self, tool: impl Into<String>, result: impl Into<Value>) -> Self {
         self.results.insert(tool.into(), result.into());
         self
     }
 
-    /// Registers a check that cases name; see [`Case::predicate`].
+    /// Registers a check that cases can name; see [`Case::predicate`].
     ///
     /// ```
     /// use tool_agent::eval::{Case, Eval};
@@ -161,7 +164,7 @@ impl Eval {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no case of a name.
+    /// Returns an error if one of these cases does not exist.
     pub fn only<N: AsRef<str>>(
         mut self,
         names: impl IntoIterator<Item = N>,

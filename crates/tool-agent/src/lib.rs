@@ -4,15 +4,15 @@
 
 // Modules, from the bottom up. A module imports only from those above it.
 //
-// error_text, guarded    errors as text; code of the application that may panic
+// error_text, guarded    text of errors; runs application code that may panic
 // run       a conversation as a value, its increments, and journals to save them
-// model     what answers requests: `HttpModel` (`http`), services and retries (`tower`)
+// model     models: `HttpModel` (`http`), services and retries (`tower`)
 // agent     drives a run by a model, with events
-// transcript  a run as a person reads it
-// conversations  runs that go on in tasks, and who follows them (`conversations`)
-// testing   a model that answers from a script
-// eval      whether models call the tools right (`eval`)
-// guide     documentation alone
+// transcript  a run in the form for a person
+// conversations  runs in tasks, and their followers (`conversations`)
+// testing   models for tests
+// eval      tests whether models call the tools right (`eval`)
+// guide     only documentation
 
 #[cfg(all(feature = "http", target_family = "wasm"))]
 compile_error!(

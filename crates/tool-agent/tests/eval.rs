@@ -1,4 +1,4 @@
-//! Evaluations: how calls are compared, what runs, and what files may say.
+//! Evaluations: comparing calls, running tools, and reading files.
 
 #![cfg(feature = "eval")]
 
@@ -73,7 +73,7 @@ fn registry() -> Registry {
     Registry::builder().tools(tools).build().unwrap()
 }
 
-/// A response with these calls.
+/// Returns a response with these calls.
 fn calls(calls: &[(&str, Value)]) -> Value {
     let calls = calls.iter().zip(1..).map(|((name, arguments), id)| {
         let arguments = match arguments {
@@ -104,7 +104,7 @@ fn agent(responses: impl IntoIterator<Item = Value>) -> Agent {
     )
 }
 
-/// Tries one case with a model that makes these calls, and then answers.
+/// Runs one case with a model that makes these calls and then answers.
 fn tried(case: Case, made: &[(&str, Value)]) -> Report {
     let model = agent([calls(made), says("Done.")]);
     Eval::new([case])
@@ -135,7 +135,7 @@ fn arguments_are_compared_as_the_tool_decodes_them() {
     );
     let made = json!({"area": "hall", "brightness": 50.0, "mode": "WARM", "seconds": 5});
     assert_eq!(outcome(&tried(case, &[("set_light", made)])), (1.0, vec![]));
-    // `null` and an absent value.
+    // `null` equals an absent value.
     let case = lights().call("set_light", json!({"area": "hall", "seconds": 5.0}));
     let made = json!({"area": "hall", "mode": null, "brightness": null});
     assert_eq!(outcome(&tried(case, &[("set_light", made)])), (1.0, vec![]));
@@ -246,7 +246,7 @@ fn in_order_and_any_order_allow_others_unless_they_are_forbidden() {
 
 #[test]
 fn any_order_finds_a_pairing_if_there_is_one() {
-    // The first expected call accepts both, so that the second one must take the only call that fits it.
+    // The first expected call accepts both, so the second must get the only call that fits it.
     let case = lights()
         .expect(ExpectedCall::new("set_light", json!({"area": "hall"})).accept("area", "attic"))
         .call("set_light", json!({"area": "hall"}))
@@ -302,7 +302,7 @@ fn a_rejected_call_that_is_corrected_is_counted_and_no_mistake() {
         .collect();
     assert_eq!(outcomes, [CallOutcome::Corrected, CallOutcome::Valid]);
 
-    // Half of the parameters that are right.
+    // Half of the correct parameters count.
     let report = tried(case(), &[wrong]);
     let (score, problems) = outcome(&report);
     assert!(close(score, 0.25), "{score}");
@@ -311,13 +311,13 @@ fn a_rejected_call_that_is_corrected_is_counted_and_no_mistake() {
         (report.models[0].corrected, report.models[0].rejected),
         (0, 1)
     );
-    // A call of the same response corrects nothing, because the model did not see the error.
+    // A call in the same response corrects nothing, because the model has not seen the error.
     let both = [
         ("set_light", json!({"area": 1})),
         ("set_light", json!({"area": "hall", "brightness": 50})),
     ];
     assert_eq!(tried(case(), &both).models[0].corrected, 0);
-    // A call corrects one other.
+    // A call corrects only one other.
     let wrong = ("set_light", json!({"area": 1}));
     let right = ("set_light", json!({"area": "hall", "brightness": 50}));
     let model = agent([
@@ -332,7 +332,7 @@ fn a_rejected_call_that_is_corrected_is_counted_and_no_mistake() {
         (report.models[0].corrected, report.models[0].rejected),
         (1, 1)
     );
-    // An unknown tool is corrected by any.
+    // Any call corrects one of an unknown tool.
     let model = agent([
         calls(&[("light", json!({}))]),
         calls(&[("set_light", json!({"area": "hall", "brightness": 50}))]),
@@ -432,7 +432,7 @@ fn tokens_and_costs_are_summed() {
     assert_eq!(model.micros, Some(4 * (300 + 150)));
     assert!(model.millis.is_some());
     assert_eq!(model.passes, Passes::new(2, 2));
-    // Without usage there are no costs, and not 0.
+    // Without usage the cost is unknown, not 0.
     let mute = json!({"choices": [{"message": {"role": "assistant", "content": "Hi."}}]});
     let mute = agent([mute]).prices(Prices::new(1, 1));
     let report = Eval::new([lights().no_call()])
@@ -450,7 +450,7 @@ fn the_interval_is_where_the_rate_is_just_not_rejected() {
         let passes = Passes::new(passed, attempts);
         let (low, high) = passes.interval();
         let n = f64::from(attempts);
-        // The definition: the test statistic of the score test has the value of 95 % there.
+        // By definition, the score test's statistic has its 95 % value there.
         let statistic = |rate: f64| (passes.rate() - rate).powi(2) * n / (rate * (1.0 - rate));
         for bound in [low, high] {
             if bound > 1e-12 && bound < 1.0 - 1e-12 {
@@ -465,7 +465,7 @@ fn the_interval_is_where_the_rate_is_just_not_rejected() {
     assert_eq!(Passes::default().interval(), (0.0, 1.0));
 }
 
-/// Tries two cases, each answered with one of these calls.
+/// Runs two cases, each answered with one of these calls.
 fn two(first: &str, second: &str) -> Report {
     let cases = ["one", "two"].map(|name| Case::new(name, name).call("stop", json!({})));
     let call = |tool: &str| match tool {
@@ -488,7 +488,7 @@ fn two(first: &str, second: &str) -> Report {
 #[test]
 fn a_case_that_is_worse_than_the_baseline_fails_the_check() {
     let baseline = Baseline::of(&two("stop", "none"));
-    // A case that failed before may fail.
+    // A case that failed before may fail again.
     let mut same = two("stop", "none");
     assert_eq!(same.failures(), ["model: two: 0/1 passed: stop is missing"]);
     baseline.compare(&mut same, 0.0);
@@ -501,7 +501,7 @@ fn a_case_that_is_worse_than_the_baseline_fails_the_check() {
             .changes
             .is_empty()
     );
-    // One better, one worse: the gain does not hide the loss.
+    // One got better and one worse, and the gain does not hide the loss.
     let mut report = two("none", "stop");
     baseline.compare(&mut report, 0.0);
     assert_eq!(
@@ -517,10 +517,10 @@ fn a_case_that_is_worse_than_the_baseline_fails_the_check() {
         kinds,
         [("one", ChangeKind::Worse), ("two", ChangeKind::Better)]
     );
-    // What is tolerated.
+    // With a tolerance, the same passes.
     baseline.compare(&mut report, 1.0);
     assert_eq!(report.failures(), [""; 0]);
-    // A case that is not in the baseline has to pass.
+    // A case that is missing in the baseline has to pass.
     let mut report = two("stop", "stop");
     let mut other = serde_json::to_value(&baseline).unwrap();
     other["models"]["model"]["cases"]
@@ -561,7 +561,7 @@ fn the_comparison_names_the_tools_that_changed() {
     );
 }
 
-/// Returns the path of a file of a test.
+/// Returns a path for a file of a test.
 fn path(name: &str) -> std::path::PathBuf {
     std::env::temp_dir().join(format!("tool-agent-eval-{}-{name}", std::process::id()))
 }
@@ -600,7 +600,7 @@ fn recorded_attempts_are_replayed_as_long_as_the_model_would_see_the_same() {
             .result("set_light", "ok")
     };
     let good = || calls(&[("set_light", json!({"area": "hall"}))]);
-    // The error of the first call has a reference, which differs when it is replayed. The second attempt fails.
+    // The error of the first call contains a reference, which differs in a replay. The second attempt fails.
     let wrong = calls(&[("set_light", json!({"area": 1}))]);
     let model = agent([wrong, good(), says("Done."), says("No.")]);
     let eval = Eval::new([case()]).repeats(2);
@@ -630,7 +630,7 @@ fn recorded_attempts_are_replayed_as_long_as_the_model_would_see_the_same() {
         (None, report.models[0].usage)
     );
 
-    // Other tools, another message, another result, or more attempts: the model was not asked this.
+    // With other tools, another message, another result or more attempts, the request was not recorded.
     let fewer = Registry::builder()
         .tools(tools![set_light])
         .build()
@@ -716,7 +716,7 @@ fn reports_show_several_models_in_one_table() {
     assert_eq!(again.to_markdown(), page);
 }
 
-/// Returns the error of a file, or of its cases with the tools of this test.
+/// Returns the error of a file, or of its cases with this test's tools.
 fn rejected(text: &str) -> EvalError {
     match EvalFile::parse(text, "tools.eval.toml") {
         Err(error) => error,
@@ -805,7 +805,7 @@ fn wrong_files_are_rejected_with_the_line_and_the_case() {
             None,
             "another model",
         ),
-        // What only the tools know.
+        // Mistakes that only show with the tools.
         (
             "calls = [\n  { tool = \"stopp\" },\n]",
             10,
@@ -983,7 +983,7 @@ fn recordings_of_a_model_fit_its_settings() {
         error.contains("the settings of the model `m` have changed"),
         "{error}"
     );
-    // Written by hand: the same answer in each attempt.
+    // Written by hand, with the same answer for each attempt.
     let by_hand = json!([{"after": "Hi", "response": says("Hi.")}]);
     std::fs::write(&file, by_hand.to_string()).unwrap();
     let replayed = parsed.models[0].replayed(registry()).unwrap();
@@ -1051,7 +1051,7 @@ fn a_result_is_one_that_the_tool_can_return() {
         let start = "case `room`: find_room can't return the result; correct it: ";
         assert!(error.starts_with(start) && error.contains(words), "{error}");
     }
-    // Also the results of all cases.
+    // Results for all cases are checked as well.
     let eval = Eval::new([case(room)]).result("stop", "no");
     let error = check(eval).unwrap_err().to_string();
     assert!(error.contains("stop can't return the result"), "{error}");
@@ -1094,7 +1094,7 @@ fn a_report_has_expected_calls_beside_those_that_were_made() {
             "seconds 5 9 false"
         ]
     );
-    // What is not compared is right.
+    // An ignored parameter is right.
     assert_eq!(shown[1].2, ["name \"Ada\" \"ADA\" true"]);
     assert_eq!(shown[2], ("stop", None, vec![]));
     let saved = serde_json::to_string(&report).unwrap();
@@ -1105,7 +1105,7 @@ fn a_report_has_expected_calls_beside_those_that_were_made() {
     );
 }
 
-/// Everything that a model, a user or an author of cases writes is text on the page.
+/// The page shows all words of models, users and authors of cases as plain text.
 #[test]
 fn a_page_shows_hostile_texts_and_no_secrets() {
     const HOSTILE: &str = "</title></script><img src=x onerror=alert(1)>\u{202e}";
@@ -1149,12 +1149,12 @@ fn a_page_shows_hostile_texts_and_no_secrets() {
     for hidden in ["<img", "\u{202e}", "EXPECTED-SECRET", "MADE-SECRET"] {
         assert!(!page.contains(hidden), "{hidden} is in {page}");
     }
-    // One script, which is the page's own, and nothing that is loaded.
+    // The page has one script of its own, and loads nothing.
     assert_eq!(page.matches("<script").count(), 1);
     assert_eq!(page.matches("</script").count(), 1);
     assert!(page.contains("default-src 'none'") && !page.contains("src=\""));
 
-    // What changed is there, with a link to the case. The baseline is a file that anybody may have written.
+    // Changes are shown, with a link to the case. Anybody may have written the file of the baseline.
     let baseline = json!({"version": 1, "models": {format!("model{HOSTILE}"): {
         "tools": {format!("old{HOSTILE}"): "0"}, "cases": {}}}});
     let baseline: Baseline = serde_json::from_value(baseline).unwrap();

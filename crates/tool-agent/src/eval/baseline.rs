@@ -1,4 +1,4 @@
-//! [`Baseline`]: what passed earlier, in a file.
+//! [`Baseline`]: earlier results, in a file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +14,8 @@ use super::storage::{read_text, replace};
 /// The version of the file.
 const VERSION: u32 = 1;
 
-/// What passed earlier, in a file such as `eval.lock.json`, which is kept in version control beside the lock file of the
-/// tools. A check fails if a model got worse since, such as by another description of a tool.
+/// The earlier results, in a file such as `eval.lock.json`. Keep it in version control beside the lock file of the
+/// tools. A check then fails if a model got worse since, for instance because a tool's description changed.
 ///
 /// ```
 /// use serde_json::json;
@@ -69,7 +69,7 @@ impl Baseline {
     ///
     /// # Errors
     ///
-    /// Returns an error if the file can't be read, is no baseline, or was written by a later version.
+    /// Returns an error if the file can't be read, is not a baseline, or was written by a later version.
     pub fn read(path: impl AsRef<Path>) -> Result<Option<Baseline>, EvalError> {
         let path = path.as_ref();
         if let Err(error) = fs::metadata(path)
@@ -99,7 +99,7 @@ impl Baseline {
         Ok(Some(baseline))
     }
 
-    /// Replaces what the report has, and keeps other models.
+    /// Replaces the results of the report's models, and keeps other models.
     pub fn update(&mut self, report: &Report) {
         for model in &report.models {
             let cases = model.cases.iter();
@@ -111,7 +111,7 @@ impl Baseline {
         }
     }
 
-    /// Writes the file. It is replaced as a whole.
+    /// Writes the file. It is replaced atomically.
     ///
     /// # Errors
     ///
@@ -120,9 +120,9 @@ impl Baseline {
         replace(path.as_ref(), self)
     }
 
-    /// Compares a report with the baseline, and adds the [comparison](ModelReport::comparison) to each model that the
-    /// baseline has. A case is worse if the share of attempts that pass is lower by more than `tolerance`, from 0 to 1. With
-    /// few attempts, chance alone changes the share: with 5, a tolerance of 0.2 permits one to fail.
+    /// Compares a report with the baseline, and adds a [comparison](ModelReport::comparison) to each model in the
+    /// baseline. A case is worse if its rate of passed attempts is lower by more than `tolerance`, from 0 to 1. With
+    /// few attempts, chance alone changes the rate: with 5, a tolerance of 0.2 allows one to fail.
     pub fn compare(&self, report: &mut Report, tolerance: f64) {
         for model in &mut report.models {
             let before = self.models.get(&model.name);
@@ -136,7 +136,7 @@ fn comparison(model: &ModelReport, before: &Model, tolerance: f64) -> Comparison
     for case in &model.cases {
         let before = before.cases.get(&case.name).copied();
         let now = case.passes;
-        // Shares of small numbers differ by more than this, if they do.
+        // Rates of small numbers are either equal or differ by more than this.
         let kind = match before.map(|before| now.rate() - before.rate()) {
             None => ChangeKind::New,
             Some(change) if change < -tolerance - 1e-9 => ChangeKind::Worse,

@@ -1,8 +1,9 @@
-//! The Berkeley Function Calling Leaderboard: its entries as cases, and the verdicts of its checker of calls.
+//! The Berkeley Function Calling Leaderboard: its entries as cases, and its verdicts on calls.
 //!
-//! The categories of one turn with Python types are read: `simple_python`, `multiple`, `parallel`, `parallel_multiple`, their
-//! `live` forms, and `irrelevance`, which expects no call. A call is judged as the leaderboard's package does it (`bfcl-eval`,
-//! its `ast_checker`), with its rules for strings and types, not by the types of tools.
+//! Supports the categories with one turn and Python types: `simple_python`, `multiple`, `parallel`,
+//! `parallel_multiple`, their `live` forms, and `irrelevance`, which expects no call. Calls are judged like in the
+//! leaderboard's package (`bfcl-eval`, its `ast_checker`), with its rules for strings and types, and not by the types
+//! of tools.
 //!
 //! ```
 //! use tool_agent::eval::bfcl;
@@ -54,7 +55,7 @@ use crate::run::Round;
 pub struct Entry {
     id: String,
     functions: Vec<Value>,
-    /// An object with one member for each call: the function and its parameters, each with the values that are right.
+    /// One object for each call. It maps the function to its parameters, each with the correct values.
     answers: Vec<Value>,
 }
 
@@ -77,12 +78,12 @@ struct RawAnswer {
     ground_truth: Vec<Value>,
 }
 
-/// Reads a file of entries, and the file of possible answers: that of the same name in the folder `possible_answer` beside it,
-/// if `answers` is `None`.
+/// Reads a file of entries and a file of possible answers. If `answers` is `None`, the answers come from the file with
+/// the same name in the folder `possible_answer` beside it.
 ///
 /// # Errors
 ///
-/// Returns an error with the line if a file can't be read, or has an entry that is not of a category that is read.
+/// Returns an error with the line if a file can't be read, or contains an entry of an unsupported category.
 ///
 /// ```no_run
 /// use tool_agent::eval::{Eval, EvalError, bfcl};
@@ -98,14 +99,14 @@ pub fn read(entries: impl AsRef<Path>, answers: Option<&Path>) -> Result<Vec<Cas
     let text = read_text(entries)?;
     let found = match answers {
         Some(path) => read_text(path)?,
-        // Entries without answers expect no call.
+        // Without answers, the entries expect no call.
         None if beside.exists() => read_text(&beside)?,
         None => String::new(),
     };
     cases(&text, &found).map_err(|error| error.in_file(entries))
 }
 
-/// Reads the text of a file of entries, a line of JSON for each, and of their possible answers.
+/// Reads the text of a file of entries, one JSON object per line, and of their possible answers.
 ///
 /// # Errors
 ///
@@ -130,7 +131,7 @@ pub fn cases(entries: &str, answers: &str) -> Result<Vec<Case>, EvalError> {
         .collect()
 }
 
-/// Reads the text of files as [`cases`] does, for [`Entry::check`].
+/// Reads the text of files like [`cases`], for use with [`Entry::check`].
 ///
 /// # Errors
 ///
@@ -154,7 +155,7 @@ fn at(line: usize, id: &str, message: impl Into<String>) -> EvalError {
     error
 }
 
-/// Returns each entry with its line and what the user says.
+/// Returns each entry with its line and the user's words.
 fn parse(entries: &str, answers: &str) -> Result<Vec<(usize, String, Entry)>, EvalError> {
     fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         let lines = (1..).zip(text.lines());
@@ -212,7 +213,7 @@ fn parse(entries: &str, answers: &str) -> Result<Vec<(usize, String, Entry)>, Ev
     Ok(parsed)
 }
 
-/// Returns the tools of an entry, and the name of the function of each.
+/// Returns the tools of an entry, and the name of each tool's function.
 fn tools(entry: &Entry) -> Result<(Registry, BTreeMap<String, String>), String> {
     let (mut tools, mut names) = (Vec::new(), BTreeMap::new());
     for function in &entry.functions {
@@ -233,7 +234,7 @@ fn tools(entry: &Entry) -> Result<(Registry, BTreeMap<String, String>), String> 
     Ok((registry.map_err(|error| error.to_string())?, names))
 }
 
-/// Returns a schema with the types of JSON in place of those of Python.
+/// Converts the Python types in a schema to JSON types.
 fn schema(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
@@ -246,14 +247,14 @@ fn schema(schema: &Value) -> Value {
                         "any" => return None,
                         _ => value.clone(),
                     },
-                    // Its members are names of parameters, such as `type`.
+                    // The keys are names of parameters, and may be `type`.
                     ("properties", Value::Object(properties)) => {
                         let properties = properties.iter();
                         let properties =
                             properties.map(|(name, value)| (name.clone(), self::schema(value)));
                         properties.collect::<Map<_, _>>().into()
                     }
-                    // Some are not of the parameter's type.
+                    // Some defaults don't have the parameter's type.
                     ("default", _) => return None,
                     _ => self::schema(value),
                 };
@@ -288,11 +289,11 @@ impl Entry {
         &self.id
     }
 
-    /// Judges calls, each a function with its arguments, as the leaderboard's `ast_checker` does.
+    /// Judges calls, each a function with its arguments, like the leaderboard's `ast_checker`.
     ///
     /// # Errors
     ///
-    /// Returns what is wrong.
+    /// Returns a description of the first mistake.
     pub fn check(&self, calls: &[(String, Map<String, Value>)]) -> Result<(), String> {
         if calls.len() != self.answers.len() {
             let (made, wanted) = (calls.len(), self.answers.len());
@@ -309,7 +310,7 @@ impl Entry {
             }
             return Ok(());
         }
-        // Each answer takes the first call that is right, as the original does.
+        // Like the original, each answer takes the first correct call.
         let mut left: Vec<_> = calls.iter().collect();
         for answer in &self.answers {
             let function = self.function_of(answer);
@@ -326,7 +327,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Returns the function of a possible answer.
+    /// Returns the function that a possible answer is about.
     fn function_of(&self, answer: &Value) -> Option<&Value> {
         let name = answer.as_object()?.keys().next()?;
         self.functions
@@ -335,7 +336,7 @@ impl Entry {
     }
 }
 
-/// The types of Python that a value of JSON can have.
+/// The Python types that a JSON value can have.
 #[derive(Clone, Copy, PartialEq)]
 enum Type {
     Str,
@@ -359,7 +360,7 @@ fn type_of(value: &Value) -> Type {
     }
 }
 
-/// Returns the type of Python for that of a schema.
+/// Returns the Python type with this name in a schema.
 fn type_named(name: &Value) -> Option<Type> {
     Some(match name.as_str()? {
         "string" | "any" => Type::Str,
@@ -457,7 +458,7 @@ fn check_value(property: &Value, value: &Value, possible: &[Value]) -> Result<()
             let value = Value::from(standard_items(value));
             possible.iter().any(|possible| match possible {
                 Value::Array(items) => is_python_equal(&value, &standard_items(items).into()),
-                // Python takes a string as the list of its characters.
+                // In Python, a string is a list of its characters.
                 Value::String(text) => {
                     let characters = text
                         .chars()
@@ -472,8 +473,8 @@ fn check_value(property: &Value, value: &Value, possible: &[Value]) -> Result<()
     if is_right { Ok(()) } else { Err(VALUE) }
 }
 
-/// Checks the type of a value. Returns `true` if the possible answers have another type than the parameter, as where the answer
-/// is the name of a variable.
+/// Checks the type of a value. Returns `true` if the possible answers have another type than the parameter, for
+/// instance because the answer is the name of a variable.
 fn check_type(
     value: &Value,
     possible: &[Value],
@@ -500,13 +501,13 @@ fn check_type(
     (answered == Some(type_of(value))).then_some(true)
 }
 
-/// Returns a text without what the comparison ignores.
+/// Normalizes a text, removing differences that the comparison ignores.
 fn standard(text: &str) -> String {
     let kept = text.chars().filter(|c| !" ,./-_*^".contains(*c));
     kept.collect::<String>().to_lowercase().replace('\'', "\"")
 }
 
-/// Returns items with the strings among them in the form of [`standard`].
+/// Normalizes the strings among these items, like [`standard`].
 fn standard_items(items: &[Value]) -> Vec<Value> {
     let items = items.iter().map(|item| match item {
         Value::String(text) => standard(text).into(),
@@ -528,7 +529,7 @@ fn is_right_dict(value: &Map<String, Value>, possible: &Value) -> bool {
     });
     let is_optional = |possible: &Value| match possible {
         Value::Array(possible) => possible.iter().any(|possible| possible == ""),
-        // An empty string is in each string.
+        // In Python, every string contains the empty string.
         other => other.is_string(),
     };
     values_are_right
@@ -540,7 +541,7 @@ fn is_right_dict(value: &Map<String, Value>, possible: &Value) -> bool {
 fn is_right_list_of_dicts(value: &[Value], possible: &Value) -> bool {
     let possible = match possible {
         Value::Array(possible) => possible,
-        // Has the length of an empty list.
+        // It has the same length as an empty list.
         other => return other == "" && value.is_empty(),
     };
     let is_right = |(value, possible): (&Value, &Value)| match value {
@@ -556,7 +557,7 @@ fn contains(possible: &[Value], value: &Value) -> bool {
         .any(|possible| is_python_equal(possible, value))
 }
 
-/// Compares as Python does: `True` equals `1`.
+/// Compares like Python, where `True` equals `1`.
 fn is_python_equal(a: &Value, b: &Value) -> bool {
     fn numbered(value: &Value) -> Value {
         match value {

@@ -1,4 +1,4 @@
-//! [`Candidate`]: a model that is evaluated.
+//! [`Candidate`]: a model to evaluate.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::Recordings;
 use super::recordings::Replay;
 use crate::Agent;
 
-/// A model that is evaluated: an agent with its registry, its dialect and its model.
+/// A model to evaluate, as an agent with its registry, its dialect and its model.
 ///
 /// ```no_run
 /// # #[cfg(feature = "http")]
@@ -38,10 +38,10 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Creates a candidate. The name is in reports and baselines.
+    /// Creates a candidate. The name appears in reports and baselines.
     ///
-    /// The agent's prices count what an attempt costs. Its journal and its listener are not used, and its closures for
-    /// calls and context values only by cases that [run tools](super::Case::run_tools).
+    /// The agent's prices determine the cost of an attempt. Its journal and its listener are not used. Its closures for
+    /// calls and context values are used only in cases that [run tools](super::Case::run_tools).
     pub fn new(name: impl Into<String>, agent: Agent) -> Candidate {
         Candidate {
             name: name.into(),
@@ -51,20 +51,20 @@ impl Candidate {
         }
     }
 
-    /// Answers with recorded responses in place of the model. An attempt fails if the tools, the case or its results have
-    /// changed since, because the model may answer in another way.
+    /// Answers with recorded responses instead of asking the model. If the tools, the case or its results have changed
+    /// since, the attempt fails, because the model might answer differently now.
     pub fn replay(mut self, recordings: Recordings) -> Self {
         self.replay = Some(Replay::Attempts(recordings));
         self
     }
 
-    /// Keeps the responses, as [`ModelReport::recordings`](super::ModelReport::recordings).
+    /// Keeps the responses in [`ModelReport::recordings`](super::ModelReport::recordings).
     pub fn record(mut self) -> Self {
         self.is_recorded = true;
         self
     }
 
-    /// Repeats requests that fail, as [`Agent::retry`] does.
+    /// Retries failed requests, like [`Agent::retry`].
     #[cfg(feature = "tower")]
     pub fn retry(mut self, policy: crate::model::Retry) -> Self {
         self.agent = self.agent.retry(policy);

@@ -1,4 +1,4 @@
-//! [`Case`]: what a user says, and the calls that a model should make.
+//! [`Case`]: the words of a user, and the calls that a model should make.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,10 +10,10 @@ use tool_core::Registry;
 
 use super::Attempt;
 
-/// A check of an attempt by code. The error says what is wrong.
+/// Checks an attempt by code. The error describes the mistake.
 pub(super) type Check = Arc<dyn Fn(&Attempt<'_>) -> Result<(), String> + Send + Sync>;
 
-/// In which order the expected calls may come.
+/// The order in which the expected calls may come.
 ///
 /// ```
 /// use tool_agent::eval::Order;
@@ -24,12 +24,12 @@ pub(super) type Check = Arc<dyn Fn(&Attempt<'_>) -> Result<(), String> + Send + 
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Order {
-    /// These calls, in this order, and no others.
+    /// Exactly these calls, in this order.
     #[default]
     Exact,
-    /// In this order. Other calls may come before, after and between.
+    /// These calls, in this order. Other calls may come before, after and between.
     InOrder,
-    /// In any order. Other calls may be among them.
+    /// These calls, in any order. Other calls may be among them.
     AnyOrder,
 }
 
@@ -55,12 +55,12 @@ pub struct ExpectedCall {
 }
 
 impl ExpectedCall {
-    /// Creates the call of a tool. The arguments are an object; `null` is one without members.
+    /// Creates the call of a tool. The arguments are an object. `null` means an empty one.
     pub fn new(tool: impl Into<String>, arguments: impl Into<Value>) -> ExpectedCall {
         let arguments = match arguments.into() {
             Value::Object(arguments) => arguments,
             Value::Null => Map::new(),
-            // Rejected with the name of the case, as any other argument that the tool does not have.
+            // Becomes an unknown parameter, which is later rejected with the name of the case.
             other => Map::from_iter([("arguments".to_owned(), other)]),
         };
         ExpectedCall {
@@ -72,20 +72,20 @@ impl ExpectedCall {
         }
     }
 
-    /// Adds a value of a parameter that is as good as the one in the arguments.
+    /// Accepts another value of a parameter as well.
     pub fn accept(mut self, parameter: impl Into<String>, value: impl Into<Value>) -> Self {
         self.accept.push((parameter.into(), value.into()));
         self
     }
 
-    /// Compares no values of a parameter, such as a text that the model words.
+    /// Ignores the value of a parameter, such as a text in the model's own words.
     pub fn ignore(mut self, parameter: impl Into<String>) -> Self {
         self.ignore.push(parameter.into());
         self
     }
 }
 
-/// What a user says, and what a model should do. A case that expects nothing is an error when it runs.
+/// The words of a user, and the expected calls of the model. A case that expects nothing is an error when it runs.
 ///
 /// ```
 /// use serde_json::json;
@@ -104,25 +104,26 @@ impl ExpectedCall {
 pub struct Case {
     pub(super) name: String,
     pub(super) says: String,
-    /// `None` if any calls are right.
+    /// `None` if any calls are allowed.
     pub(super) calls: Option<Vec<ExpectedCall>>,
     pub(super) order: Order,
     pub(super) others: Option<bool>,
     pub(super) forbidden: Vec<String>,
-    /// The name of a check that is registered with the evaluation.
+    /// The name of a check registered with the evaluation.
     pub(super) predicate: Option<String>,
     pub(super) check: Option<Check>,
     pub(super) results: BTreeMap<String, Value>,
     pub(super) runs_tools: bool,
-    /// The tools, if they are not those of the agent.
+    /// The tools, if they differ from the agent's.
     pub(super) registry: Option<Registry>,
     pub(super) max_rounds: Option<u32>,
-    /// Where the case is in its file.
+    /// The line of the case in its file.
     pub(super) line: Option<usize>,
 }
 
 impl Case {
-    /// Creates a case. The name is unique in an evaluation, and finds the case in reports and baselines.
+    /// Creates a case. The name must be unique in an evaluation, because it identifies the case in reports and
+    /// baselines.
     pub fn new(name: impl Into<String>, says: impl Into<String>) -> Case {
         Case {
             name: name.into(),
@@ -141,51 +142,52 @@ impl Case {
         }
     }
 
-    /// Expects a call with these arguments, after those so far. The arguments are compared as the tool decodes them: `50`
-    /// equals `50.0`, the case of enum values does not count, and what is absent has
-    /// the default that the schema shows.
+    /// Expects a call with these arguments, after the calls expected so far. The arguments are compared in the form in
+    /// which the tool decodes them: `50` equals `50.0`, the case of enum values does not matter, and an absent
+    /// parameter has the default in the schema.
     pub fn call(self, tool: impl Into<String>, arguments: impl Into<Value>) -> Self {
         self.expect(ExpectedCall::new(tool, arguments))
     }
 
-    /// Expects a call, after those so far.
+    /// Expects a call, after the calls expected so far.
     pub fn expect(mut self, call: ExpectedCall) -> Self {
         self.calls.get_or_insert_default().push(call);
         self
     }
 
-    /// Expects that the model calls nothing.
+    /// Expects that the model makes no calls.
     pub fn no_call(mut self) -> Self {
         self.calls.get_or_insert_default();
         self
     }
 
-    /// Sets in which order the calls may come.
+    /// Sets the order in which the calls may come.
     pub fn order(mut self, order: Order) -> Self {
         self.order = order;
         self
     }
 
-    /// Allows or forbids calls that are not expected, unless the order is [`Exact`](Order::Exact), which forbids them. They are
-    /// allowed by default.
+    /// Allows or forbids other calls. [`Exact`](Order::Exact) forbids them in any case. By default they are allowed.
     pub fn others(mut self, are_allowed: bool) -> Self {
         self.others = Some(are_allowed);
         self
     }
 
-    /// Fails the case if the model calls this tool, even with arguments that are rejected.
+    /// Fails the case if the model calls this tool, even with invalid arguments.
     pub fn forbid(mut self, tool: impl Into<String>) -> Self {
         self.forbidden.push(tool.into());
         self
     }
 
-    /// Checks each attempt by the function of [`Eval::predicate`](super::Eval::predicate) with this name, after the calls.
+    /// Checks each attempt with the function that [`Eval::predicate`](super::Eval::predicate) registered under this
+    /// name, after the calls.
     pub fn predicate(mut self, name: impl Into<String>) -> Self {
         self.predicate = Some(name.into());
         self
     }
 
-    /// Checks each attempt by a function, after the calls. The error says what is wrong. A panic fails the attempt.
+    /// Checks each attempt with a function, after the calls. The error describes the mistake. A panic fails the
+    /// attempt.
     ///
     /// ```
     /// use tool_agent::eval::Case;
@@ -206,27 +208,27 @@ impl Case {
         self
     }
 
-    /// Sets the result of the calls of a tool, which does not run. If the tool has an output schema, the result must match it. A call
-    /// of another tool gets the text `Done.`.
+    /// Sets the result for calls of a tool, which does not run. If the tool has an output schema, the result must match
+    /// it. Calls of other tools get the text `Done.`.
     pub fn result(mut self, tool: impl Into<String>, result: impl Into<Value>) -> Self {
         self.results.insert(tool.into(), result.into());
         self
     }
 
-    /// Runs the tools, with all their effects. By default, calls are validated and get the [results](Case::result) of the
-    /// case.
+    /// Runs the tools, with all their effects. By default, calls are only validated, and get the
+    /// [results](Case::result) of the case.
     pub fn run_tools(mut self) -> Self {
         self.runs_tools = true;
         self
     }
 
-    /// Sets the tools of this case, in place of those of the agent.
+    /// Sets tools for this case, in place of the agent's.
     pub fn tools(mut self, registry: Registry) -> Self {
         self.registry = Some(registry);
         self
     }
 
-    /// Sets the most requests of an attempt, in place of [`Eval::max_rounds`](super::Eval::max_rounds).
+    /// Sets the maximum number of requests in an attempt, in place of [`Eval::max_rounds`](super::Eval::max_rounds).
     pub fn max_rounds(mut self, rounds: u32) -> Self {
         self.max_rounds = Some(rounds);
         self
@@ -237,13 +239,13 @@ impl Case {
         &self.name
     }
 
-    /// Returns `true` if calls that are not expected are no mistake.
+    /// Returns `true` if unexpected calls are allowed.
     pub(super) fn allows_others(&self) -> bool {
         self.order != Order::Exact && self.others.unwrap_or(true)
     }
 }
 
-/// What a user says and the expected arguments may be personal.
+/// Leaves out the user's words and the expected arguments, which may be personal.
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Case")

@@ -1,4 +1,4 @@
-//! [`EvalError`]: an evaluation that can't be made.
+//! [`EvalError`]: an error in cases or files.
 
 use std::error::Error;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Case;
 
-/// The error of cases that can't be evaluated, or of a file: what is wrong, and where.
+/// An error in cases or in a file. It says what is wrong and where.
 ///
 /// ```
 /// use tool_agent::eval::{Case, Eval};
@@ -38,13 +38,13 @@ impl EvalError {
         EvalError::new(message).in_file(path)
     }
 
-    /// Adds the file with the case, unless the error has one.
+    /// Adds the file of the case, unless the error has one.
     pub fn in_file(mut self, path: impl AsRef<Path>) -> EvalError {
         self.file.get_or_insert_with(|| path.as_ref().to_owned());
         self
     }
 
-    /// Returns the error of a case, at this line or at that of the case.
+    /// Returns an error in a case, with this line or the line of the case.
     pub(super) fn of_case(
         case: &Case,
         line: Option<usize>,
@@ -82,7 +82,7 @@ impl fmt::Display for EvalError {
     }
 }
 
-/// The message, because `main` may return the error.
+/// Shows the message, because `main` may return the error.
 impl fmt::Debug for EvalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! [`EvalFile`]: cases and models in a file of TOML.
+//! [`EvalFile`]: cases and models in a TOML file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -50,21 +50,21 @@ use crate::{Agent, Prices};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EvalFile {
-    /// The cases with their settings. Predicates are registered with [`Eval::predicate`].
+    /// The cases with their settings. Register predicates with [`Eval::predicate`].
     pub eval: Eval,
     /// The models.
     pub models: Vec<ModelSettings>,
-    /// The prices of models, by name; also of models that are not in the file.
+    /// The prices of models, by name. May include models that are not in the file.
     pub prices: BTreeMap<String, Prices>,
-    /// The prompt of the system, for each model.
+    /// The system prompt for every model.
     pub system: Option<String>,
-    /// By how much the share of attempts that pass may be lower than in the baseline, from 0 to 1. 0 by default.
+    /// How much lower the rate of passed attempts may be than in the baseline, from 0 to 1. The default is 0.
     pub tolerance: f64,
-    /// The file of the baseline: `eval.lock.json` beside the file by default.
+    /// The file of the baseline. The default is `eval.lock.json` in the same folder.
     pub baseline: PathBuf,
 }
 
-/// How a model is asked.
+/// Settings to ask a model.
 ///
 /// ```
 /// use tool_agent::eval::ModelSettings;
@@ -79,19 +79,19 @@ pub struct EvalFile {
 pub struct ModelSettings {
     /// The name in reports and baselines.
     pub name: String,
-    /// The name by which the provider knows the model. [`name`](ModelSettings::name) by default.
+    /// The provider's name of the model. The default is [`name`](ModelSettings::name).
     pub model: String,
-    /// The provider whose API the server speaks, such as `openai-chat`.
+    /// The provider whose API the server has, such as `openai-chat`.
     pub provider: String,
-    /// The URL of the server. The provider's own by default.
+    /// The URL of the server. The default is the provider's own.
     pub url: Option<String>,
-    /// The environment variable with the key. The provider's by default, for its own URL alone.
+    /// The environment variable that contains the key. The default is the provider's, for its own URL only.
     pub key_env: Option<String>,
-    /// The prompt of the system.
+    /// The system prompt.
     pub system: Option<String>,
-    /// The most tokens of a response.
+    /// Maximum number of tokens in a response.
     pub max_tokens: Option<u32>,
-    /// Other fields of the body of each request.
+    /// Further fields for the body of each request.
     pub fields: Map<String, Value>,
     /// The prices.
     pub prices: Option<Prices>,
@@ -100,12 +100,12 @@ pub struct ModelSettings {
 }
 
 impl ModelSettings {
-    /// Creates the settings of a model of a provider: the [name](tool_core::dialect::NamedDialect::name) of a dialect with
-    /// an HTTP API, such as `openai-chat`, `anthropic` or `gemini-interactions`.
+    /// Creates the settings of a provider's model. The provider is the [name](tool_core::dialect::NamedDialect::name)
+    /// of a dialect with an HTTP API, such as `openai-chat`, `anthropic` or `gemini-interactions`.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such provider.
+    /// Returns an error if the provider is unknown.
     pub fn new(
         name: impl Into<String>,
         provider: impl Into<String>,
@@ -126,13 +126,13 @@ impl ModelSettings {
         })
     }
 
-    /// Returns the model with the tools of a registry, which answers from its [recording](ModelSettings::recording). The file of
-    /// the recording is one of [`Recordings`](super::Recordings), or an array of [`Recording`](crate::testing::Recording)s
-    /// that was written by hand.
+    /// Returns the model with the tools of a registry. It answers from its [recording](ModelSettings::recording). The
+    /// recording's file contains [`Recordings`](super::Recordings), or an array of
+    /// [`Recording`](crate::testing::Recording)s written by hand.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no recording, it can't be read, or was made with other settings of the model.
+    /// Returns an error if there is no recording, or it can't be read or was made with other settings of the model.
     pub fn replayed(&self, registry: Registry) -> Result<Candidate, EvalError> {
         let Some(path) = &self.recording else {
             let message = format!("the model `{}` has no `recording`; add one", self.name);
@@ -153,11 +153,11 @@ impl ModelSettings {
         Ok(candidate)
     }
 
-    /// Returns the model with the tools of a registry, which asks the server.
+    /// Returns the model with the tools of a registry. It asks the server.
     ///
     /// # Errors
     ///
-    /// Returns an error if a setting is not valid, or if the environment lacks the key.
+    /// Returns an error if a setting is invalid, or the key is missing in the environment.
     #[cfg(all(feature = "http", not(target_family = "wasm")))]
     pub fn live(&self, registry: Registry) -> Result<Candidate, EvalError> {
         let mut model = crate::model::HttpModel::new(dialect(&self.provider)?, &self.model);
@@ -199,7 +199,7 @@ impl ModelSettings {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no such file in the settings, if it can't be written, or if the report has no
+    /// Returns an error if the settings have no such file, it can't be written, or the report has no
     /// [recordings](super::ModelReport::recordings).
     pub fn save(&self, report: &super::ModelReport) -> Result<(), EvalError> {
         let (Some(path), Some(recordings)) = (&self.recording, report.recordings()) else {
@@ -211,7 +211,7 @@ impl ModelSettings {
         recordings.write(path)
     }
 
-    /// Returns a digest of what the model is told, apart from requests.
+    /// Returns a digest of the settings that the model's answers depend on, apart from requests.
     fn digest(&self) -> String {
         let settings = serde_json::json!([
             self.model,
@@ -224,7 +224,7 @@ impl ModelSettings {
     }
 }
 
-/// What is not asked, because the responses are recorded.
+/// A model that must not be asked, because its responses are recorded.
 struct Unasked;
 
 impl Model for Unasked {
@@ -234,7 +234,7 @@ impl Model for Unasked {
     }
 }
 
-/// Returns the dialects of the providers that can be asked.
+/// Returns the dialects of providers with an HTTP API.
 fn dialects() -> impl Iterator<Item = &'static NamedDialect> {
     let is_asked = |known: &&NamedDialect| !known.is_strict && known.dialect.http_api().is_some();
     dialect::all().filter(is_asked)
@@ -289,7 +289,7 @@ struct RawModel {
     recording: Option<PathBuf>,
 }
 
-/// In units of the currency for a million tokens.
+/// In units of the currency per million tokens.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawPrices {
@@ -328,10 +328,10 @@ struct RawCall {
     ignore: Vec<String>,
 }
 
-/// Values that become JSON.
+/// Values that are converted to JSON.
 type Table = BTreeMap<String, Spanned<toml::Value>>;
 
-/// A part of the text, and what is wrong with it.
+/// The position of a mistake in the text, and its description.
 type Wrong = (Range<usize>, String);
 
 impl EvalFile {
@@ -339,14 +339,14 @@ impl EvalFile {
     ///
     /// # Errors
     ///
-    /// Returns an error with the line, and the name of the case, if the file can't be read, is not TOML, has an unknown key, or
-    /// a value that is not valid.
+    /// Returns an error with the line and the name of the case if the file can't be read, is not TOML, or contains an
+    /// unknown key or an invalid value.
     pub fn read(path: impl AsRef<Path>) -> Result<EvalFile, EvalError> {
         let path = path.as_ref();
         EvalFile::parse(&read_text(path)?, path)
     }
 
-    /// Reads the text of a file. Paths in it start at the folder of `path`.
+    /// Reads the text of a file. Paths in it are relative to the folder of `path`.
     ///
     /// # Errors
     ///
@@ -377,7 +377,7 @@ fn line(text: &str, at: usize) -> usize {
 
 /// Returns the name of the case at a position.
 fn case_at(text: &str, at: usize) -> Option<String> {
-    // Also of a file that is not valid: what could be read is enough.
+    // The parts that can be read are enough, even if the file is invalid.
     let (table, _) = DeTable::parse_recoverable(text);
     let mut last: Option<(usize, Option<String>)> = None;
     for (key, value) in table.get_ref() {
@@ -479,14 +479,14 @@ fn within(number: Option<Spanned<u32>>, key: &str, most: u32) -> Result<Option<u
 
 impl RawPrices {
     fn finish(self) -> Result<Prices, String> {
-        /// More is a mistake in the unit.
+        /// A higher number is a mistake in the unit.
         const MOST: f64 = 1e6;
         let micros = |price: f64| {
             if !(0.0..=MOST).contains(&price) {
                 let message = format!("a price must be from 0 to {MOST}, for a million tokens");
                 return Err(message);
             }
-            // It is in the range of the type.
+            // The value was checked to be in range.
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             Ok((price * 1e6).round() as u64)
         };
@@ -572,7 +572,7 @@ fn json_table(table: Table) -> Result<BTreeMap<String, Value>, Wrong> {
     json.collect()
 }
 
-/// Returns a value as JSON.
+/// Converts a value to JSON.
 fn json(value: Spanned<toml::Value>) -> Result<Value, Wrong> {
     fn convert(value: toml::Value) -> Result<Value, &'static str> {
         Ok(match value {

@@ -1,4 +1,4 @@
-//! A [`Report`] as a page of HTML, in the style of the catalogues of `tool-core`. Every text passes through [`escape`].
+//! A [`Report`] as an HTML page, in the style of tool-core's catalogues. Every text goes through [`escape`].
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::report::{
     ComparedParameter, ModelReport, NOTE, Passes, Report,
 };
 
-/// A page opens the cases that failed if there are so few.
+/// Failed cases start expanded up to this many.
 const FEW: usize = 3;
 
 impl Report {
-    /// Returns the report as one self-contained page of HTML, which loads nothing from anywhere: the models, what changed since
-    /// the baseline, and for each case the expected calls beside those that were made.
+    /// Returns the report as one self-contained HTML page, which loads nothing. It shows the models, the changes since
+    /// the baseline, and for each case the expected calls beside the calls made.
     ///
     /// ```
     /// use tool_agent::eval::Report;
@@ -39,7 +39,7 @@ impl Report {
     }
 }
 
-/// Returns whether the check passes.
+/// Returns whether the check passed.
 fn verdict(report: &Report) -> String {
     let failures = report.failures();
     let tried = match report.repeats {
@@ -64,7 +64,7 @@ fn verdict(report: &Report) -> String {
     )
 }
 
-/// Returns the table of the models. A bar shows each rate with its interval.
+/// Returns the table of the models. A bar shows each rate and its interval.
 fn models(report: &Report) -> String {
     let table = report.table();
     let mut out = String::from(
@@ -91,7 +91,7 @@ fn models(report: &Report) -> String {
     out + "</tbody></table></div>\n"
 }
 
-/// Returns a picture of a rate and its interval.
+/// Returns an SVG of a rate and its interval.
 fn bar(passes: Passes) -> String {
     let (low, high) = passes.interval();
     let [low, high, rate] = [low, high, passes.rate()].map(|share| share * 100.0);
@@ -122,12 +122,12 @@ fn section(model: &ModelReport, at: usize, is_open: bool, out: &mut String) {
     *out += "</section>\n";
 }
 
-/// The id of a case of a model, by their places.
+/// Returns the id of a model's case, from their positions.
 fn anchor(model: usize, case: usize) -> String {
     format!("case-{model}-{case}")
 }
 
-/// Writes what changed since the baseline.
+/// Writes the changes since the baseline.
 fn compared(model: &ModelReport, at: usize, out: &mut String) {
     let Some(comparison) = &model.comparison else {
         *out += "<p>There is no baseline to compare with.</p>\n";
@@ -168,7 +168,7 @@ fn compared(model: &ModelReport, at: usize, out: &mut String) {
     *out += "</tbody></table>\n";
 }
 
-/// Writes how often parameters were right, of those that were wrong at times.
+/// Writes how often parameters were right, if they were wrong at least once.
 fn parameters(model: &ModelReport, out: &mut String) {
     let parameters = model.parameters.iter();
     let wrong: Vec<_> = parameters
@@ -210,7 +210,7 @@ fn details(case: &CaseReport, change: Option<ChangeKind>, anchor: &str, is_open:
     out + "</div></details>\n"
 }
 
-/// Returns the attempts, those that differ in nothing but time and cost together with their numbers from 1.
+/// Groups attempts that differ only in time and cost. Each group has their numbers, starting at 1.
 fn alike(attempts: &[AttemptReport]) -> Vec<(Vec<usize>, &AttemptReport)> {
     let mut groups: Vec<(Vec<usize>, &AttemptReport)> = Vec::new();
     for (attempt, number) in attempts.iter().zip(1..) {
@@ -270,7 +270,7 @@ fn write_attempt(case: &CaseReport, numbers: &[usize], attempt: &AttemptReport, 
     }
 }
 
-/// Writes an expected call beside the one that was made.
+/// Writes an expected call beside the call made.
 fn write_compared(call: &ComparedCall, made: Option<&CallReport>, out: &mut String) {
     let note = match made {
         None => " <strong class=\"failed\">is missing</strong>".to_owned(),
@@ -314,7 +314,7 @@ fn write_compared(call: &ComparedCall, made: Option<&CallReport>, out: &mut Stri
     *out += "</tbody></table></div>\n";
 }
 
-/// Writes a call that was compared with none.
+/// Writes a call without an expected counterpart.
 fn write_other(call: &CallReport, is_unexpected: bool, out: &mut String) {
     let note = match call.outcome {
         CallOutcome::Valid if is_unexpected => {
@@ -330,7 +330,7 @@ fn write_other(call: &CallReport, is_unexpected: bool, out: &mut String) {
     );
 }
 
-/// Returns what became of a call, unless it is valid.
+/// Returns the outcome of a call, unless it is valid.
 fn outcome(call: &CallReport) -> String {
     let reason = call.rejected.as_deref().unwrap_or_default();
     let word = match call.outcome {

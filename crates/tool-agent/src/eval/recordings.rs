@@ -11,16 +11,16 @@ use crate::testing::Recording;
 /// The version of the file.
 const VERSION: u32 = 1;
 
-/// The responses of a model, by case and attempt. The tools, the messages and the results of a request must be the recorded
-/// ones when it is [replayed](super::Candidate::replay).
+/// The responses of a model, by case and attempt. A [replay](super::Candidate::replay) succeeds only if the tools, the
+/// messages and the results in the request are the same as recorded.
 ///
-/// They repeat what users say and the arguments of calls, which may be secret.
+/// They contain the user's words and the arguments of calls, which may be secret.
 ///
 /// ```no_run
 /// use tool_agent::Agent;
 /// use tool_agent::eval::{Candidate, EvalError, Recordings};
 ///
-/// /// In CI, where there is no key.
+/// /// Used in CI, where there is no key.
 /// fn recorded(agent: Agent) -> Result<Candidate, EvalError> {
 ///     let recordings = Recordings::read("qwen3.recording.json")?;
 ///     Ok(Candidate::new("qwen3", agent).replay(recordings))
@@ -30,7 +30,7 @@ const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Recordings {
     version: u32,
-    /// A digest of the settings of the model.
+    /// A digest of the model's settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) settings: Option<String>,
     attempts: Vec<RecordedAttempt>,
@@ -63,11 +63,11 @@ impl Recordings {
         });
     }
 
-    /// Reads a file that [`write`](Recordings::write) wrote.
+    /// Reads a file written by [`write`](Recordings::write).
     ///
     /// # Errors
     ///
-    /// Returns an error if the file can't be read, has no recordings, or was written by a later version.
+    /// Returns an error if the file can't be read, contains no recordings, or was written by a later version.
     pub fn read(path: impl AsRef<Path>) -> Result<Recordings, EvalError> {
         let path = path.as_ref();
         Recordings::parse(path, &read_text(path)?)
@@ -90,7 +90,7 @@ impl Recordings {
         Ok(recordings)
     }
 
-    /// Writes the file. It is replaced as a whole.
+    /// Writes the file. It is replaced atomically.
     ///
     /// # Errors
     ///
@@ -100,16 +100,16 @@ impl Recordings {
     }
 }
 
-/// What answers in place of a model.
+/// The source of answers in place of a model.
 #[derive(Clone, Debug)]
 pub(super) enum Replay {
     Attempts(Recordings),
-    /// The same for each attempt, written by hand.
+    /// The same answers for each attempt, written by hand.
     Always(Vec<Recording>),
 }
 
 impl Replay {
-    /// Reads a file with either: an array is written by hand.
+    /// Reads a file of either kind. An array is written by hand.
     pub(super) fn read(path: &Path) -> Result<Replay, EvalError> {
         let text = read_text(path)?;
         if !text.trim_start().starts_with('[') {
@@ -122,7 +122,7 @@ impl Replay {
             })
     }
 
-    /// Returns the responses of an attempt.
+    /// Returns the responses for an attempt.
     pub(super) fn of(&self, case: &str, repeat: u32) -> Option<Vec<Recording>> {
         let recordings = match self {
             Replay::Always(recordings) => return Some(recordings.clone()),

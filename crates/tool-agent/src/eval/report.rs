@@ -1,4 +1,4 @@
-//! [`Report`]: what an evaluation found, as a value, as JSON, as text and as Markdown. `html` writes it as a page.
+//! [`Report`]: the results of an evaluation, as a value, as JSON, as text and as Markdown. `html` writes a page.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -9,14 +9,14 @@ use tool_core::visible;
 
 use super::Recordings;
 
-/// What an evaluation found. serde writes it as JSON, and `Display` as text for a terminal.
+/// The results of an evaluation. Serialize it as JSON with serde; `Display` writes text for a terminal.
 ///
-/// Secret arguments are not in it. What the user says and the other arguments are.
+/// It contains the user's words and the arguments of calls, except secret ones.
 ///
 /// ```
 /// use tool_agent::eval::Report;
 ///
-/// /// What a comment on a pull request says.
+/// /// Writes a comment for a pull request.
 /// fn comment(report: &Report) -> String {
 ///     let verdict = if report.is_passed() { "All as before." } else { "Something got worse." };
 ///     format!("{verdict}\n\n{}", report.to_markdown())
@@ -26,13 +26,13 @@ use super::Recordings;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// How often each case was tried.
+    /// The number of attempts at each case.
     pub repeats: u32,
-    /// The models, in the order in which they were asked.
+    /// The models, in the order of the evaluation.
     pub models: Vec<ModelReport>,
 }
 
-/// What a model did.
+/// The results of a model.
 ///
 /// ```
 /// use tool_agent::eval::ModelReport;
@@ -48,38 +48,38 @@ pub struct Report {
 pub struct ModelReport {
     /// The name of the model in the evaluation.
     pub name: String,
-    /// The attempts of all cases.
+    /// The attempts at all cases.
     pub passes: Passes,
     /// The mean score of the attempts, from 0 to 1.
     pub score: f64,
-    /// The calls that were rejected and then corrected.
+    /// Number of calls that were rejected and then corrected.
     pub corrected: u32,
-    /// The calls that were rejected and not corrected.
+    /// Number of calls that were rejected and not corrected.
     pub rejected: u32,
-    /// What all attempts used. `None` if the provider does not say it.
+    /// The usage of all attempts. `None` if the provider does not report it.
     pub usage: Option<Usage>,
-    /// The time of all attempts, in milliseconds. `None` if the responses were recorded earlier.
+    /// The time of all attempts, in milliseconds. `None` if the responses were replayed.
     pub millis: Option<u64>,
-    /// What all attempts cost, in millionths of the currency of the prices. `None` without prices or usage.
+    /// The cost of all attempts, in millionths of the currency of the prices. `None` without prices or usage.
     pub micros: Option<u64>,
     /// How often each parameter of the expected calls was right, as `tool.parameter`.
     pub parameters: BTreeMap<String, Passes>,
-    /// A digest of each tool's description and parameters, to find what changed since a baseline.
+    /// A digest of each tool's description and parameters. It shows which tools changed since a baseline.
     pub tools: BTreeMap<String, String>,
     /// The cases, in the order of the evaluation.
     pub cases: Vec<CaseReport>,
-    /// How it compares with a [baseline](super::Baseline). `None` if the baseline does not have the model.
+    /// The comparison with a [baseline](super::Baseline). `None` if the baseline does not contain the model.
     pub comparison: Option<Comparison>,
     #[serde(skip)]
     pub(super) recordings: Option<Recordings>,
 }
 
-/// What a model did in a case.
+/// The results of a model in a case.
 ///
 /// ```
 /// use tool_agent::eval::{CaseReport, ModelReport};
 ///
-/// /// The cases that need a better description most.
+/// /// Returns the cases that most need a better description.
 /// fn worst(model: &ModelReport) -> Vec<&CaseReport> {
 ///     let mut cases: Vec<_> = model.cases.iter().collect();
 ///     cases.sort_by(|one, other| one.score.total_cmp(&other.score));
@@ -92,7 +92,7 @@ pub struct ModelReport {
 pub struct CaseReport {
     /// The name of the case.
     pub name: String,
-    /// What the user says.
+    /// The words of the user.
     pub says: String,
     /// The line of the case in its file.
     pub line: Option<usize>,
@@ -100,14 +100,14 @@ pub struct CaseReport {
     pub passes: Passes,
     /// The mean score of the attempts, from 0 to 1.
     pub score: f64,
-    /// How many calls are expected. `None` if any calls are right, such as where code checks the attempt.
+    /// The number of expected calls. `None` if any calls are allowed, for instance because code checks the attempt.
     #[serde(default)]
     pub expected: Option<usize>,
     /// Each attempt.
     pub attempts: Vec<AttemptReport>,
 }
 
-/// What a model did in one attempt.
+/// The result of one attempt.
 ///
 /// ```
 /// use tool_agent::eval::{AttemptReport, CaseReport};
@@ -121,32 +121,32 @@ pub struct CaseReport {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AttemptReport {
-    /// What is wrong. The attempt passed if nothing is.
+    /// Descriptions of the mistakes. The attempt passed if there are none.
     pub problems: Vec<String>,
-    /// Why the attempt did not end, such as without a connection. It is a problem, too.
+    /// The reason why the attempt could not finish, such as a lost connection. It counts as a mistake, too.
     pub error: Option<String>,
-    /// The share of what is right, from 0 to 1: of the parameters of each expected call, and of the calls.
+    /// The share of correct parameters and calls, from 0 to 1.
     pub score: f64,
-    /// The calls, with those that were rejected.
+    /// The calls, including rejected ones.
     pub calls: Vec<CallReport>,
-    /// Each expected call beside the call that was compared with it, in the order of the case.
+    /// Each expected call beside its counterpart, in the order of the case.
     #[serde(default)]
     pub compared: Vec<ComparedCall>,
-    /// The places in [`calls`](AttemptReport::calls) of those that are compared with none and that the case does not allow.
+    /// The indices in [`calls`](AttemptReport::calls) of calls without a counterpart that the case does not allow.
     #[serde(default)]
     pub unexpected: Vec<usize>,
-    /// How often each compared parameter was right, as `tool.parameter`.
+    /// Each compared parameter, as `tool.parameter`, and whether it was right.
     pub parameters: Vec<(String, bool)>,
-    /// What the responses used. `None` if the provider does not say it.
+    /// The usage of the responses. `None` if the provider does not report it.
     pub usage: Option<Usage>,
-    /// The time until the end of the attempt, in milliseconds. `None` if the responses were recorded earlier.
+    /// The duration of the attempt, in milliseconds. `None` if the responses were replayed.
     pub millis: Option<u64>,
-    /// What the responses cost, in millionths of the currency of the prices.
+    /// The cost of the responses, in millionths of the currency of the prices.
     pub micros: Option<u64>,
 }
 
 impl AttemptReport {
-    /// Returns `true` if nothing is wrong.
+    /// Returns `true` if the attempt has no mistakes.
     pub fn is_passed(&self) -> bool {
         self.problems.is_empty()
     }
@@ -169,13 +169,13 @@ pub struct CallReport {
     pub tool: String,
     /// The arguments as JSON text, without secrets.
     pub arguments: String,
-    /// What became of the call.
+    /// The outcome of the call.
     pub outcome: CallOutcome,
-    /// Why the call was rejected.
+    /// The reason why the call was rejected.
     pub rejected: Option<String>,
 }
 
-/// An expected call, and the call of the model that was compared with it.
+/// An expected call, and its counterpart among the model's calls.
 ///
 /// ```
 /// use tool_agent::eval::{AttemptReport, ComparedCall};
@@ -190,13 +190,13 @@ pub struct CallReport {
 pub struct ComparedCall {
     /// The name of the tool.
     pub tool: String,
-    /// The place of the made call in [`AttemptReport::calls`]. `None` if there is none for it.
+    /// The index of the counterpart in [`AttemptReport::calls`]. `None` if it has none.
     pub made: Option<usize>,
     /// The parameters of both calls, sorted by name.
     pub parameters: Vec<ComparedParameter>,
 }
 
-/// A parameter of an expected call and of the one that was made.
+/// A parameter of an expected call and of its counterpart.
 ///
 /// ```
 /// use tool_agent::eval::{ComparedCall, ComparedParameter};
@@ -211,20 +211,20 @@ pub struct ComparedCall {
 pub struct ComparedParameter {
     /// The name.
     pub name: String,
-    /// The expected value as JSON text, without secrets, and cut if it is long. `None` if none is expected.
+    /// The expected value as JSON, without secrets, and shortened if it is long. `None` if none is expected.
     pub expected: Option<String>,
-    /// The value that the model wrote, in the same form. `None` if it wrote none.
+    /// The model's value, in the same form. `None` if it wrote none.
     pub made: Option<String>,
-    /// `true` if the values are equal for the tool, or the value is not compared.
+    /// `true` if the tool treats the values as equal, or the value is ignored.
     pub is_right: bool,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 ///
 /// ```
 /// use tool_agent::eval::{CallOutcome, CallReport};
 ///
-/// /// Counts the requests that a better message or description would save.
+/// /// Counts requests that a better message or description would save.
 /// fn corrected(calls: &[CallReport]) -> usize {
 ///     calls.iter().filter(|call| call.outcome == CallOutcome::Corrected).count()
 /// }
@@ -236,13 +236,13 @@ pub struct ComparedParameter {
 pub enum CallOutcome {
     /// The arguments are valid.
     Valid,
-    /// It was rejected, and a later call corrected it.
+    /// The call was rejected, and a later call corrected it.
     Corrected,
-    /// It was rejected.
+    /// The call was rejected and not corrected.
     Rejected,
 }
 
-/// How many attempts passed.
+/// A number of passed attempts, out of all.
 ///
 /// ```
 /// use tool_agent::eval::Passes;
@@ -256,14 +256,14 @@ pub enum CallOutcome {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Passes {
-    /// How many passed.
+    /// The number of passed attempts.
     pub passed: u32,
-    /// How many there were.
+    /// The number of all attempts.
     pub attempts: u32,
 }
 
 impl Passes {
-    /// Creates a count. `passed` is not more than `attempts`.
+    /// Creates a count. `passed` is limited to `attempts`.
     pub fn new(passed: u32, attempts: u32) -> Passes {
         Passes {
             passed: passed.min(attempts),
@@ -276,7 +276,7 @@ impl Passes {
         self.attempts += 1;
     }
 
-    /// Returns the share that passed, from 0 to 1; 0 without attempts.
+    /// Returns the share of passed attempts, from 0 to 1. It is 0 without attempts.
     pub fn rate(self) -> f64 {
         if self.attempts == 0 {
             return 0.0;
@@ -284,10 +284,10 @@ impl Passes {
         f64::from(self.passed) / f64::from(self.attempts)
     }
 
-    /// Returns the interval of Wilson's score for the rate of more attempts, with a confidence of 95 %. It takes the
-    /// attempts as independent of each other, and is (0, 1) without attempts.
+    /// Returns Wilson's score interval for the rate, with a confidence of 95 %. It assumes that attempts are
+    /// independent. Without attempts it is (0, 1).
     pub fn interval(self) -> (f64, f64) {
-        /// Of the normal distribution, at 97.5 %.
+        /// The 97.5 % quantile of the normal distribution.
         const Z: f64 = 1.959_963_984_540_054;
         if self.attempts == 0 {
             return (0.0, 1.0);
@@ -296,14 +296,14 @@ impl Passes {
         let scale = 1.0 + Z * Z / n;
         let center = (rate + Z * Z / (2.0 * n)) / scale;
         let half = Z / scale * (rate * (1.0 - rate) / n + Z * Z / (4.0 * n * n)).sqrt();
-        // Rounding may exclude a rate of 0 or 1.
+        // Rounding could exclude a rate of exactly 0 or 1.
         (
             (center - half).clamp(0.0, rate),
             (center + half).clamp(rate, 1.0),
         )
     }
 
-    /// Returns `true` if all passed.
+    /// Returns `true` if all attempts passed.
     pub fn is_perfect(self) -> bool {
         self.passed == self.attempts
     }
@@ -315,7 +315,7 @@ impl fmt::Display for Passes {
     }
 }
 
-/// A model now and in a baseline.
+/// A comparison of a model with its baseline.
 ///
 /// ```
 /// use tool_agent::eval::Comparison;
@@ -330,7 +330,7 @@ impl fmt::Display for Passes {
 pub struct Comparison {
     /// The cases that changed.
     pub changes: Vec<Change>,
-    /// The tools that were added, removed or described in another way since.
+    /// The tools that were added, removed or changed since.
     pub changed_tools: Vec<String>,
 }
 
@@ -349,15 +349,15 @@ pub struct Comparison {
 pub struct Change {
     /// The name of the case.
     pub case: String,
-    /// Whether the change is a failure of the check.
+    /// The kind of the change, which tells whether the check fails.
     pub kind: ChangeKind,
-    /// The attempts of the baseline. `None` if the case is new.
+    /// The attempts in the baseline. `None` if the case is new.
     pub before: Option<Passes>,
     /// The attempts now.
     pub now: Passes,
 }
 
-/// How a case changed since a baseline.
+/// The kind of a case's change since a baseline.
 ///
 /// ```
 /// use tool_agent::eval::ChangeKind;
@@ -375,9 +375,9 @@ pub struct Change {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// More attempts pass.
+    /// More attempts passed.
     Better,
-    /// Fewer attempts pass, by more than is tolerated.
+    /// Fewer attempts passed, by more than the tolerance.
     Worse,
     /// The case is not in the baseline.
     New,
@@ -400,8 +400,8 @@ impl ModelReport {
         self.recordings.as_ref()
     }
 
-    /// Returns why the check of this model fails; nothing if it passes. Compared with a baseline, a case that is worse fails,
-    /// and a new one of which an attempt failed. Without one, each case of which an attempt failed does.
+    /// Returns the reasons why the check of this model fails. Empty if it passes. With a baseline, a case fails if it
+    /// got worse, or if it is new and an attempt failed. Without one, a case fails if an attempt failed.
     pub fn failures(&self) -> Vec<String> {
         let first_problem = |name: &str| {
             let case = self.cases.iter().find(|case| case.name == name);
@@ -439,7 +439,7 @@ impl ModelReport {
 }
 
 impl Report {
-    /// Returns why the check fails, for each model; see [`ModelReport::failures`].
+    /// Returns the reasons why the check fails, by model; see [`ModelReport::failures`].
     pub fn failures(&self) -> Vec<String> {
         self.models.iter().flat_map(ModelReport::failures).collect()
     }
@@ -449,7 +449,7 @@ impl Report {
         self.failures().is_empty()
     }
 
-    /// Returns the report as a page of Markdown: a table of the models, a table of the cases, and what went wrong.
+    /// Returns the report as Markdown, with a table of the models, a table of the cases, and the mistakes.
     pub fn to_markdown(&self) -> String {
         let mut page = String::from("# Evaluation\n\n");
         let table = self.table();
@@ -487,7 +487,7 @@ impl Report {
         page
     }
 
-    /// Returns the rows of the table of models, with its heads.
+    /// Returns the rows of the table of models, including its head.
     pub(super) fn table(&self) -> Vec<Vec<String>> {
         let heads = [
             "model",
@@ -529,12 +529,12 @@ impl Report {
     }
 }
 
-/// What the interval means.
+/// Explains the interval.
 pub(super) const NOTE: &str = "95 %: Wilson's interval for the rate, from the attempts of all cases. Score: the mean share of the calls and \
                     parameters that are right.";
 
 impl ModelReport {
-    /// Returns a line for each case that failed, parameter that was wrong, and change since the baseline.
+    /// Returns a line for each failed case, wrong parameter, and change since the baseline.
     fn details(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for case in self.cases.iter().filter(|case| !case.passes.is_perfect()) {
@@ -579,7 +579,7 @@ impl ModelReport {
     }
 }
 
-/// A table of the models, and for each model its cases with what went wrong.
+/// Writes a table of the models, and the cases and mistakes of each.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.table();
@@ -606,7 +606,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Returns a text that Markdown shows as it is.
+/// Escapes a text for Markdown.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in visible::escape(text).chars() {

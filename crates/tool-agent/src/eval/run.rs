@@ -1,4 +1,4 @@
-//! Runs the cases of an [`Eval`]: an [`Attempt`] is one conversation.
+//! Runs the cases of an [`Eval`]. An [`Attempt`] is one conversation.
 
 use std::collections::BTreeSet;
 use std::future::ready;
@@ -19,10 +19,10 @@ use crate::guarded::caught;
 use crate::run::{Run, RunOutcome, RunSettings};
 use crate::testing::{RecordedModel, Recorder};
 
-/// The most calls of an attempt.
+/// Maximum number of calls in an attempt.
 const MOST_CALLS: u32 = 256;
 
-/// What a model did in an attempt, for checks by code.
+/// One attempt of a model, for checks by code.
 ///
 /// ```
 /// use tool_agent::eval::Attempt;
@@ -42,7 +42,7 @@ pub struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// Returns the calls in their order, also those that were rejected.
+    /// Returns the calls in order, including rejected ones.
     pub fn calls(&self) -> &[MadeCall] {
         self.calls
     }
@@ -52,13 +52,13 @@ impl Attempt<'_> {
         self.run.rounds().last().map_or("", |round| round.text())
     }
 
-    /// Returns the run, with the calls as the model wrote them.
+    /// Returns the run, which has the calls as the model wrote them.
     pub fn run(&self) -> &Run {
         self.run
     }
 }
 
-/// A case and what it expects, decoded by the tools of a registry.
+/// A case with its expected calls, decoded by a registry's tools.
 struct Prepared<'e> {
     case: &'e Case,
     wanted: Vec<Wanted<'e>>,
@@ -67,19 +67,19 @@ struct Prepared<'e> {
 }
 
 impl Eval {
-    /// Checks the cases without asking a model, as [`run`](Eval::run) does first.
+    /// Checks the cases without asking a model. [`run`](Eval::run) does so first.
     ///
     /// # Errors
     ///
-    /// Returns an error if two cases have the same name, a case expects nothing or names a predicate that is not registered,
-    /// a tool does not exist, rejects the arguments of an expected call, or can't return a [result](Case::result) by its output
-    /// schema.
+    /// Returns an error if two cases have the same name, or a case expects nothing or names an unregistered predicate.
+    /// Also if a tool does not exist, rejects the arguments of an expected call, or can't return a
+    /// [result](Case::result) because of its output schema.
     pub fn check(&self, registry: &Registry) -> Result<(), EvalError> {
         self.prepare(registry).map(drop)
     }
 
-    /// Asks each model, and compares its calls with the expected ones. A request that fails, such as without a connection,
-    /// fails the attempt.
+    /// Asks each model, and compares its calls with the expected ones. A request that fails, for instance because there
+    /// is no connection, fails the attempt.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Eval {
         Ok(report)
     }
 
-    /// Does the same as [`run`](Eval::run), and blocks the thread. Not for async code.
+    /// Runs the evaluation like [`run`](Eval::run), but blocks the thread. Don't call it in async code.
     ///
     /// # Errors
     ///
@@ -194,7 +194,7 @@ impl Eval {
         Ok(report)
     }
 
-    /// Makes one attempt. Returns the recorded responses, too.
+    /// Makes one attempt. Also returns its responses for a recording.
     async fn attempt(
         &self,
         model: &Candidate,
@@ -256,7 +256,7 @@ impl Eval {
         if is_checked && case.calls.is_none() {
             scored.share = 0.0;
         }
-        // It explains what is missing.
+        // Explains the missing calls.
         if let (Ok(RunOutcome::NoAnswer(none)), false) = (&outcome, scored.problems.is_empty()) {
             scored.problems.push(none.to_string());
         }
@@ -288,7 +288,8 @@ impl Eval {
         )
     }
 
-    /// Returns what answers calls in place of the tools. A search for deferred tools runs, because it has no effects.
+    /// Returns the service that answers calls in place of the tools. Searches for deferred tools still run, because
+    /// they have no effects.
     fn stub(&self, prepared: &Prepared<'_>) -> CallService {
         let registry = prepared.registry.clone();
         let mut results = self.results.clone();
@@ -328,7 +329,7 @@ impl AttemptReport {
     }
 }
 
-/// Checks that a tool could return a result, by its output schema. A tool without one may return anything.
+/// Checks a result against the output schema of its tool. A tool without one may return anything.
 fn check_result(registry: &Registry, tool: &str, result: &Value) -> Result<(), String> {
     let Some(entry) = registry.get(tool) else {
         return Ok(());

@@ -12,21 +12,21 @@ use super::report::{CallOutcome, CallReport, ComparedCall, ComparedParameter};
 use crate::error_text::without_references;
 use crate::run::Run;
 
-/// Arguments as a tool decodes them.
+/// Arguments in the form in which a tool decodes them.
 pub(super) struct Decoded {
-    /// With the defaults of what is absent.
+    /// Including defaults for absent parameters.
     filled: Map<String, Value>,
-    /// The parameters that were written.
+    /// The parameters that the model or the case wrote.
     written: BTreeSet<String>,
-    /// The arguments without secrets, if the tool has some.
+    /// The arguments without secrets, if the tool has any.
     shown: Option<Map<String, Value>>,
 }
 
-/// A call that a case expects, decoded.
+/// An expected call with decoded arguments.
 pub(super) struct Wanted<'c> {
     call: &'c ExpectedCall,
     decoded: Decoded,
-    /// Other values of parameters, decoded.
+    /// Further accepted values of parameters, decoded.
     accepted: Vec<(String, Value)>,
 }
 
@@ -47,9 +47,9 @@ pub(super) struct Wanted<'c> {
 pub struct MadeCall {
     tool: String,
     decoded: Decoded,
-    /// The arguments as text for people.
+    /// The arguments in the form for people.
     shown: String,
-    /// Why the call was rejected.
+    /// The reason why the call was rejected.
     rejected: Option<String>,
     round: usize,
     is_corrected: bool,
@@ -61,18 +61,18 @@ impl MadeCall {
         &self.tool
     }
 
-    /// Returns the arguments as the tool decodes them, with the defaults of what is absent. Those of a rejected call are as
-    /// the model wrote them, and empty if they are not JSON. Secrets are among them.
+    /// Returns the arguments as the tool decodes them, including defaults for absent ones. For a rejected call, returns
+    /// them as the model wrote them; empty if they are not JSON. They may contain secrets.
     pub fn arguments(&self) -> &Map<String, Value> {
         &self.decoded.filled
     }
 
-    /// Returns `true` if the call was rejected, because there is no such tool or its arguments are not valid.
+    /// Returns `true` if the call was rejected, because its tool does not exist or its arguments are invalid.
     pub fn is_rejected(&self) -> bool {
         self.rejected.is_some()
     }
 
-    /// Returns `true` if a later call corrected this one, which was rejected.
+    /// Returns `true` if the call was rejected and a later call corrected it.
     pub fn is_corrected(&self) -> bool {
         self.is_corrected
     }
@@ -91,7 +91,7 @@ impl MadeCall {
     }
 }
 
-/// Arguments may be secret.
+/// Leaves out the arguments, which may be secret.
 impl std::fmt::Debug for MadeCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("MadeCall")
@@ -104,13 +104,13 @@ impl std::fmt::Debug for MadeCall {
 
 /// The score of an attempt.
 pub(super) struct Score {
-    /// What is wrong; empty if nothing is.
+    /// Descriptions of the mistakes. Empty if there are none.
     pub(super) problems: Vec<String>,
-    /// From 0 to 1.
+    /// The score, from 0 to 1.
     pub(super) share: f64,
-    /// Each expected call beside the one that was compared with it.
+    /// Each expected call beside its counterpart.
     pub(super) compared: Vec<ComparedCall>,
-    /// The places of the calls that are compared with none and not allowed.
+    /// The indices of calls without a counterpart that are not allowed.
     pub(super) unexpected: Vec<usize>,
     /// Each compared parameter, as `tool.parameter`, and whether it is right.
     pub(super) parameters: Vec<(String, bool)>,
@@ -168,7 +168,7 @@ fn has(tool: &ToolEntry, parameter: &str) -> bool {
     schema["properties"].get(parameter).is_some()
 }
 
-/// Decodes the arguments of a call, or returns what is wrong with it.
+/// Decodes the arguments of a call. The error describes the mistake.
 fn as_decoded(registry: &Registry, call: &ToolCall) -> Result<Decoded, String> {
     let mut resolved = call.clone();
     let tool = registry.resolve(&mut resolved);
@@ -176,7 +176,7 @@ fn as_decoded(registry: &Registry, call: &ToolCall) -> Result<Decoded, String> {
         .validate(&resolved)
         .map_err(|error| reason(&error))?;
     let mut arguments: Map<String, Value> = serde_json::from_str(&text).unwrap_or_default();
-    // As if they were absent.
+    // `null` counts as absent.
     arguments.retain(|_, value| !value.is_null());
     let written = arguments.keys().cloned().collect();
     let mut filled = Value::Object(arguments);
@@ -199,7 +199,7 @@ fn as_decoded(registry: &Registry, call: &ToolCall) -> Result<Decoded, String> {
     })
 }
 
-/// Returns why a call was rejected, on a line.
+/// Returns the reason why a call was rejected, on one line.
 pub(super) fn reason(error: &ToolError) -> String {
     let violations: Vec<_> = error.violations().iter().map(ToString::to_string).collect();
     if violations.is_empty() {
@@ -208,7 +208,7 @@ pub(super) fn reason(error: &ToolError) -> String {
     violations.join("; ")
 }
 
-/// Adds the defaults of a schema to what is absent in a value.
+/// Adds a schema's defaults for absent members of a value.
 fn fill(value: &mut Value, schema: &Value) {
     match value {
         Value::Object(members) => {
@@ -228,7 +228,7 @@ fn fill(value: &mut Value, schema: &Value) {
     }
 }
 
-/// Returns the calls of a run, apart from those that the provider runs and those that search for tools.
+/// Returns the calls of a run, except calls that the provider runs and searches for tools.
 pub(super) fn made(run: &Run, registry: &Registry) -> Vec<MadeCall> {
     let mut made = Vec::new();
     for (round, at) in run.rounds().iter().zip(0..) {
@@ -272,8 +272,8 @@ fn undecoded(tool: Option<&ToolEntry>, call: &ToolCall) -> Decoded {
     }
 }
 
-/// Finds the valid call of a later round that corrects each rejected one: of the same tool, or of any if there is no tool
-/// of that name. A call corrects one other.
+/// For each rejected call, finds the valid call of a later round that corrects it. It must be of the same tool, unless
+/// no tool of that name exists. A call corrects only one other.
 fn mark_corrected(made: &mut [MadeCall], registry: &Registry) {
     let mut used = vec![false; made.len()];
     for at in 0..made.len() {
@@ -294,7 +294,7 @@ fn mark_corrected(made: &mut [MadeCall], registry: &Registry) {
     }
 }
 
-/// Compares the calls of an attempt with those that a case expects.
+/// Compares the calls of an attempt with the expected calls of a case.
 pub(super) fn score(case: &Case, wanted: &[Wanted<'_>], made: &[MadeCall]) -> Score {
     let mut score = Score {
         problems: Vec::new(),
@@ -368,21 +368,21 @@ fn compare_calls(case: &Case, wanted: &[Wanted<'_>], made: &[&MadeCall], score: 
             Some(other) => format!("{} instead of {tool}{}", other.tool, why(other)),
             None => format!("{tool} is missing"),
         });
-        // One mistake, not two.
+        // Counted as one mistake, not two.
         calls -= usize::from(in_place.is_some());
     }
     for at in extra {
         let problem = format!("{} was not expected{}", made[at].tool, why(made[at]));
         score.problems.push(problem);
     }
-    // There are fewer calls than a float has digits.
+    // The number of calls is small, so a float represents it exactly.
     #[allow(clippy::cast_precision_loss)]
     if calls > 0 {
         score.share = sum / calls as f64;
     }
 }
 
-/// Returns an expected call beside the one that was compared with it, with all parameters.
+/// Returns an expected call beside its counterpart, with all parameters.
 fn side_by_side(wanted: &Wanted<'_>, made: Option<&MadeCall>, at: Option<usize>) -> ComparedCall {
     let mut names = wanted.decoded.written.clone();
     names.extend(
@@ -408,7 +408,7 @@ fn side_by_side(wanted: &Wanted<'_>, made: Option<&MadeCall>, at: Option<usize>)
     }
 }
 
-/// Returns why a call was rejected, as the end of a message.
+/// Returns the reason why a call was rejected, as the end of a message.
 fn why(made: &MadeCall) -> String {
     let rejected = made.rejected.as_ref();
     rejected.map_or_else(String::new, |rejected| {
@@ -418,9 +418,9 @@ fn why(made: &MadeCall) -> String {
 
 /// An expected call and a call of the model.
 struct Compared {
-    /// From 0 to 1; 0 if the tools differ.
+    /// From 0 to 1. 0 if the tools differ.
     score: f64,
-    /// Each parameter, and what is wrong with it.
+    /// Each parameter, with the description of a mistake if there is one.
     parameters: Vec<(String, Option<String>)>,
     is_same_tool: bool,
     is_same: bool,
@@ -461,7 +461,7 @@ fn compare(wanted: &Wanted<'_>, made: &MadeCall) -> Compared {
         .iter()
         .filter(|(_, problem)| problem.is_none())
         .count();
-    // Both are small.
+    // Both numbers are small.
     #[allow(clippy::cast_precision_loss)]
     let mut score = if parameters.is_empty() {
         1.0
@@ -479,7 +479,7 @@ fn compare(wanted: &Wanted<'_>, made: &MadeCall) -> Compared {
     }
 }
 
-/// Returns how the value of a parameter differs.
+/// Describes the difference between the values of a parameter.
 fn difference(wanted: &Wanted<'_>, made: &MadeCall, name: &str) -> Option<String> {
     let expected = wanted.decoded.filled.get(name).unwrap_or(&Value::Null);
     let got = made.decoded.filled.get(name).unwrap_or(&Value::Null);
@@ -501,12 +501,12 @@ fn difference(wanted: &Wanted<'_>, made: &MadeCall, name: &str) -> Option<String
 }
 
 impl Decoded {
-    /// Returns a value as text for people.
+    /// Returns a value in the form for people.
     fn shown(&self, name: &str) -> String {
-        /// The most characters of a value in a message.
+        /// Maximum number of characters of a value in a message.
         const LONGEST: usize = 200;
         let value = match &self.shown {
-            // What a schema does not describe may be a secret under another name.
+            // A parameter that the schema does not describe may contain a secret under another name.
             Some(shown) if self.written.contains(name) => {
                 let hidden = || Some(Value::from("[secret]"));
                 shown.get(name).cloned().or_else(hidden)
@@ -521,7 +521,7 @@ impl Decoded {
     }
 }
 
-/// Compares two values; numbers by value, so that `50` equals `50.0`.
+/// Compares two values. Numbers are compared by value, so `50` equals `50.0`.
 pub(super) fn is_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => is_same_number(a, b),
@@ -551,16 +551,16 @@ pub(super) fn is_same_number(a: &serde_json::Number, b: &serde_json::Number) -> 
     }
 }
 
-// An integer of 64 bits that a float equals has no more digits than the float.
+// A 64-bit integer that equals a float has no more digits than the float.
 #[allow(clippy::cast_possible_truncation)]
 fn is_float(integer: i128, float: &serde_json::Number) -> bool {
     let float = float.as_f64().unwrap_or(f64::NAN);
     float.fract() == 0.0 && float.abs() < 1e30 && float as i128 == integer
 }
 
-/// Pairs calls in order, so that the sum of the scores is the highest. Returns the call of the model for each expected one.
+/// Pairs calls in order so that the sum of scores is maximal. Returns the counterpart of each expected call.
 fn align(compared: &[Vec<Compared>], made: usize) -> Vec<Option<usize>> {
-    // `best[i][j]`: the highest sum of the expected calls from `i` and the made ones from `j`.
+    // `best[i][j]` is the maximal sum for expected calls from `i` and made calls from `j`.
     let mut best = vec![vec![0.0_f64; made + 1]; compared.len() + 1];
     for i in (0..compared.len()).rev() {
         for j in (0..made).rev() {
@@ -571,7 +571,7 @@ fn align(compared: &[Vec<Compared>], made: usize) -> Vec<Option<usize>> {
     let (mut i, mut j) = (0, 0);
     let mut pairs = vec![None; compared.len()];
     while i < compared.len() && j < made {
-        // Also a pair without a right parameter, to say what is wrong with it.
+        // Pairs calls even if no parameter is right, in order to describe the difference.
         #[allow(clippy::float_cmp)]
         if compared[i][j].is_same_tool && best[i][j] == compared[i][j].score + best[i + 1][j + 1] {
             pairs[i] = Some(j);
@@ -585,9 +585,9 @@ fn align(compared: &[Vec<Compared>], made: usize) -> Vec<Option<usize>> {
     pairs
 }
 
-/// Pairs calls in any order: as many as are right, and then the most similar ones.
+/// Pairs calls in any order. Maximizes the number of correct calls first, and then the similarity.
 fn assign(compared: &[Vec<Compared>], made: usize) -> Vec<Option<usize>> {
-    /// Finds a call for the expected call `at`, which may take that of another if there is one more for it.
+    /// Finds a counterpart for the expected call `at`. May reassign a call if its current partner has another match.
     fn find(
         at: usize,
         compared: &[Vec<Compared>],

@@ -8,7 +8,7 @@ use tool_core::files;
 
 use super::EvalError;
 
-/// The most bytes of a file.
+/// Maximum size of a file in bytes.
 const LONGEST: u64 = 256 << 20;
 
 /// Reads a file.
@@ -16,7 +16,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, EvalError> {
     let fail = |error: std::io::Error| EvalError::of_file(path, format!("can't be read: {error}"));
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(fail)?;
-    // Opened first, so that it is the file that is read. Reading a pipe could wait for ever.
+    // Opened before the check, so that the checked file is the one that is read. Reading a pipe could block forever.
     if !file.metadata().map_err(fail)?.is_file() {
         return Err(EvalError::of_file(
             path,
@@ -35,7 +35,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, EvalError> {
     Ok(text)
 }
 
-/// Replaces a file by a value as JSON: a reader never sees a half of it.
+/// Replaces a file with a value as JSON. Atomic, so a reader never sees half of it.
 pub(super) fn replace(path: &Path, value: &impl Serialize) -> Result<(), EvalError> {
     let mut text = serde_json::to_string_pretty(value)
         .map_err(|error| EvalError::of_file(path, format!("can't be written: {error}")))?;

@@ -1,4 +1,4 @@
-//! Sums attempts up: the reports of a case and of a model.
+//! Sums up attempts in the reports of cases and models.
 
 use std::collections::BTreeMap;
 
@@ -66,9 +66,9 @@ pub(super) fn model_report(name: &str, cases: Vec<CaseReport>) -> ModelReport {
     }
 }
 
-/// Returns the mean; 0 of nothing.
+/// Returns the mean, or 0 if there are no scores.
 fn mean(scores: impl ExactSizeIterator<Item = f64>) -> f64 {
-    // There are fewer attempts than a float has digits.
+    // The number of attempts is small, so a float represents it exactly.
     #[allow(clippy::cast_precision_loss)]
     let count = scores.len().max(1) as f64;
     scores.sum::<f64>() / count
@@ -83,7 +83,7 @@ pub(super) fn digests(registry: &Registry) -> BTreeMap<String, String> {
     digests.collect()
 }
 
-/// Returns the start of the SHA-256 of a text, in hexadecimal digits.
+/// Returns the start of a text's SHA-256 hash in hexadecimal.
 pub(super) fn digest(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
