@@ -133,8 +133,9 @@ pub use self::tasks::{TaskLimits, TaskPolicy};
 /// with the [`UserId`] of the call. Without one nobody is asked and the call does not run, except over a stream without
 /// [`identity`](Server::identity), where the user is `local`.
 ///
-/// A call that a hook [holds](tool_core::hooks::Gate::hold) waits for somebody else, so its client is never asked: the
-/// call does not run, and its result says that it is held. With [`on_hold`](Server::on_hold) it can be decided on.
+/// A call that a hook [holds](tool_core::hooks::Gate::hold) waits for somebody else, so its client is never
+/// asked: the call does not run, and its result says that it is held. To let somebody decide on it, set
+/// [`on_hold`](Server::on_hold).
 ///
 /// The state of a call that will be made again goes through the client, signed and bound to the tool, its
 /// arguments and the [user](UserId). It expires, and is accepted once by one process. It is not encrypted.
@@ -242,9 +243,10 @@ impl<H: ServerHandler> Server<H> {
 
     /// Adds a resource, or all resources whose URIs match a template (RFC 6570, level 1). Reading one calls a function.
     ///
-    /// The variables of the URI are the arguments of the function, converted by its schema as
-    /// [`arguments_from_text`](tool_core::ToolSpec::arguments_from_text) does. Its result is the content of the resource:
-    /// JSON, text, or [parts](tool_core::content::Content) with their MIME types. Its doc comment is the description.
+    /// The variables of the URI become the arguments of the function:
+    /// [`arguments_from_text`](tool_core::ToolSpec::arguments_from_text) converts them by its schema. Its
+    /// result is the content of the resource: JSON, text, or [parts](tool_core::content::Content) with
+    /// their MIME types. Its doc comment is the description.
     ///
     /// A read is a call: [`identity`](Server::identity), [`visible`](Server::visible),
     /// [`scopes`](Server::scopes), [`rate`](Server::rate), the hooks of the registry and
@@ -255,11 +257,12 @@ impl<H: ServerHandler> Server<H> {
     /// the code -32002 for a resource that does not exist; other errors are internal errors with their
     /// text.
     ///
-    /// The value of a variable is one segment. A URI where it is empty, `.` or `..`, or has a slash, a backslash or a
-    /// control character, also percent-encoded, is unknown. So a value is never a path to elsewhere.
+    /// The value of a variable is one segment. A URI where it is empty, `.` or `..`, or has a slash, a
+    /// backslash or a control character, also percent-encoded, is unknown. So a value never leads out of
+    /// your folder.
     ///
-    /// Without variables, the resource is in `resources/list`, and with some in `resources/templates/list`. With
-    /// [`changes`](Server::changes), clients subscribe to resources and are notified when they change.
+    /// A resource without variables is in `resources/list`, and a template in `resources/templates/list`.
+    /// With [`changes`](Server::changes), clients subscribe to resources and are notified when they change.
     ///
     /// ```
     /// use tool_core::content::{Content, Image};
@@ -279,9 +282,9 @@ impl<H: ServerHandler> Server<H> {
     /// # Panics
     ///
     /// Panics if the template is invalid, or a URI may match both it and the template of another resource,
-    /// if there is not exactly one function, if a variable is no parameter or a required parameter is no
-    /// variable, if another resource or a prompt has a function of the same name, or if the registry lacks
-    /// a context value.
+    /// if there is not exactly one function, if a variable is not a parameter, if a required parameter is
+    /// not a variable, if another resource or a prompt has a function of the same name, or if the registry
+    /// lacks a context value.
     #[track_caller]
     pub fn resource<Kind>(mut self, template: &str, function: impl IntoTools<Kind>) -> Server<H> {
         let functions = into_functions(function);
@@ -365,13 +368,13 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
-    /// Shows a client some of the tools only. The others are unknown to it: they are neither listed nor
-    /// found, calls of them end as calls of any unknown name, and it is not notified of their changes.
-    /// Tools that its calls run can't call them, either.
+    /// Shows a client some of the tools only. The others don't exist for it: they are not listed, calls of
+    /// them end as calls of any unknown name, and it is not notified of their changes. Tools that its calls
+    /// run can't call them, either.
     ///
-    /// The closure is asked for each request, and again when tools change. It should return quickly. A tool for which
-    /// it panics is not visible. To know the user, it looks at what the request has, as [`identity`](Server::identity)
-    /// does.
+    /// The closure is asked for each request, and again when tools change. It should return quickly. A tool
+    /// for which it panics is not visible. To know the user, read the request's data, as in
+    /// [`identity`](Server::identity).
     ///
     /// Calls run in a [selection](Registry::select), so a tool can't add others by [`Registry::of`]. Pass it the
     /// registry as a context value.
@@ -394,13 +397,14 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
-    /// Limits how often each user calls each tool. A [`Rate`] is the same for all tools, and [`Rates`] chooses one for each.
-    /// Without this, calls are not limited.
+    /// Limits how often each user calls each tool. Pass a [`Rate`] for all tools, or [`Rates`] to choose
+    /// one for each. Without this, calls are not limited.
     ///
-    /// A call too many is not run. Over HTTP its response is 429 with `Retry-After`; over a stream its result is an error
-    /// that says how long to wait. Each call that a client makes counts, also one that collects a decision or has the answer
-    /// to a question. Calls that tools make through their [`CallContext`](tool_core::CallContext) count for the user, too.
-    /// All clients without a [`UserId`] are one user.
+    /// A call beyond the limit is not run. Over HTTP its response is 429 with `Retry-After`; over a stream
+    /// its result is an error that says how long to wait. Each call of a client counts, including one that
+    /// collects a decision or brings the answer to a question. Calls that tools make through their
+    /// [`CallContext`](tool_core::CallContext) count for the user, too. All clients without a [`UserId`]
+    /// are one user.
     ///
     /// ```
     /// use std::time::Duration;
@@ -425,8 +429,8 @@ impl<H: ServerHandler> Server<H> {
     /// [`CallContext`](tool_core::CallContext) need the scopes of their tools, too.
     ///
     /// The scopes come from the [`Token`] that [`Auth::bearer`](http::Auth::bearer) returns. A call without
-    /// a [`Token`] has no scopes. Over a stream, where there is none, [`identity`](Server::identity) may
-    /// attach one. A tool for which the closure panics can't be called.
+    /// a [`Token`] has no scopes. A stream has none, so attach one in [`identity`](Server::identity). A
+    /// tool for which the closure panics can't be called.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -457,9 +461,9 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
-    /// Lets calls of tools continue as tasks, after their response. Clients poll for the result. Without
-    /// this, tools with [`background`](tool_core::ToolSpec::is_background) are [`TaskPolicy::Optional`], and no call of
-    /// another tool is a task.
+    /// Lets calls of tools continue as tasks after their response, so that clients poll for the result.
+    /// Without this, tools with [`background`](tool_core::ToolSpec::is_background) are
+    /// [`TaskPolicy::Optional`], and no call of another tool is a task.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -485,8 +489,9 @@ impl<H: ServerHandler> Server<H> {
     /// Lets calls that a hook [holds](tool_core::hooks::Gate::hold) wait for the decision of somebody else; see
     /// [`approvals`] for an example. Without this, a held call is not run, and there is no way to decide on it.
     ///
-    /// A call waits in the name of its [`UserId`]. One without a name never waits: over HTTP without an identity, a held
-    /// call is not run. Over a stream without [`identity`](Server::identity) the user is `local`, who decides on nothing.
+    /// A call waits in the name of its [`UserId`], because nobody may decide on their own call. A call
+    /// without a user never waits: over HTTP without an identity, a held call is not run. Over a stream
+    /// without [`identity`](Server::identity) the user is `local`, who decides on nothing.
     ///
     /// The result of a call that waits is an error that names the approval, in its text and as `tool-core/approval` in its
     /// `_meta`. The same call again waits on, or has the decision: it runs, once, or ends with the reason why it was
@@ -536,7 +541,7 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
-    /// Sets the most tools in one page of the list. The default is 1,000.
+    /// Sets the maximum number of tools in one page of the list. The default is 1,000.
     ///
     /// # Panics
     ///
@@ -554,9 +559,9 @@ impl<H: ServerHandler> Server<H> {
         self
     }
 
-    /// Sets the key that signs what goes through the client while the user is asked. By default, each
-    /// process has a random key. Servers with several processes need the same key in all, and so do
-    /// [approvals](approvals::Inbox) that outlive the process.
+    /// Sets the key that signs the state of a call, which goes through the client while the user is asked.
+    /// By default, each process has a random key. Servers with several processes need the same key in all,
+    /// and so do [approvals](approvals::Inbox) that outlive the process.
     ///
     /// # Panics
     ///
@@ -660,7 +665,7 @@ impl<H> fmt::Debug for Server<H> {
 }
 
 impl Options {
-    /// Returns `true` if calls must pass something before they run.
+    /// Returns `true` if calls must pass a check before they run.
     fn has_limits(&self) -> bool {
         self.scopes.is_some() || self.rates.is_some()
     }

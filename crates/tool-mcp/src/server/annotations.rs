@@ -5,7 +5,8 @@ use rmcp::model::Role;
 
 use super::Server;
 
-/// Whom a resource is for, for [`Server::annotate`]. Clients may show or use it accordingly.
+/// The audience and the priority of a resource, for [`Server::annotate`]. Clients may show or use it
+/// accordingly.
 ///
 /// ```
 /// use tool_core::{Registry, tool, tools};
@@ -62,8 +63,8 @@ impl Annotations {
 }
 
 impl<H: ServerHandler> Server<H> {
-    /// Sets whom a [resource](Server::resource) is for. Its icons and metadata come from its function:
-    /// `#[tool(icons = …, meta = …)]`.
+    /// Sets the audience and the priority of a [resource](Server::resource). Its icons and metadata come
+    /// from its function: `#[tool(icons = …, meta = …)]`.
     ///
     /// # Panics
     ///

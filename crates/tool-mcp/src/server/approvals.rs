@@ -1,13 +1,14 @@
 //! Held calls that wait for somebody else: [`Approvals`] and the [`Inbox`] that keeps them.
 //!
-//! A hook [holds](tool_core::hooks::Gate::hold) a call that a second person has to see. With
+//! A hook [holds](tool_core::hooks::Gate::hold) a call if a second person has to see it. With
 //! [`Server::on_hold`](crate::Server::on_hold), such a call waits in an inbox:
 //!
 //! 1. The result of the call says that it waits for an approval, with the id of the approval. Nothing was run.
-//! 2. Somebody [decides](Approvals::decide), in a page or a program of the application. An [`Approvals`] has a policy
-//!    that says who may. Nobody decides on an own call.
-//! 3. The client makes the same call again: as the same user, of the same tool, with the same arguments. It runs, or its
-//!    result has the reason why it was denied. A decision is used up then, so one more call waits anew.
+//! 2. Somebody [decides](Approvals::decide), in a page or a program of the application. The policy of
+//!    [`Approvals`] says who may. Nobody decides on their own call.
+//! 3. The client makes the same call again: as the same user, of the same tool, with the same arguments. It
+//!    runs, or its result has the reason why it was denied. That uses the decision up, so the next call
+//!    waits again.
 //!
 //! Where a call is a [task](crate::Server::tasks), the task waits, and ends after the decision.
 //!
@@ -156,10 +157,10 @@ impl Verdict {
 
 /// A store of [approvals](Approval), which [`Approvals`] uses. [`MemoryInbox`] is one.
 ///
-/// Implement it for a store of your own if approvals have to outlive the process, or if a server has several processes.
-/// Set a [`state_key`](crate::Server::state_key) too, because an approval is found again only with the same key. Each
-/// method is one step: whatever else happens at the same time happens before or after it. In SQL, with an approval as
-/// JSON in the column `approval`:
+/// Implement it for your own store if approvals have to outlive the process, or if a server has several
+/// processes. Set a [`state_key`](crate::Server::state_key) too, because an approval is found again only
+/// with the same key. Each method must be atomic. In SQL, with an approval as JSON in the column
+/// `approval`:
 ///
 /// | method | statements |
 /// |---|---|
@@ -370,10 +371,11 @@ type Clock = dyn Fn() -> SystemTime + Send + Sync;
 
 /// An [inbox](Inbox), and the rule of who may decide on the calls in it. Clones share the inbox.
 ///
-/// Three rules always hold: whoever decides has a name, nobody decides on an own call, and `local` decides on nothing,
-/// which is the user of a stream without [`identity`](crate::Server::identity). On top of them,
-/// [`may_decide`](Approvals::may_decide) has to allow the decision. The rules are applied to the decision, and again right
-/// before the call starts, so a decision does not outlive the role of the person who made it.
+/// Three rules always hold: a decider has a name, nobody decides on their own call, and `local` decides on
+/// nothing, because it is the user of any stream without [`identity`](crate::Server::identity). On top of
+/// them, [`may_decide`](Approvals::may_decide) has to allow the decision. The rules are applied to the
+/// decision, and again right before the call starts, so a decision does not outlive the role of the person
+/// who made it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -400,7 +402,8 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// Creates approvals of calls of these tools. Nobody may decide until [`may_decide`](Approvals::may_decide) says who.
+    /// Creates approvals of calls of these tools. Nobody may decide until you set
+    /// [`may_decide`](Approvals::may_decide).
     pub fn new(registry: &Registry, inbox: impl Inbox) -> Approvals {
         Approvals {
             registry: registry.clone(),
@@ -412,9 +415,10 @@ impl Approvals {
         }
     }
 
-    /// Sets who may decide: the closure gets the user who decides, the requester as the owner, the tool and the hold. The
-    /// tool is the function if the call reads a resource or gets a prompt. A tool may have its name, so decide by the tags
-    /// of the tool, or give each a name of its own. The closure is not asked about the requester. If it panics, the decision is denied.
+    /// Sets who may decide: the closure gets the user who decides, the requester as the owner, the tool and
+    /// the hold. The tool is the function if the call reads a resource or gets a prompt. A tool may have
+    /// the same name as that function, so decide by the tags of the tool, or give each a unique name. The
+    /// closure is not asked about the requester. If it panics, the decision is denied.
     pub fn may_decide<F>(
         mut self,
         allows: impl Fn(DecisionRequest) -> F + Send + Sync + 'static,
@@ -426,8 +430,8 @@ impl Approvals {
         self
     }
 
-    /// Sets how long an approval counts after its call was held, with or without a decision. The default is a day. A
-    /// call after that waits anew.
+    /// Sets how long an approval counts after its call was held, with or without a decision. The default is
+    /// a day. A call after that waits again.
     pub fn kept_for(mut self, time: Duration) -> Approvals {
         self.kept_for = time;
         self

@@ -15,8 +15,8 @@ use crate::apps::{MIME_TYPE, is_supported};
 
 /// A page of HTML that a host shows for the results of a tool, for [`Server::ui`].
 ///
-/// The host shows it in a frame without an origin, and by default without a network: what it loads is in the page itself,
-/// or from the origins that are named here.
+/// The host shows it in a frame without an origin, and by default without a network: it loads only parts of
+/// the page itself, or files from the origins that you name here.
 ///
 /// ```
 /// use tool_mcp::server::{App, AppPermission};
@@ -168,7 +168,7 @@ pub(super) struct ServedApp {
 impl<H: ServerHandler> Server<H> {
     /// Serves an app: a page that hosts show for the results of a tool. A host reads it as a resource,
     /// shows it in a separate frame, and passes it the arguments and the result of each call. The page may
-    /// call tools of this server by its host.
+    /// call tools of this server through its host.
     ///
     /// Hosts find it by `_meta.ui` of the tool. Clients without the extension `io.modelcontextprotocol/ui` ignore it, and the
     /// tool works for them as before. A request that can't [see](Server::visible) the tool can't read the app.

@@ -154,7 +154,7 @@ impl Core {
         let may_wait = asks && (is_modern || self.options.approvals.is_some());
         let bound = may_wait.then(|| arguments.clone());
         let call = ToolCall::new(context.id.to_string(), &*tool.name, arguments);
-        // Before the application, which may remove or replace it.
+        // This comes before the application's closure, so that the closure may remove or replace the trace.
         let call = match trace_context(&context.meta) {
             Some(trace) => call.with(trace),
             None => call,
@@ -273,7 +273,7 @@ impl Core {
         }
     }
 
-    /// Attaches to a call what the application has for its request.
+    /// Attaches the application's values for the request to a call.
     pub(super) fn identify(
         &self,
         request: &Request<'_>,
@@ -508,8 +508,9 @@ fn not_asked(hold: &Hold, error: &InboxError) -> Box<CallToolResult> {
     Box::new(CallToolResult::error(vec![ContentBlock::text(text)]))
 }
 
-/// Runs a call until it ends or is cancelled, and sends its progress. All reports are sent before this returns. The
-/// call is pinned before: a future that is handed over is in each of the futures around it once more.
+/// Runs a call until it ends or is cancelled, and sends its progress. All reports are sent before this
+/// returns. The caller pins the call, because a future that is moved in takes memory in each of the futures
+/// around it once more.
 pub(super) async fn until_end<T>(
     running: impl Future<Output = T> + Unpin,
     progress: Option<(Arc<Reports>, ProgressToken)>,

@@ -209,7 +209,7 @@ impl Client {
         let context = subscription.request_context();
         let uris = subscription.accepted().resource_subscriptions.iter();
         let uris = uris.flatten().take(MAX_SUBSCRIPTIONS);
-        // The client is not told which of them it can't read: it would learn which exist.
+        // The client is not told which of them it can't read, because it would learn which exist.
         let uris =
             uris.filter(|uri| matches!(core.may_subscribe(uri, context, false), Some(Ok(()))));
         let to = To::Subscription(subscription.sink().clone());
@@ -314,7 +314,8 @@ impl Client {
 impl Core {
     /// Notifies the clients of a change.
     pub(super) fn notify(&self, change: &Change) {
-        // Not under the lock: to drop the last reference of a client removes listeners of the registry.
+        // Not under the lock, because dropping the last reference of a client removes listeners of the
+        // registry.
         let clients: Vec<_> = {
             let mut clients = lock(&self.clients);
             clients.retain(|client| client.strong_count() > 0);

@@ -75,7 +75,7 @@ pub struct Handler<H> {
     client: OnceLock<Arc<Client>>,
 }
 
-/// For another client: what this one has subscribed to is not shared.
+/// For another client: subscriptions are not shared.
 impl<H> Clone for Handler<H> {
     fn clone(&self) -> Handler<H> {
         Handler {
@@ -107,7 +107,7 @@ impl<H> Handler<H> {
 }
 
 impl<H: ServerHandler> Handler<H> {
-    /// Returns `true` if only the server itself has something, and not the handler that it joined.
+    /// Returns `true` if only the server itself has it, and not the application's handler.
     fn is_own(&self, has: impl Fn(&ServerCapabilities) -> bool) -> bool {
         has(&self.info.capabilities) && !has(&self.inner.get_info().capabilities)
     }
@@ -119,7 +119,7 @@ impl<H: ServerHandler> Handler<H> {
     }
 }
 
-/// Lets the response of a request begin that the inner handler answers: nothing limits it.
+/// Lets the response begin at once, because the inner handler answers the request and nothing limits it.
 fn pass(context: &Context) {
     // There is nothing to refuse.
     let _ = ruled(&Request::new(context), Ok(()));

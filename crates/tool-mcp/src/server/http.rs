@@ -46,7 +46,7 @@ pub(super) use self::sessions::with_head;
 
 /// The settings of an HTTP server. The defaults are for clients on the same machine.
 ///
-/// A server that others reach names its `hosts` and has an [`Auth`]. A proxy before it does TLS.
+/// If others reach your server, name its `hosts`, set an [`Auth`], and put a proxy before it for TLS.
 ///
 /// Each setting has a method of its name. A new version may have more, so that code outside of this crate can't write
 /// `HttpConfig { …, ..Default::default() }` (E0639).

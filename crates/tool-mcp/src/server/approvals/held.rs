@@ -215,7 +215,7 @@ impl HeldCall {
     fn key(&self, hold: &Hold) -> Result<String, InboxError> {
         let mut hash = Sha256::new();
         hash.update(self.call);
-        // With the secrets, which a digest with a secret key does not tell.
+        // The digest includes the secrets. Its secret key keeps them from being guessed.
         hash.update(serde_json::to_vec(hold).map_err(InboxError::failed)?);
         Ok(hex(&hash.finalize()))
     }

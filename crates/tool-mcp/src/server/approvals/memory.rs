@@ -220,7 +220,7 @@ impl Entries {
     }
 }
 
-/// Returns about how many bytes an approval takes that its requester chooses.
+/// Returns about how many bytes of an approval its requester controls.
 fn size(approval: &Approval) -> usize {
     let hold = &approval.hold;
     let texts = [
