@@ -10,16 +10,16 @@ use crate::visible;
 /// The most characters of a reason that a person sees.
 const REASON: usize = 1_000;
 
-/// The most bytes of a name and of arguments that a person is asked to approve.
+/// The maximum size in bytes of a name and of arguments that a person is asked to approve.
 const MOST_SHOWN: usize = 64 * 1024;
 
 /// An approval that a provider asks for before a call starts: a safety check of a click, or a question
 /// whether one of the provider's tools may run. A [dialect](crate::dialect::Dialect::read) attaches it to
 /// the call.
 ///
-/// The call is [held](crate::hooks::Gate::hold) until somebody decides, as if a `before` hook held it. Nobody is asked
-/// about arguments that are invalid. The result lists the approvals that were [given](ToolResult::approved), so that the
-/// dialect can tell the provider.
+/// The call is [held](crate::hooks::Gate::hold) until somebody decides, as if a `before` hook held it.
+/// Nobody is asked about invalid arguments. The result lists the approvals that were
+/// [given](ToolResult::approved), so that the dialect can tell the provider.
 ///
 /// ```
 /// use serde_json::json;
@@ -110,7 +110,8 @@ pub(crate) struct Hosted {
 }
 
 impl Hosted {
-    /// Returns an error if the call is too long to be shown: nobody approves what was not shown.
+    /// Returns an error if the call is too long to be shown, because nobody can approve a call that they
+    /// don't see whole.
     pub(crate) fn new(server: &str, tool: &str, arguments: &Arguments) -> Result<Hosted, String> {
         let text = arguments.text();
         let length = tool.len() + text.len();

@@ -15,8 +15,8 @@ const FREEFORM: &str = "the arguments are free-form text, not JSON";
 
 /// The arguments of a call: JSON text, a JSON value, or free-form text.
 ///
-/// Prefer the text where you have it. A `Value` rounds integers of more than 64 bits to floats, so a
-/// call with such a number for an integer is rejected if its arguments are a value.
+/// Prefer the text if you have it. A `Value` rounds integers of more than 64 bits to floats, so a call with
+/// such a number for an integer is rejected if its arguments are a value.
 ///
 /// `Debug` shows the names of the arguments but no values, which may be
 /// [secret](macro@crate::tool#secrets). [`to_object`](Arguments::to_object) has them.
@@ -96,7 +96,7 @@ impl Arguments {
         }
     }
 
-    /// Returns `true` if there are no arguments: `null`, or empty text, also as a JSON string.
+    /// Returns `true` if there are no arguments: `null`, or empty text, as it is or as a JSON string.
     fn is_nothing(&self) -> bool {
         match self {
             Arguments::Json(Value::Null) => true,

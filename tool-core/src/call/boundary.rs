@@ -1,8 +1,8 @@
 //! The boundary around the application's code: its panics end at most the call.
 //!
-//! User code runs in more places than a tool's body: in `Drop`, in the sources of an error, in a
-//! subscriber of the log. [`catch`] runs such code; [`Guarded`] holds a value whose `Drop` may
-//! panic; [`Caught`] is a future that does not panic when polled.
+//! User code does not only run in a tool's body. It also runs in `Drop`, in the sources of an error, in a
+//! subscriber of the log. [`catch`] runs such code; [`Guarded`] holds a value whose `Drop` may panic;
+//! [`Caught`] is a future that does not panic when polled.
 
 use std::any::{Any, type_name};
 use std::error::Error;
@@ -31,7 +31,8 @@ pub(crate) fn panic_text(payload: Payload) -> String {
     let found = owned.or_else(|| payload.downcast_ref::<&str>().copied());
     let text = found.unwrap_or("panic payload is not text").to_owned();
     if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        // Dropping this one may panic again, without end. A leak is better than a lost result.
+        // Dropping this payload may panic again, without end. So it leaks, because a lost result would be
+        // worse.
         std::mem::forget(another);
     }
     text
@@ -188,7 +189,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// The most errors of one chain that are read, because a chain may have no end.
+/// The maximum number of errors of one chain that are read, because a chain may have no end.
 const CHAIN: usize = 32;
 
 /// Iterates over the sources of an error, without the error itself. Ends after 32 errors, and

@@ -155,8 +155,8 @@ impl Future for Cancelled {
             });
             let replaced = waiters.wakers.insert(key, waker);
             drop(waiters);
-            // The lock is released first: dropping a waker may drop a task, which may come back
-            // here, or panic.
+            // Release the lock first, because dropping a waker may drop a task, which may come back here,
+            // or panic.
             let _ = catch(|| drop(replaced));
         }
         // Checked after the wakers are in place, so that no cancellation is missed.

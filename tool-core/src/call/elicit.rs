@@ -44,13 +44,13 @@
 //!
 //! # A tool may run again
 //!
-//! Some protocols have no connection that stays open for an answer: the call ends with the question, and the
-//! client makes it again with the answer. The tool then runs from its start, and
+//! Some protocols have no connection that stays open for an answer: the call ends with the question, and
+//! the client makes it again with the answer. Your tool then runs from its start, and
 //! [`elicit`](crate::CallContext::elicit) returns the answer at once. So:
 //!
 //! - Use a fixed key for each question. A key has one answer in a call.
-//! - What the tool does before a question happens once for each run: it must be harmless to repeat, or be
-//!   remembered with [`CallContext::keep`](crate::CallContext::keep).
+//! - Code before a question runs once for each run. It must be harmless to repeat, or you remember its
+//!   result with [`CallContext::keep`](crate::CallContext::keep).
 //! - The future of the tool is dropped at the question. Other work of the same tool is dropped with it.
 
 use std::error::Error;
@@ -365,8 +365,8 @@ impl Error for ElicitError {}
 pub trait Elicitor: Send + Sync {
     /// Asks a question. `key` identifies it within the call: the same key has the same answer.
     ///
-    /// A future that never resolves, and is dropped with the call, is fine: the call may be made again with
-    /// the answer.
+    /// The future may also never resolve, and be dropped with the call, because the call may be made again
+    /// with the answer.
     fn elicit(&self, key: &str, request: ElicitRequest)
     -> BoxFuture<Result<Elicited, ElicitError>>;
 

@@ -170,7 +170,7 @@ impl ToolError {
         &self.violations
     }
 
-    /// Returns what somebody has to decide on, if the call is [held](crate::hooks::Gate::hold).
+    /// Returns the hold that somebody has to decide on, if the call is [held](crate::hooks::Gate::hold).
     pub fn hold(&self) -> Option<&Hold> {
         self.hold.as_deref()
     }
@@ -358,8 +358,8 @@ impl ToolError {
         error
     }
 
-    /// Creates the error of a result that is not what the tool promises. The model can't help it, and
-    /// the tool may have had its effect.
+    /// Creates the error of a result that breaks the tool's promise. The model can't mend it, and the tool
+    /// may have had its effect.
     pub(crate) fn invalid_result(tool: &str, invalid: InvalidResult) -> ToolError {
         const BODY: &str = ": the call was carried out, but its result can't be shown; it has been \
                             reported, so do not repeat the call";
@@ -423,8 +423,8 @@ impl ToolError {
 
     /// Creates the error of a tool that waits for the decision on a call that it made. Its own call becomes
     /// [`Held`](ToolErrorKind::Held) then. Once somebody has decided, the tool runs again, and
-    /// [`CallContext::decisions`](crate::CallContext::decisions) has the decision, with a hold whose [`key`](Hold::key)
-    /// tells which call it was.
+    /// [`CallContext::decisions`](crate::CallContext::decisions) has the decision, with a hold whose
+    /// [`key`](Hold::key) identifies the call.
     pub fn held(hold: Hold, key: impl Into<String>) -> ToolError {
         ToolError::of_hold(hold.with_key(key.into()))
     }
@@ -453,8 +453,8 @@ impl ToolError {
         ToolError::internal(ToolErrorKind::Unavailable, tool, detail)
     }
 
-    /// Creates the error of a call of this tool during which code panicked. The model does not see what the
-    /// panic says: it is the [detail](ToolError::detail).
+    /// Creates the error of a call of this tool during which code panicked. The model does not see the
+    /// panic's message, which becomes the [detail](ToolError::detail).
     ///
     /// ```
     /// use std::panic::catch_unwind;

@@ -17,8 +17,8 @@ use crate::visible;
 /// [`Gate::confirm`](crate::hooks::Gate::confirm).
 /// [`ToolError::hold`](crate::ToolError::hold) returns it.
 ///
-/// It contains what a person has to see: the arguments, as the tool would get them, and the reason.
-/// A decision applies to these arguments only.
+/// It contains everything that a person has to see: the arguments, as the tool would get them, and the
+/// reason. A decision applies to these arguments only.
 ///
 /// ```
 /// use tool_core::hooks::Gate;
@@ -65,7 +65,7 @@ pub struct Hold {
         serde(default, skip_serializing_if = "std::ops::Not::not")
     )]
     is_confirmation: bool,
-    /// Set if a tool waits for the decision on a call that it made: tells the tool which.
+    /// Set if a tool waits for the decision on a call that it made. Identifies that call for the tool.
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none")
@@ -214,8 +214,8 @@ impl Hold {
         self.shown.as_deref().unwrap_or(&self.arguments)
     }
 
-    /// Returns the hold as somebody may see and save it: without the secrets in its arguments. A decision on it is not
-    /// one on the original, unless the arguments have no secrets.
+    /// Returns the hold without the secrets in its arguments, so that you can show and save it. If the
+    /// arguments have secrets, a decision on it does not count for the original.
     ///
     /// ```
     /// use tool_core::hooks::Gate;
@@ -428,7 +428,8 @@ impl Decided {
     /// Returns `true` if `needed` was decided on in favour of the call. `changed` are the arguments of a
     /// [`Decision::Change`], as the tool gets them.
     pub(crate) fn allows(&self, needed: &Hold, changed: Option<&str>) -> bool {
-        // A user who may confirm a call may not decide on a hold, and the other way around.
+        // A decision in the wrong role does not count: confirmations are for the owner of the call, holds
+        // for somebody else.
         self.own().any(|(hold, decision)| {
             hold.is_confirmation == needed.is_confirmation
                 && hold.tool == needed.tool

@@ -5,8 +5,9 @@ use std::fmt;
 /// The position of a call in a conversation: its round, its place among the calls of that round, and for a
 /// nested call its place among the calls of its parent. All count from 0.
 ///
-/// Ids are the model's: it may repeat or omit them. A position identifies a call, and its result has the same.
-/// A `Run` of the crate `tool-agent` sets it. `Display` writes the numbers with slashes between them.
+/// The model chooses ids, so it may repeat or omit them. A position identifies a call, and its result has
+/// the same position. A `Run` of the crate `tool-agent` sets it. `Display` writes the numbers with slashes
+/// between them.
 ///
 /// ```
 /// use tool_core::call::CallPosition;

@@ -11,7 +11,7 @@ use crate::spec::{ToolSpec, wrapped};
 /// such as the answer of a model. [`Registry::secrets`](crate::Registry::secrets) returns the values of a
 /// call.
 ///
-/// A string that is shorter than four characters is not among them: it occurs by chance.
+/// Strings shorter than four characters are not among them, because they occur by chance.
 ///
 /// ```
 /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -47,8 +47,8 @@ impl Secrets {
         }
     }
 
-    /// Returns a string with `[secret]` in place of each value, also where it is escaped as in JSON. With more than a
-    /// hundred values, all of the string is hidden.
+    /// Returns a string with `[secret]` in place of each value, even where it is escaped as in JSON. With
+    /// more than a hundred values, all of the string is hidden.
     pub fn hide(&self, text: &str) -> String {
         if self.is_empty() {
             return text.to_owned();

@@ -1,9 +1,10 @@
 //! [`TraceContext`]: the trace of the caller.
 
-/// The longest `tracestate` that is kept: what every implementation must propagate (W3C Trace Context,
-/// section 3.3.1.5).
+/// The longest `tracestate` that is kept: the length that every implementation must propagate (W3C Trace
+/// Context, section 3.3.1.5).
 const LONGEST_STATE: usize = 512;
-/// The longest `baggage` that is kept: what every implementation must propagate (W3C Baggage, section 3.3.2).
+/// The longest `baggage` that is kept: the length that every implementation must propagate (W3C Baggage,
+/// section 3.3.2).
 const LONGEST_BAGGAGE: usize = 8192;
 
 /// The trace that a call belongs to, as another process sent it: the headers of W3C Trace Context and W3C
