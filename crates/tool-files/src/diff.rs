@@ -5,7 +5,7 @@
 //! add (`+`). There are no line numbers: a hunk applies where its lines are found, after the previous hunk. Spaces at
 //! the ends of lines may differ. `*** End of File` after a hunk places it at the end.
 //!
-//! Results equal those of `apply_diff` in OpenAI's package `openai-agents`.
+//! A diff gives the same result as with `apply_diff` in OpenAI's package `openai-agents`.
 //!
 //! ```
 //! use tool_files::diff;

@@ -32,8 +32,8 @@ type Decide = Box<dyn Fn(HeldCall) -> BoxFuture<Decision> + Send + Sync>;
 
 /// Creates a tool with which a model calls the tools of a registry from Python code.
 ///
-/// Its description contains [stubs](crate::stubs()) of the tools. Add it to a second registry, which is the one that
-/// the model sees. See [`CodeTool`].
+/// Its description contains [stubs](crate::stubs()) of the tools. Add it to a second registry, and give that one to the
+/// model. See [`CodeTool`].
 ///
 /// ```no_run
 /// use tool_core::{Registry, tool, tools};
@@ -551,7 +551,7 @@ impl Tools for Functioning<'_> {
     }
 }
 
-/// A run on a thread of its own. Dropping this ends it.
+/// A run on a separate thread. Dropping this ends it.
 pub(crate) struct Running {
     ended: oneshot::Receiver<Result<Outcome, Error>>,
     stop: Stop,

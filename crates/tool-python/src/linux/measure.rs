@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::Policy;
 
-    /// Creates a folder like the one of a process in `/proc`, from which tests remove files.
+    /// Creates a folder like a process's in `/proc`. Tests remove files from it.
     fn fake(name: &str) -> PathBuf {
         let proc = std::env::temp_dir().join(format!("tool-python-{name}-{}", std::process::id()));
         fs::create_dir_all(proc.join("fd")).unwrap();
