@@ -125,11 +125,12 @@ impl Import {
     /// Imports the tools of a program that speaks over its standard input and output: a command of tokio
     /// or std. It gets its own process group, which ends with the import.
     ///
-    /// The program gets the variables that the command sets, what [`env`](ImportBuilder::env) sets, and a few of
-    /// this process that name no secrets: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on Windows the
-    /// folders of the user and of the system. It gets these also if the command clears its environment, but none
-    /// that the command removes. [`inherit_env`](ImportBuilder::inherit_env) passes on all. `TOOL_MCP_DEPTH` says how many
-    /// programs have started each other, so that a loop of them ends: the ninth is not started.
+    /// The program gets the variables that the command and [`env`](ImportBuilder::env) set, and a few of
+    /// this process that name no secrets: `HOME`, `LOGNAME`, `PATH`, `SHELL`, `TERM` and `USER`, or on
+    /// Windows the folders of the user and of the system. It gets these even if the command clears its
+    /// environment, but none that the command removes. [`inherit_env`](ImportBuilder::inherit_env) passes
+    /// on all. `TOOL_MCP_DEPTH` says how many programs have started each other, so that a loop of them
+    /// ends: the ninth is not started.
     ///
     /// ```no_run
     /// use tokio::process::Command;
@@ -272,14 +273,14 @@ impl Import {
     ///
     /// # Errors
     ///
-    /// Returns an error if the server is away, or if the new tools can't replace the old ones, which
-    /// stay then.
+    /// Returns an error if the server is away, or if the new tools can't replace the old ones. The old ones
+    /// stay in that case.
     pub async fn refresh(&self) -> Result<(), ImportError> {
         self.send(supervisor::Command::Refresh).await
     }
 
-    /// Accepts a tool of [`Report::held`], as it was listed there: a person has looked at it. Writes it to
-    /// the [file](ImportBuilder::pin) and adds it to the registry.
+    /// Accepts a tool of [`Report::held`], as it was listed there. Call this once a person has looked at
+    /// it. Writes it to the [file](ImportBuilder::pin) and adds it to the registry.
     ///
     /// # Errors
     ///

@@ -9,9 +9,10 @@ impl ImportBuilder {
     /// Tells the server that this program shows apps (extension `io.modelcontextprotocol/ui`). Without this, many servers list no
     /// tools for apps. [`Server::import`](crate::Server::import) always does.
     ///
-    /// The metadata of each tool is in [`ToolSpec::meta_json`](tool_core::ToolSpec::meta_json): `ui.resourceUri` is the URI of
-    /// its app, for [`Import::read_resource`]. The page is a stranger's: show it in a frame with the attribute `sandbox`, from
-    /// another origin, and with a policy of the origins in `_meta.ui.csp` of its contents.
+    /// The metadata of each tool is in [`ToolSpec::meta_json`](tool_core::ToolSpec::meta_json):
+    /// `ui.resourceUri` is the URI of its app, for [`Import::read_resource`]. The page is not yours, so
+    /// show it in a frame with the attribute `sandbox`, from another origin, and with a policy of the
+    /// origins in `_meta.ui.csp` of its contents.
     pub fn apps(mut self) -> Self {
         self.settings.apps = true;
         self

@@ -136,9 +136,10 @@ impl ImportBuilder {
         }
     }
 
-    /// Adds two tools to the registry, `read_resource` and `get_prompt` after the [prefix](ImportBuilder::prefix). With them a
-    /// model reads every resource of the server and gets every prompt. Without this, only the application does, by
-    /// [`Import::read_resource`] and [`Import::get_prompt`].
+    /// Adds two tools to the registry, `read_resource` and `get_prompt` after the
+    /// [prefix](ImportBuilder::prefix). With them a model can read every resource and get every prompt of
+    /// the server. Without this, only your application can, by [`Import::read_resource`] and
+    /// [`Import::get_prompt`].
     ///
     /// ```no_run
     /// use tool_core::Registry;
@@ -189,8 +190,8 @@ impl ImportBuilder {
         self
     }
 
-    /// Trusts what the server says about the effects of its tools: their annotations become the annotations of the
-    /// tools in the registry. Without it, the tools have no annotations.
+    /// Trusts the server's claims about the effects of its tools: their annotations become the annotations
+    /// of the tools in the registry. Without it, the tools have no annotations.
     pub fn trust_annotations(mut self) -> Self {
         self.settings.trusts_annotations = true;
         self
@@ -219,9 +220,9 @@ impl ImportBuilder {
     /// as [`CallContext::elicit`] does, such as the user of a [`Server`](crate::Server) with these tools, and
     /// a question without such a user is declined.
     ///
-    /// Where a question ends the call, which is then [made
-    /// again](tool_core::call::elicit#a-tool-may-run-again), a server of version 2026-07-28 goes on where it asked. An
-    /// older one runs the call again from its start.
+    /// If a question ends the call, which is then [made
+    /// again](tool_core::call::elicit#a-tool-may-run-again), a server of version 2026-07-28 goes on where
+    /// it asked. An older one runs the call again from its start.
     ///
     /// The clock of a call stops while the user is asked.
     ///
@@ -245,13 +246,13 @@ impl ImportBuilder {
         self
     }
 
-    /// Lets the server ask the model of the application (`sampling`), and sets what answers: the result of
-    /// `sampling/createMessage` in the form of the protocol, or an error that the server gets. Without this, the server is
-    /// not told that it could.
+    /// Lets the server ask the model of the application (`sampling`), and sets the closure that answers: it
+    /// returns the result of `sampling/createMessage` in the form of the protocol, or an error for the
+    /// server. Without this, the server does not know that it could ask.
     ///
-    /// A server can spend money with this, and its messages are as untrusted as its results. At most 4 requests run at the
-    /// same time and 60 in a minute, and one has at most 1 MiB; further ones are errors. The clock of a call stops while the
-    /// model is asked. The protocol deprecates sampling since version 2026-07-28.
+    /// A server can spend money with this, and its messages are as untrusted as its results. So at most 4
+    /// requests run at the same time and 60 in a minute, each of at most 1 MiB; any others fail. The clock
+    /// of a call stops while the model is asked. The protocol deprecates sampling since version 2026-07-28.
     ///
     /// See [`Sample`] for an example.
     pub fn on_sample<F, R>(mut self, answer: F) -> Self
@@ -263,8 +264,9 @@ impl ImportBuilder {
         self
     }
 
-    /// Tells the server which folders it is about (`roots`), as URIs such as `file:///home/ada/project`. They are a hint and
-    /// confine nothing. Without this, the server is not told of any. The protocol deprecates roots since version 2026-07-28.
+    /// Tells the server which folders to work on (`roots`), as URIs such as `file:///home/ada/project`.
+    /// They are a hint and confine nothing. Without this, the server gets none. The protocol deprecates
+    /// roots since version 2026-07-28.
     ///
     /// ```
     /// let command = tokio::process::Command::new("mcp-server-filesystem");
@@ -291,9 +293,10 @@ impl ImportBuilder {
         self
     }
 
-    /// Sets what returns the trace of a call, which the server gets in the `_meta` of the request: `traceparent`,
-    /// `tracestate` and `baggage`. The closure runs inside the span of the call. Without it, the server gets
-    /// the [`TraceContext`] that the call carries, as the calls of a [`Server`](crate::Server) do.
+    /// Sets a closure that returns the trace of a call, which the server gets in the `_meta` of the
+    /// request: `traceparent`, `tracestate` and `baggage`. The closure runs inside the span of the call.
+    /// Without it, the server gets the [`TraceContext`] that the call carries, as the calls of a
+    /// [`Server`](crate::Server) do.
     ///
     /// ```no_run
     /// use tool_core::call::TraceContext;
@@ -333,11 +336,12 @@ impl ImportBuilder {
         self
     }
 
-    /// Sets how long the server may continue a call as a task, in place of [`call_timeout`](ImportBuilder::call_timeout). An hour
-    /// by default. It does not run while the user is asked. Then the task is cancelled, and so it is when the call is cancelled.
+    /// Sets how long the server may continue a call as a task, in place of
+    /// [`call_timeout`](ImportBuilder::call_timeout). An hour by default, without the time in which the
+    /// user is asked. After that the task is cancelled, as it is when the call is cancelled.
     ///
-    /// The call waits for the result, which it asks for as often as the server wants, but at most ten times in a second, and
-    /// once in a minute. A lost connection does not end the task if the server still knows it after a
+    /// The call waits for the result, and polls as often as the server wants, between ten times a second
+    /// and once a minute. A lost connection does not end the task if the server still knows it after a
     /// [restart](ImportBuilder::restart).
     ///
     /// ```no_run
@@ -351,8 +355,8 @@ impl ImportBuilder {
         self
     }
 
-    /// Sets how long a program may take to end: after its standard input is closed, and again after
-    /// it is asked to end. Then it is killed. Two seconds by default.
+    /// Sets how long a program may take to end after its standard input is closed, and again after it is
+    /// asked to end. After that it is killed. Two seconds by default.
     pub fn grace(mut self, grace: Duration) -> Self {
         self.settings.grace = grace;
         self
@@ -413,8 +417,8 @@ impl ImportBuilder {
         self
     }
 
-    /// Passes the standard error of the program on to this process's. Without it, the last lines
-    /// are part of the error if the program can't be started, with secrets redacted.
+    /// Passes the standard error of the program on to the standard error of this process. Without it, the
+    /// last lines are part of the error if the program can't be started, with secrets redacted.
     pub fn inherit_stderr(mut self) -> Self {
         self.source.inherit_stderr();
         self
@@ -427,9 +431,9 @@ impl ImportBuilder {
         self.tokens(http::Tokens::Fixed(token.into()))
     }
 
-    /// Sends the bearer token that a closure returns. It is called for each connection, and again when the server
-    /// rejects the token with status 401: then the request is sent once more, with the new token. Its errors must
-    /// contain no secrets. The rules of [`bearer`](ImportBuilder::bearer) apply.
+    /// Sends the bearer token that a closure returns. The closure is called for each connection, and again
+    /// when the server rejects the token with status 401, so that the request is sent once more with the
+    /// new token. Its errors must contain no secrets. The rules of [`bearer`](ImportBuilder::bearer) apply.
     ///
     /// ```no_run
     /// # async fn token_of_vault() -> std::io::Result<String> { Ok(String::new()) }
@@ -519,8 +523,8 @@ impl ImportBuilder {
     ///
     /// # Errors
     ///
-    /// Returns an error outside of such a runtime, if the program can't be started, if the handshake fails, if the tools can't be
-    /// listed, or if the registry rejects them for another reason than a name that is taken.
+    /// Returns an error outside of such a runtime, if the program can't be started, if the handshake fails,
+    /// if the tools can't be listed, or if the registry rejects them, except because a name is taken.
     pub async fn connect(self, registry: &Registry) -> Result<Import, ImportError> {
         let (mut import, mut supervisor) = self.prepare(registry, "connect")?;
         let shared = import.shared.clone();

@@ -161,7 +161,7 @@ impl<E: Into<CallError>> From<E> for Unfinished {
     }
 }
 
-/// Makes a request of a call until there is a result, answering what the server asks.
+/// Makes a request of a call until there is a result, and answers the server's questions.
 pub(super) async fn until_result(
     shared: &Arc<Shared>,
     live: &Live,
@@ -174,7 +174,7 @@ pub(super) async fn until_result(
     let mut answers = Answers::default();
     let mut kept: Option<Required> = passes_on.then(|| context.kept(REQUIRED)).flatten();
     for round in kept.as_ref().map_or(0, |required| required.round)..MAX_ROUNDS {
-        // The server does not run the call again for a question that this one was made again for.
+        // A question that this call already answers does not make the server run it again.
         if let Some(mut required) = kept.take() {
             if let Some(task) = required.task.take() {
                 let Required {

@@ -491,7 +491,7 @@ async fn connect<T: Transport<RoleClient> + 'static>(
     })
 }
 
-/// Returns `true` if a server says when something changes that the import follows.
+/// Returns `true` if a server announces changes that the import follows.
 fn notifies(capabilities: &ServerCapabilities, is_gateway: bool) -> bool {
     let tools = capabilities.tools.as_ref();
     let follows_tools = tools.is_some_and(|tools| tools.list_changed == Some(true));

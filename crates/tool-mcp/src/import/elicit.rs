@@ -37,9 +37,9 @@ use tool_core::visible::escape;
 pub struct Elicitation {
     /// The name of the import; see [`ImportBuilder::name`](crate::ImportBuilder::name).
     pub server: String,
-    /// The call that the server needs the answer for. Its context values tell an application with
-    /// several users whom to ask. `None` if several calls are running and the server does not say
-    /// which one it is, as servers before version 2026-07-28 do over standard input and output.
+    /// The call that the server needs the answer for. If your application has several users, its context
+    /// values tell you whom to ask. `None` if several calls are running and the server does not say which
+    /// one it is, as servers before version 2026-07-28 do over standard input and output.
     pub call: Option<CallContext>,
     /// The question. Another program wrote it: show the user which server asks, and the whole URL of a
     /// page to visit.

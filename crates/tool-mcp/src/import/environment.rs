@@ -3,11 +3,11 @@
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
-/// The variables that a server inherits: what the official SDKs for TypeScript and Python pass on (`stdio`).
+/// The variables that a server inherits, as in the official SDKs for TypeScript and Python (`stdio`).
 #[cfg(not(windows))]
 pub(super) const INHERITED: &[&str] = &["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
-/// The variables that a server inherits: what the official SDKs for TypeScript and Python pass on (`stdio`).
+/// The variables that a server inherits, as in the official SDKs for TypeScript and Python (`stdio`).
 #[cfg(windows)]
 pub(super) const INHERITED: &[&str] = &[
     "APPDATA",

@@ -143,7 +143,8 @@ impl Endpoint {
     }
 }
 
-/// Returns `true` if what is sent to a URL can't be read on the way: it is encrypted, or stays on this machine.
+/// Returns `true` if nobody can read the requests to a URL on the way, because they are encrypted or stay
+/// on this machine.
 pub(super) fn is_confidential(url: &reqwest::Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
 }
@@ -198,7 +199,7 @@ pub(super) fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str 
     }
 }
 
-/// Follows redirects to the same origin only: headers such as `X-Api-Key` are sent along.
+/// Follows redirects to the same origin only, because headers such as `X-Api-Key` are sent along.
 fn same_origin() -> Policy {
     Policy::custom(|attempt| {
         let is_same = match attempt.previous().first() {

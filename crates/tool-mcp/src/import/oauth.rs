@@ -34,8 +34,9 @@
 //!
 //! # What is checked
 //!
-//! - Tokens go to the origin of the server alone, never to where it redirects. They are bound to its URL
-//!   ([RFC 8707](https://www.rfc-editor.org/rfc/rfc8707)), and metadata of another resource or another issuer is rejected.
+//! - Tokens go to the origin of the server alone, never to the target of a redirect. They are bound to its
+//!   URL ([RFC 8707](https://www.rfc-editor.org/rfc/rfc8707)), and metadata of another resource or another
+//!   issuer is rejected.
 //! - All addresses start with `https://`, unless server and authorization server are both on this machine. An authorization
 //!   server that a public server names can't be at a private or link-local address.
 //! - Each sign-in has a `state`, a PKCE challenge (S256) and an `iss` ([RFC 9207](https://www.rfc-editor.org/rfc/rfc9207))
@@ -217,8 +218,8 @@ impl fmt::Debug for Enterprise {
 }
 
 impl OAuth {
-    /// Creates settings that use the tokens of a store. Without [`open`](OAuth::open) or another way to sign in, an
-    /// import with no token that is valid fails.
+    /// Creates settings that use the tokens of a store. Without [`open`](OAuth::open) or another way to
+    /// sign in, an import without a valid token fails.
     pub fn new(store: impl TokenStore) -> OAuth {
         OAuth {
             store: Arc::new(store),
@@ -255,8 +256,8 @@ impl OAuth {
         self
     }
 
-    /// Sets the port to which the browser comes back, for an authorization server that knows the redirect URL
-    /// `http://127.0.0.1:PORT/callback` by heart. Call it after [`open`](OAuth::open).
+    /// Sets the port to which the browser comes back, for an authorization server that accepts only a
+    /// registered redirect URL, `http://127.0.0.1:PORT/callback`. Call it after [`open`](OAuth::open).
     pub fn port(mut self, number: u16) -> Self {
         if let Grant::Loopback { port, .. } = &mut self.grant {
             *port = Some(number);
@@ -288,8 +289,8 @@ impl OAuth {
         self
     }
 
-    /// Signs in as the program itself, with the id and the secret that the [`issuer`](OAuth::issuer) gave to it, without a
-    /// user. No other authorization server gets the secret, whatever the server names.
+    /// Signs in as the program itself, with the id and the secret that the [`issuer`](OAuth::issuer) gave
+    /// to it, without a user. No other authorization server gets the secret, even if the server names one.
     ///
     /// ```
     /// use tool_mcp::import::oauth::{MemoryStore, OAuth};
@@ -373,8 +374,8 @@ impl OAuth {
         self
     }
 
-    /// Sets the secret that the [`issuer`](OAuth::issuer) gave to the [`client_id`](OAuth::client_id). No other
-    /// authorization server gets it, whatever the server names.
+    /// Sets the secret that the [`issuer`](OAuth::issuer) gave to the [`client_id`](OAuth::client_id). No
+    /// other authorization server gets it, even if the server names one.
     pub fn client_secret(mut self, issuer: impl Into<String>, secret: impl Into<String>) -> Self {
         self.client_secret = Some(secret.into());
         self.issuer(issuer)

@@ -402,7 +402,8 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Converts a list of the server, which `blocks` makes the parts of a result of. For a client, an error keeps its code.
+    /// Converts a list of the server into a result, whose parts `blocks` makes. For a client, an error
+    /// keeps its code.
     fn output(
         self,
         shared: &Shared,
@@ -547,7 +548,8 @@ impl Import {
         lock(&self.shared.gateways).iter().cloned().collect()
     }
 
-    /// Sets what is told of changes. It returns `false` if nobody wants to know of the resource any more.
+    /// Sets the closure that is told of changes. It returns `false` if nobody wants to know of the resource
+    /// any more.
     pub(crate) fn listen(&self, listener: impl Fn(Change) -> bool + Send + Sync + 'static) {
         // A server is built once.
         let _ = self.shared.listener.set(Box::new(listener));
@@ -592,7 +594,7 @@ impl Import {
     }
 }
 
-/// The most resources of a server that the clients of a gateway have subscribed to.
+/// The maximum number of resources of a server to which the clients of a gateway have subscribed.
 #[cfg(feature = "server")]
 const MAX_WATCHED: usize = 1000;
 

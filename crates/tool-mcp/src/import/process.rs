@@ -28,7 +28,8 @@ pub(super) struct Process {
 /// The variable with the number of programs above a server, each of which is the server of the one before.
 const DEPTH: &str = "TOOL_MCP_DEPTH";
 
-/// The most programs above a server. Few are nested in practice: more of them start each other without end.
+/// The maximum number of programs above a server. Few are nested in practice, so a deeper chain is likely
+/// endless.
 const MAX_DEPTH: u32 = 8;
 
 /// Returns the number of programs above this one.

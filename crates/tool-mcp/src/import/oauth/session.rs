@@ -165,7 +165,8 @@ impl Session {
         self.error("can't sign in to the server", why)
     }
 
-    /// Returns the token of the next request. `None` if there is none: the server says what it wants.
+    /// Returns the token of the next request. `None` if there is none: the request goes without, and the server says which
+    /// token it wants.
     pub(in crate::import) async fn token(&self) -> Result<Option<String>, NoToken> {
         let mut state = self.state.lock().await;
         if let Some(current) = state.current.as_ref().filter(|current| current.is_fresh()) {
@@ -332,7 +333,7 @@ impl Session {
         Ok(token.filter(|token| Some(token.as_str()) != sent))
     }
 
-    /// Gets a token for the refresh token. `None` if there is none that is accepted.
+    /// Gets a token for the refresh token. `None` if there is none, or if it is not accepted.
     async fn refresh(&self, state: &mut State) -> Result<Option<String>, NoToken> {
         let entry = self.shelf.load().await;
         let entry = entry.map_err(|error| self.failed(error.to_string()))?;

@@ -222,7 +222,7 @@ impl Session {
             .map_err(failed)?;
         let configured = known.manager.configure_client_credentials(&config);
         configured.map_err(failed)?;
-        // As the protected resource metadata has it, which `rmcp` tells in this URL alone.
+        // The value from the protected resource metadata, which `rmcp` exposes in this URL alone.
         let url = silent(known.manager.get_authorization_url(&[])).await;
         if let Some(url) = url.ok().and_then(|url| Url::parse(&url).ok())
             && let Some((_, found)) = url.query_pairs().find(|(key, _)| key == "resource")

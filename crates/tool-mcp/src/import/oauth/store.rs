@@ -88,9 +88,10 @@ impl fmt::Debug for MemoryStore {
     }
 }
 
-/// Keeps tokens in a JSON file, whose folder must exist. On Unix only its owner can read it: it is created so, and a
-/// file that others can read is not used. Elsewhere the folder decides, so choose one of the user. A reader sees the old
-/// file or the new one, and on Unix programs may share it.
+/// Keeps tokens in a JSON file, whose folder must exist. On Unix only its owner can read it: the file is
+/// created so, and a file that others can read is not used. Elsewhere the folder decides, so choose a
+/// folder that belongs to the user. A reader sees the old file or the new one, and on Unix programs may
+/// share it.
 ///
 /// ```
 /// use tool_mcp::import::oauth::{FileStore, OAuth};
