@@ -101,8 +101,8 @@ impl Input {
         tool: &ToolSpec,
         decode: impl FnOnce(&Input) -> Option<ArgumentError>,
     ) -> Result<(), ArgumentError> {
-        // Not an assignment: a second place that drops a lock would keep the first, which every call runs, from
-        // being inlined.
+        // Not an assignment, because a second place that drops a lock would keep the first from being
+        // inlined, and every call runs the first.
         self.normalised.take();
         self.is_dry_run = true;
         let end = decode(self);

@@ -13,9 +13,10 @@
 //! its meaning is clear:
 //!
 //! - `null` for an optional property means that the property is absent. So an `Option` whose default is not
-//!   `None` gets the default: in a strict form, which requires every property, `null` leaves one out.
+//!   `None` gets the default: in a strict form, which requires every property, `null` is the only way to
+//!   leave one out.
 //! - `null`, empty text (also as a JSON string) or missing arguments mean `{}`.
-//! - An enum value, also as the key of a map, may differ in case, as long as only one value matches.
+//! - An enum value, even as the key of a map, may differ in case, as long as only one value matches.
 //! - Names from `#[serde(alias)]` are accepted, and so is any value of an enum with
 //!   `#[serde(other)]`.
 //!

@@ -69,7 +69,7 @@ impl<T: DecodeOwned + DeserializeOwned + Debug> Comparison<T> {
 
 impl<T: ?Sized> NoDecodeCheck for Comparison<T> {}
 
-/// Provides the same for a type whose values can't be shown: it is compared whether they are accepted.
+/// Provides the same for a type whose values can't be shown. Compares only whether they are accepted.
 pub struct VerdictComparison<T: ?Sized>(PhantomData<T>);
 
 impl<T: DecodeOwned + DeserializeOwned> VerdictComparison<T> {

@@ -209,7 +209,7 @@ impl<'de> Reader<'de> {
         decode: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         self.cursor.peek();
-        // Validation comes first: its time is bounded, and the time of a user's type may not be.
+        // Validation comes first, because its time is bounded and the time of a user's type may not be.
         let start = self.cursor.position();
         let length = conforms_within(&mut self.budget, schema, self.cursor.rest());
         let end = start + length.ok_or_else(ReadError::mismatch)?;

@@ -13,8 +13,8 @@ use crate::schema::validate::DEPTH;
 
 type Json<W> = Serializer<W, DepthLimit>;
 
-/// Formats compactly and rejects what is nested deeper than arguments may be, because no reader
-/// accepts it, and serializing it overflows the stack.
+/// Formats compactly. Rejects values that are nested deeper than arguments may be, because no reader
+/// accepts them and serializing them overflows the stack.
 ///
 /// The levels of the JSON text count. A `Serialize` that recurses without writing any
 /// is not stopped.

@@ -38,7 +38,7 @@ impl Wake for Unpark {
 ///
 /// # Errors
 ///
-/// Returns an error on a platform without threads, if the future has to wait: nothing could wake it.
+/// Returns an error on a platform without threads if the future has to wait, because nothing could wake it.
 pub fn block_on<T>(future: impl Future<Output = T>) -> Result<T, NoRuntime> {
     let mut future = pin!(future);
     let unpark = Arc::new(Unpark {

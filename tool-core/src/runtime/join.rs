@@ -65,8 +65,8 @@ impl<F: Future> Future for JoinAll<F> {
         for index in indices {
             let slot = &mut this.slots[index];
             if let Slot::Running(future, child, waker) = slot {
-                // Before the poll, during which it may be woken again. A swap, to see what was done before a wake that
-                // came since it was queued.
+                // Reset before the poll, because it may be woken again during the poll. A swap also makes
+                // visible what happened before a wake that came since it was queued.
                 child.is_queued.swap(false, Ordering::AcqRel);
                 if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(waker)) {
                     *slot = Slot::Ended(output);

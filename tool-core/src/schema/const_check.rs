@@ -38,8 +38,8 @@ pub(crate) const fn same(left: &str, right: &str) -> bool {
 ///
 /// # Panics
 ///
-/// Panics if serde could decode a value of one variant as an earlier one, in a form that the schema of
-/// the earlier one does not describe: it tries the variants in order. The value would silently change.
+/// Panics if serde could decode a value of one variant as an earlier one, in a form that the schema of the
+/// earlier one does not describe: serde tries the variants in order, so the value would silently change.
 #[track_caller]
 pub const fn untagged(schemas: &'static [&'static Schema]) -> Schema {
     let mut later = 1;
@@ -141,8 +141,9 @@ const ARRAYS: u8 = 0;
 const FIELDS: u8 = 1;
 const FORMS: u8 = 2;
 
-/// Returns `true` if serde may decode a value of `later` as `earlier`, where the value has a form of
-/// this kind that the schema of `earlier` does not describe. `false` is certain, `true` is not.
+/// Returns `true` if serde may decode a value of `later` as `earlier`, where the value has a form of this
+/// kind that the schema of `earlier` does not describe. `false` is certain; `true` only means that it is
+/// possible.
 const fn shadows(earlier: &Schema, later: &Schema, form: u8) -> bool {
     if let ExtraForms::Several = earlier.extra_forms {
         return form == FORMS && matches!(json_type(later), ANY | NUMBER | STRING | ARRAY);

@@ -333,8 +333,8 @@ pub(crate) fn unquote(json: &str) -> Option<Cow<'_, str>> {
     Cursor::new(json).string().text()
 }
 
-/// Values in their plainest spelling, which is the usual one. Here the cursor is exact: what these
-/// functions skip is valid JSON and means what `serde_json` reads. They leave other spellings for
+/// Values in their plainest spelling, which is the usual one. Here the cursor is exact: these functions
+/// skip only valid JSON, with the meaning that `serde_json` gives to it. They leave other spellings for
 /// slower functions, without moving past anything but white space.
 impl<'t> Cursor<'t> {
     /// Reads `true` or `false`.

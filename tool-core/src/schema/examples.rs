@@ -18,7 +18,8 @@ use super::references::find;
 use super::validate::{Path, is_key};
 use super::{Direction, Kind, Lengths, Property, Schema, Strings};
 
-/// The most violations that an error lists, and the most enum values and keys that a violation lists.
+/// The maximum number of violations that an error lists, and of enum values and keys that a violation
+/// lists.
 const LISTED: usize = 12;
 /// The most bytes of the example that a violation repeats.
 const SHOWN: usize = 40;

@@ -571,7 +571,7 @@ pub const fn leaves<const C: usize>(
     (leaves, count)
 }
 
-/// Returns the union of these schemas or, if one of them is a union, of their leaves.
+/// Returns the union of these schemas. If one of them is a union, its members take its place.
 pub const fn union<const C: usize>(
     schemas: &'static [&'static Schema],
     leaves: &'static ([&'static Schema; C], usize),

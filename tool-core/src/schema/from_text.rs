@@ -139,7 +139,7 @@ impl<'s> Members<'s> {
         self.known.is_empty() && self.others.is_empty()
     }
 
-    /// Returns the key of a dotted name and the members that the rest of the name is one of.
+    /// Splits a dotted name. Returns the key, the schemas in which the rest of the name is looked up, and the rest.
     fn split<'t>(&self, name: &'t str) -> Option<(&'t str, Vec<&'s Value>, &'t str)> {
         let ends = name.bytes().enumerate().take(self.longest + 1);
         let mut dots = ends.filter_map(|(at, byte)| (byte == b'.').then_some(at));

@@ -27,7 +27,8 @@ pub(crate) fn push(out: &mut String, shown: impl Display) {
     write!(out, "{shown}").expect("writing to a string does not fail");
 }
 
-/// Returns what to append if the value that was received is the JSON of an expected one, in a string.
+/// Returns the text to append if the received value is a string that contains the JSON of an expected
+/// value.
 pub(crate) fn itself(expected: &str, got: &str) -> &'static str {
     let is_in_string = (got.starts_with("\"{") && expected.contains("an object"))
         || (got.starts_with("\"[") && expected.contains("an array"));
