@@ -69,8 +69,8 @@ use crate::tool::Running;
 /// The decoded value of a borrowed parameter.
 pub type OwnedArg<'de, T> = <T as BorrowArg>::Owned<'de>;
 
-/// Returns what the linker collects of a tool. Stops the build if a reference can't be resolved or the
-/// tool exceeds a provider limit. The generated code calls this, so that the error shows the tool.
+/// Returns the entry of a tool that the linker collects. Stops the build if a reference can't be resolved
+/// or the tool exceeds a provider limit. The generated code calls this, so that the error shows the tool.
 #[track_caller]
 pub const fn link<T: Tool>() -> LinkedTool {
     resolve(T::SOURCE.parameters, T::SOURCE.output_schema());
@@ -140,10 +140,10 @@ pub const fn text(both: &'static str, plain: usize) -> Text {
     Text { both, plain }
 }
 
-// The compiler evaluates these functions for every parameter, where a call takes microseconds. So
-// they make few.
+// The compiler evaluates these functions for every parameter, and each call takes microseconds, so they
+// make few.
 
-/// All of a property that its type determines, which the compiler evaluates once for each type.
+/// The parts of a property that its type determines. The compiler evaluates them once for each type.
 struct OfType<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> OfType<T> {
@@ -226,8 +226,8 @@ pub const fn optional(property: Property) -> Property {
     property.optional().with(Flag::Nullable)
 }
 
-/// Returns what few properties have: a default and an example as JSON text, which may be empty, and other
-/// names.
+/// Returns the details that few properties have: a default and an example as JSON text, which may be empty,
+/// and other names.
 pub const fn details(
     default: &'static str,
     example: &'static str,

@@ -530,7 +530,7 @@ impl ToolEntry {
     }
 }
 
-/// One tool, or a list of tools: what [`RegistryBuilder::tools`] and [`Registry::add`] take.
+/// One tool, or a list of tools, for [`RegistryBuilder::tools`] and [`Registry::add`].
 ///
 /// It is implemented for a [`ToolEntry`], for a `DynamicTool`, and for everything that iterates over entries, such as
 /// the array that [`tools!`](crate::tools) creates. The parameter `Kind` is always inferred.
@@ -584,8 +584,9 @@ impl<I: IntoIterator<Item = ToolEntry>> IntoTools<kind::Many> for I {
 }
 
 impl ToolEntry {
-    /// Creates the result of a call of this tool that the application answers itself, as [`ToolResult::new`] does, and validates
-    /// the output against the tool's output schema. For what stands in for the tool, such as a recorded result of a test.
+    /// Creates the result of a call of this tool that the application answers itself, as
+    /// [`ToolResult::new`] does, and validates the output against the tool's output schema. Use it for a
+    /// stand-in of the tool, such as a recorded result of a test.
     ///
     /// An output that does not match has the error [`InvalidResult`](crate::ToolErrorKind::InvalidResult).
     ///

@@ -17,8 +17,8 @@ use crate::schema::violation::Violation;
 use crate::tool::ToolEntry;
 
 impl Registry {
-    /// Returns a reader that checks the arguments of a call of this tool while they arrive, or `None`
-    /// if there is no such tool. The tool stays the same, whatever happens to the registry.
+    /// Returns a reader that checks the arguments of a call of this tool while they arrive, or `None` if
+    /// there is no such tool. The reader keeps this tool, even if the registry changes.
     ///
     /// ```
     /// use tool_core::{Registry, tool, tools};
@@ -159,9 +159,9 @@ impl ArgumentsReader {
         self.check.text()
     }
 
-    /// Returns the values that are complete, such as for a form that fills while the model writes.
-    /// Objects and arrays have their complete items; unions appear whole. Parses the text so far, so
-    /// that an application should not call this for each piece of a long text.
+    /// Returns the values that are complete, such as for a form that fills while the model writes. Objects
+    /// and arrays have their complete items; unions appear whole. Parses the text so far, so don't call
+    /// this for each piece of a long text.
     pub fn values(&self) -> Map<String, Value> {
         self.check.values()
     }

@@ -48,7 +48,7 @@ impl DecisionRequest {
         }
     }
 
-    /// Returns `true` if the user decides on an own call. Blanks at the ends of the ids don't count.
+    /// Returns `true` if the user decides on their own call. Blanks at the ends of the ids don't count.
     pub fn is_owner(&self) -> bool {
         self.owner.as_deref().map(str::trim) == Some(self.user.trim())
     }
@@ -58,8 +58,9 @@ impl DecisionRequest {
 /// on a [hold](crate::hooks::Gate::hold) of their own call. On top of them the closure has to return
 /// `true`.
 ///
-/// Without a closure, nobody decides on a [hold](crate::hooks::Gate::hold), which needs somebody else: nothing tells who
-/// that is. The owner may [confirm](crate::hooks::Gate::confirm) a call, and anybody may confirm one without an owner.
+/// Without a closure, nobody decides on a [hold](crate::hooks::Gate::hold), because it needs somebody else
+/// and nothing tells who that is. The owner may [confirm](crate::hooks::Gate::confirm) a call, and anybody
+/// may confirm one without an owner.
 ///
 /// ```
 /// use tool_core::hooks::{DecisionDenied, DecisionPolicy, DecisionRequest, Gate};

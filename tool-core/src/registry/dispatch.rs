@@ -1,8 +1,8 @@
 //! Runs one call, from its arguments to its result.
 //!
-//! Most calls only run their tool and take a short path ([`run_sync`], [`run_async`]), also in a conversation
-//! ([`run_sync_in_run`]). Calls with hooks, decisions, limits, timeouts or threads, and async calls with context values,
-//! take the full path ([`run_full`]).
+//! Most calls only run their tool, so they take a short path ([`run_sync`], [`run_async`], and
+//! [`run_sync_in_run`] in a conversation). Calls with hooks, decisions, limits, timeouts or threads, and
+//! async calls with context values, take the full path ([`run_full`]).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -412,7 +412,7 @@ fn to_result(
 #[cold]
 #[allow(clippy::unnecessary_box_returns)]
 fn to_error(tool: &str, failure: CallFailure, entry: Option<&ToolEntry>) -> Box<ToolError> {
-    // A caller that uses another name, such as the original one, may use other keys too.
+    // A caller that uses another name for the tool, such as the original one, may use other keys too.
     let entry = entry.filter(|entry| entry.name == tool);
     let example = || entry.and_then(|entry| entry.offered_example());
     Box::new(match failure {
@@ -525,7 +525,7 @@ async fn until_cancelled(
         token.cancelled().await;
         fail(CallFailure::Cancelled)
     };
-    // The token is polled first: a tool that ends early because of it did not do its work.
+    // The token is polled first, because a tool that ends early on cancellation has not done its work.
     either(pin!(cancelled), pin!(running)).await
 }
 
@@ -747,8 +747,8 @@ struct BlockingJob {
     scope: Scope,
 }
 
-/// Runs a tool on a thread that may block. After a timeout the thread keeps running, and only the
-/// token of its context tells the tool so.
+/// Runs a tool on a thread that may block. After a timeout the thread keeps running, and the tool learns of
+/// it only from the token of its context.
 async fn run_blocking(policy: &Policy, timeout: Option<Timeout>, job: BlockingJob) -> Finished {
     /// Cancels a token when dropped, unless disarmed.
     struct CancelOnDrop {

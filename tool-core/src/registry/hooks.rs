@@ -178,10 +178,9 @@ impl Gate {
     /// Holds the call until somebody decides on it. They see the reason. If the call has an owner, as in a
     /// `Run` of a user, the owner may not decide; see [`DecisionPolicy`].
     ///
-    /// A `Run` of the crate `tool-agent` keeps the call for hours or days, in another process too, goes on
+    /// A `Run` of the crate `tool-agent` keeps the call for hours or days, even in another process, goes on
     /// with the other calls, and then waits. A call without a run ends with an error of the kind
-    /// [`Held`](crate::ToolErrorKind::Held); call it again with the
-    /// [decision](crate::ToolCall::decided).
+    /// [`Held`](crate::ToolErrorKind::Held); call it again with the [decision](crate::ToolCall::decided).
     ///
     /// ```
     /// use tool_core::hooks::Gate;

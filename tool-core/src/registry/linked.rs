@@ -5,9 +5,9 @@
 //! between them. The attributes are the same as in the crate `linkme`; its macro would add a function and
 //! two closures for each tool, which take a tenth of its `cargo check`.
 //!
-//! A program may contain several copies of this crate: other versions, or the same version from another source. All
-//! write to one section, so an entry starts with its [`Owner`], whose form no version changes. A copy reads no more of
-//! the entries of others.
+//! A program may contain several copies of this crate: other versions, or the same version from another
+//! source. All write to one section. So an entry starts with its [`Owner`], which has the same form in
+//! every version, and a copy reads nothing else of the entries of others.
 //!
 //! The linker of WebAssembly concatenates only functions that run at start-up. There, the section holds a
 //! function for each tool, which adds the tool to a list of its copy of this crate.
@@ -330,7 +330,7 @@ fn section() -> &'static [LinkedTool] {
     unsafe { core::slice::from_raw_parts(start.cast(), length) }
 }
 
-/// Copies of every version read these, so another form needs another name of the section.
+/// Copies of every version read these, so if you change the form, rename the section.
 #[cfg(not(target_family = "wasm"))]
 #[test]
 fn entries_keep_their_form() {

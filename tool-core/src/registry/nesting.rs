@@ -1,7 +1,7 @@
 //! [`CallFuture`]: a call as it is polled, at its depth of nesting.
 //!
-//! A tool may call tools, which may call tools. Each call needs some of the thread's stack, so the
-//! depth is limited: a stack overflow would end the process.
+//! A tool may call tools, which may call tools. Each call needs some of the thread's stack, so the depth is
+//! limited, because a stack overflow would end the process.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 use crate::call::boundary::catch;
 use crate::telemetry::Scope;
 
-/// The most calls that may run inside one another. A debug build needs about 30 KiB of stack for
-/// each, and threads have at least 2 MiB.
+/// The maximum depth of calls inside one another. A debug build needs about 30 KiB of stack for each, and
+/// threads have at least 2 MiB.
 pub(super) const MAX_DEPTH: u32 = 32;
 
 thread_local! {

@@ -16,7 +16,8 @@ pub(super) type Observers = Arc<Vec<Arc<dyn Observer>>>;
 /// Sees what happens with a registry and changes nothing, such as for metrics; see
 /// [`RegistryBuilder::observe_with`](crate::RegistryBuilder::observe_with).
 ///
-/// Each method does nothing by default. It should return quickly. If it panics, what it observes goes on.
+/// Each method does nothing by default. It should return quickly. If it panics, the observed call, request
+/// or run goes on.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -52,8 +53,8 @@ pub trait Observer: Send + Sync {
         let _ = record;
     }
 
-    /// Sees a request to a model that has ended. Code that drives a model reports it, such as the `Agent`
-    /// of `tool-agent`.
+    /// Sees a request to a model that has ended. Code that drives a model, such as the `Agent` of
+    /// `tool-agent`, reports it.
     fn request(&self, record: &RequestRecord<'_>) {
         let _ = record;
     }

@@ -8,11 +8,12 @@ use serde_json::Value;
 use super::name_hash::NameHash;
 use crate::tool::ToolEntry;
 
-/// The saturation of a word's frequency, and how much the length of a description counts: the usual values.
+/// The usual parameters of BM25: the saturation of a word's frequency, and the weight of a description's
+/// length.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// How much a word counts in each field. Chosen on half of the questions of the Berkeley Function Calling
+/// The weight of a word in each field. Chosen on half of the questions of the Berkeley Function Calling
 /// Leaderboard. Half or twice of each changes the recall by less than 1 %.
 const NAME: f32 = 3.0;
 const PROMPT: f32 = 1.0;
@@ -254,7 +255,7 @@ fn is_ideograph(character: char) -> bool {
         | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}')
 }
 
-/// Words of a request that say nothing about a tool. Others that are frequent score little anyway.
+/// Words of a request that say nothing about a tool. Other frequent words score little anyway.
 fn is_stop_word(word: &str) -> bool {
     const WORDS: [&str; 58] = [
         "a", "all", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can",

@@ -10,7 +10,7 @@ use crate::tool::ToolEntry;
 
 /// The registry that a selection follows, and which of its tools the selection has.
 pub(super) struct Selection {
-    /// Owned, because a selection of a selection is told of changes through the one in between.
+    /// Owned, because a selection of a selection learns of changes through the selection in between.
     source: Registry,
     is_selected: Box<dyn Fn(&ToolEntry) -> bool + Send + Sync>,
 }

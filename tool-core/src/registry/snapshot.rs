@@ -98,7 +98,8 @@ impl Snapshot {
         }
     }
 
-    /// Creates a snapshot of tools that are valid together, sorted by name. Some of the tools of a snapshot are.
+    /// Creates a snapshot of tools that are valid together, sorted by name, such as some of the tools of
+    /// another snapshot.
     pub(super) fn of_valid(tools: Vec<ToolEntry>, hosted: Vec<HostedTool>) -> Snapshot {
         let mut by_source = HashMap::new();
         for tool in &tools {
@@ -257,8 +258,8 @@ impl Snapshot {
         found.into_iter().map(|tool| &tools[tool]).collect()
     }
 
-    /// Returns the error for a call of a tool that does not exist. It suggests none of the deferred tools, and none that
-    /// models are not sent: a model could list them by guessing names.
+    /// Returns the error for a call of a tool that does not exist. It suggests none of the deferred tools,
+    /// and no tool that is not sent to models, because a model could list them by guessing names.
     #[cold]
     pub(super) fn unknown_tool(&self, name: &str) -> ToolError {
         let tools = self.tools().iter();

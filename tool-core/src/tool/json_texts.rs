@@ -82,7 +82,7 @@ impl<T: Tool, const BYTES: usize> SizedBuffer<T, BYTES> {
     }
 }
 
-/// Returns the smallest buffer that fits the texts of a tool. The compiler evaluates no other.
+/// Returns the smallest buffer that fits the texts of a tool. The compiler evaluates only this one.
 const fn buffer<T: Tool>() -> &'static [u8] {
     const fn sized<T: Tool, const BYTES: usize>() -> &'static [u8] {
         SizedBuffer::<T, BYTES>::TEXTS
