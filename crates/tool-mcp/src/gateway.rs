@@ -1,5 +1,4 @@
-//! Agreement between both sides of a gateway: how a chain of gateways that leads back to its start is
-//! noticed.
+//! Shared by both sides of a gateway: detects a chain of gateways that leads back to its start.
 
 /// The key of gateway ids in the metadata of a list of tools: the gateways that the tools may come from.
 pub(crate) const GATEWAYS: &str = "tool-core/gateways";

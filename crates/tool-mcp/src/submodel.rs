@@ -216,7 +216,7 @@ impl Submodels {
         self
     }
 
-    /// Sets how many questions are answered at one time. Further ones wait. 4 by default.
+    /// Sets how many questions are answered at one time. Further questions wait. 4 by default.
     ///
     /// # Panics
     ///
@@ -226,14 +226,14 @@ impl Submodels {
         self.change(|helpers| helpers.set_concurrency(questions))
     }
 
-    /// Sets how many helpers with a name may be open at one time. A question to a further one gets an error.
-    /// 8 by default.
+    /// Sets how many helpers with a name may be open at one time. A question to another helper then gets an
+    /// error. 8 by default.
     pub fn max_helpers(self, count: usize) -> Submodels {
         self.change(|helpers| helpers.max_named = count)
     }
 
-    /// Sets how many questions are asked in the life of this value. Further ones get an error. 1,000 by
-    /// default.
+    /// Sets how many questions are asked in the life of this value. Further questions get an error. 1,000
+    /// by default.
     pub fn max_questions(self, count: usize) -> Submodels {
         self.change(|helpers| *helpers.questions_left.get_mut() = count)
     }

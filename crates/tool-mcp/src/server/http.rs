@@ -79,18 +79,19 @@ pub struct HttpConfig {
     /// `http://localhost:*` for any port. The default is none. Requests without the header are accepted. Pages of
     /// these origins may call the server and read its responses (CORS).
     pub origins: Vec<String>,
-    /// `true` if clients before protocol version 2026-07-28 get sessions, without which the user can't be
-    /// asked. This is the default.
+    /// `true` if clients before protocol version 2026-07-28 get sessions. This is the default, because
+    /// without a session the user can't be asked.
     pub sessions: bool,
-    /// The most sessions. Further clients get 503. The default is 2,000, which take about 150 MB.
+    /// The maximum number of sessions. Further clients get 503. The default is 2,000, which take about 150
+    /// MB.
     pub max_sessions: usize,
-    /// The most sessions of a user that has a [`UserId`](super::UserId). Further clients of the user get 429. The
-    /// default is 200.
+    /// The maximum number of sessions of a user with a [`UserId`](super::UserId). Further clients of the
+    /// user get 429. The default is 200.
     pub max_sessions_per_user: usize,
     /// How long a session is kept without a message in either direction. The default is 5 minutes. A call
     /// that takes longer without a report of progress ends with its session.
     pub session_idle: Duration,
-    /// The most bytes in a body. The default is 4 MiB. A longer body is rejected with 413.
+    /// The maximum size of a body in bytes. The default is 4 MiB. A longer body is rejected with 413.
     pub max_body_bytes: usize,
     /// How long a body may take. The default is 30 seconds. A slower one is rejected with 408.
     pub body_timeout: Duration,
@@ -181,10 +182,10 @@ impl HttpConfig {
 impl<H: ServerHandler> Server<H> {
     /// Returns a router for an `axum` server of your own.
     ///
-    /// It checks hosts, origins, tokens, owners of sessions, the bytes and the time of bodies and the number of
-    /// sessions. Connections are yours: set `TCP_NODELAY`, limit their number and the time of heads and
-    /// writes, and end them. `max_connections`, `head_timeout`, `write_timeout` and `shutdown_timeout` have no
-    /// effect.
+    /// It checks hosts, origins, tokens, owners of sessions, the bytes and the time of bodies and the
+    /// number of sessions. It doesn't manage connections, so you set `TCP_NODELAY`, limit their number and
+    /// the time of heads and writes, and end them. `max_connections`, `head_timeout`, `write_timeout` and
+    /// `shutdown_timeout` have no effect.
     ///
     /// # Panics
     ///

@@ -1,7 +1,8 @@
 //! Apps of imported servers: whose page a URI is, and which tool an app calls.
 //!
-//! A page is shown only for results of its server's tools. Where several servers have the same URI, the
-//! first one whose tools a request can see has it, and the tools of the others lose their link.
+//! A page is shown only for results of its server's tools. If several servers have the same URI, the page
+//! comes from the first server whose tools the request can see, and the tools of the others lose their
+//! link.
 
 use std::collections::HashMap;
 
@@ -148,8 +149,8 @@ impl Links {
 }
 
 impl Core {
-    /// Returns the tool that an app of an imported server means: its page knows the name without the prefix. The error says
-    /// that several servers have one of that name.
+    /// Returns the tool that an app of an imported server means, because its page knows the name without
+    /// the prefix. The error says that several servers have a tool of that name.
     pub(super) fn tool_of_app(
         &self,
         name: &str,

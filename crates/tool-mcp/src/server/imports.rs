@@ -23,11 +23,13 @@ use crate::gateway::{GATEWAYS, HOPS, Hops, MAX_HOPS};
 use crate::{Import, ImportBuilder, hex, lock};
 
 impl<H: ServerHandler> Server<H> {
-    /// Imports another server, whose tools, resources and prompts the clients of this one see as well: a gateway.
+    /// Imports another server, so that this server is a gateway: its clients also see the tools, resources
+    /// and prompts of the other.
     ///
-    /// The connection is made in the background. A server that is down is in the log and in [`imports`](Server::imports),
-    /// and joins when it is up. Without [`restart`](ImportBuilder::restart), the default [`Backoff`](crate::Backoff) says how
-    /// often that is tried.
+    /// The connection is made in the background. If a server is down, the log and
+    /// [`imports`](Server::imports) say so, and it joins when it is up. Without
+    /// [`restart`](ImportBuilder::restart), the default [`Backoff`](crate::Backoff) sets how often the
+    /// gateway tries.
     ///
     /// # Names
     ///
@@ -40,8 +42,8 @@ impl<H: ServerHandler> Server<H> {
     ///
     /// Tools are added to the registry of this server, with its hooks, and [`visible`](Server::visible),
     /// [`scopes`](Server::scopes) and [`rate`](Server::rate) get each of them. A resource is read by a call
-    /// of the function `read_resource`, and a prompt is got by `get_prompt`, both with the prefix and the
-    /// [tags](ImportBuilder::tags) of the import. A user who can't see that function sees none of the
+    /// of the function `read_resource`, and a prompt by a call of `get_prompt`, both with the prefix and
+    /// the [tags](ImportBuilder::tags) of the import. A user who can't see that function sees none of the
     /// resources or prompts of the server. They are not [pinned](ImportBuilder::pin).
     ///
     /// # Apps
@@ -54,7 +56,7 @@ impl<H: ServerHandler> Server<H> {
     /// A page knows the names of the tools of its server, which have no prefix. So a client with apps may
     /// call a tool [for apps](tool_core::ToolSpec::is_for_apps) by that name, too. A tool that has exactly
     /// this name comes first. If several imported servers have one, the call is an error that names them.
-    /// This server is not told which page makes a call: so a page can call all tools for apps, even of
+    /// This server is not told which page makes a call, so a page can call all tools for apps, even of
     /// other servers.
     ///
     /// # What is passed on
@@ -64,9 +66,10 @@ impl<H: ServerHandler> Server<H> {
     ///
     /// # Loops
     ///
-    /// A server that imports this one, itself or through others, is an error of the kind
-    /// [`Loop`](crate::ImportErrorKind::Loop), and is not tried again. So is the ninth program in a row that is started by the one
-    /// before. A request that has passed eight gateways is rejected.
+    /// If a server imports this one, directly or through others, that is an error of the kind
+    /// [`Loop`](crate::ImportErrorKind::Loop), and the gateway does not try again. The same holds for the
+    /// ninth program in a chain of programs that start each other. A request that has passed eight gateways
+    /// is rejected.
     ///
     /// ```no_run
     /// use tokio::process::Command;
@@ -236,7 +239,7 @@ impl Imports {
         }
     }
 
-    /// Returns the ids of this gateway and of those behind it; none if it is no gateway.
+    /// Returns the ids of this gateway and of the gateways behind it; none if it is no gateway.
     pub(super) fn ids(&self) -> Vec<String> {
         let servers = self.servers();
         if servers.is_empty() {

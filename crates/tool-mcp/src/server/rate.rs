@@ -12,8 +12,8 @@ use crate::lock;
 
 /// A number of calls in a time, for [`Server::rate`](crate::Server::rate).
 ///
-/// A user may make all the calls at once. After that, one call more becomes possible each time that the time divided by
-/// the number has passed.
+/// A user may make all the calls at once. After that, calls come back one by one, evenly over the time:
+/// with 60 calls a minute, one each second.
 ///
 /// ```
 /// use std::time::Duration;
@@ -99,9 +99,9 @@ impl Rates {
         }
     }
 
-    /// Sets the most pairs of a user and a tool that are counted at a time. The default is 100,000, which take about
-    /// 20 MB. Further ones are refused until one of them has its calls back: to forget a pair would be to let its user
-    /// call again.
+    /// Sets the most pairs of a user and a tool that are counted at a time. The default is 100,000, which
+    /// take about 20 MB. Calls of further pairs are refused until a counted pair has its calls back,
+    /// because forgetting a pair would let its user call again.
     pub fn most(mut self, pairs: usize) -> Rates {
         self.most = pairs;
         self

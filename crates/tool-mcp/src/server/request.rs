@@ -50,14 +50,15 @@ impl<'r> Request<'r> {
         }
     }
 
-    /// Returns the name and version of the client, as it says itself. `None` while the user of a session is
-    /// looked for.
+    /// Returns the name and version that the client claims. `None` while the server looks for the user of a
+    /// session.
     pub fn client(&self) -> Option<(String, String)> {
         let client = self.context()?.client_info()?;
         Some((client.name, client.version))
     }
 
-    /// Returns the protocol version, such as `2026-07-28`. `None` while the user of a session is looked for.
+    /// Returns the protocol version, such as `2026-07-28`. `None` while the server looks for the user of a
+    /// session.
     pub fn protocol_version(&self) -> Option<String> {
         let version = self.context()?.protocol_version()?;
         Some(version.as_str().to_owned())

@@ -13,8 +13,8 @@ use tool_core::call::Arguments;
 use crate::lock;
 use crate::{hex, sorted_json};
 
-/// The most states that are remembered as used, in about 50 MB. Further answers are rejected until one expires: to
-/// forget a state would be to accept it again.
+/// The most states that are remembered as used, in about 50 MB. Further answers are rejected until one
+/// expires, because a forgotten state would be accepted again.
 const REMEMBERED: usize = 500_000;
 
 /// The state that a call needs when it is made again.

@@ -42,12 +42,13 @@ const GRACE: Duration = Duration::from_secs(60);
 ///
 /// A store for a database does three things:
 ///
-/// - **A change of a task is atomic**: [`update`](Store::update) reads the task, [applies](StoredTask::apply) the update and
-///   saves what has become of it, in one transaction.
+/// - **A change of a task is atomic**: [`update`](Store::update) reads the task,
+///   [applies](StoredTask::apply) the update and saves the task, in one transaction.
 /// - **A task does not outlive its process**: once a process has not been seen for a time, [`TaskUpdate::interrupted`] is applied
 ///   to the tasks that it added.
-/// - **Notices reach every process**: what a process [publishes](Store::publish), the listeners of all processes are told, its own
-///   ones too. A process that may have missed some is told [`Notice::Missed`].
+/// - **Notices reach every process**: if a process [publishes](Store::publish) a notice, the listeners of
+///   all processes are told, including its own. A process that may have missed some is told
+///   [`Notice::Missed`].
 ///
 /// ```
 /// use tool_core::runtime::BoxFuture;
@@ -113,7 +114,8 @@ pub trait Store: Send + Sync + 'static {
         limits: &TaskLimits,
     ) -> BoxFuture<Result<Option<StoredTask>, StoreError>>;
 
-    /// Tells the listeners of all processes. Returns at once, and may be called on any thread: what takes time is done later.
+    /// Tells the listeners of all processes. Returns at once, and may be called on any thread, so slow work
+    /// is done later.
     fn publish(&self, notice: Notice);
 
     /// Calls a closure with each notice from now on, until it returns `false`.

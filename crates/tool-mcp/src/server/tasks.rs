@@ -25,7 +25,8 @@ use crate::{hex, lock};
 /// How long a message of a task is shown before the next one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// When a task that waits looks at the store without a notice. A process may end between a change and its notice.
+/// How often a waiting task looks at the store without a notice, because a process may end between a change
+/// and its notice.
 const LOOK: Duration = Duration::from_secs(30);
 
 /// How often the end of a task is written before it is given up.
@@ -56,8 +57,9 @@ pub enum TaskPolicy {
     Optional,
     /// Each call is a task. It is a protocol error if the client does not support tasks.
     Required,
-    /// A call runs within its request until it asks its user. Once that is answered, the call is a task if the client
-    /// supports tasks, and asks what else it needs as a task does. Nothing is kept for a question that nobody answers.
+    /// A call runs within its request until it asks its user. Once that is answered, the call is a task if
+    /// the client supports tasks, and asks its further questions as a task does. So nothing is kept for a
+    /// question that nobody answers.
     ///
     /// A call that asks nothing ends within its request. So does each call of a client before version 2026-07-28, which is
     /// asked within the call.
@@ -143,7 +145,8 @@ impl Tasks {
         &self.store
     }
 
-    /// Starts a call as a task, with the answers that its user gave before. Must run before anything of the call.
+    /// Starts a call as a task, with the answers that its user gave before. Must run before any other step
+    /// of the call.
     pub(super) async fn start(
         &self,
         registry: Registry,
@@ -267,7 +270,7 @@ fn owner(user: Option<&UserId>) -> Option<String> {
     user.map(|user| digest(&["tool-mcp task", user.as_str()]))
 }
 
-/// Returns the error for a client, which does not see what is wrong with the store.
+/// Returns the error for a client, which does not see the store's problem.
 fn hidden(error: &StoreError) -> ErrorData {
     if matches!(error, StoreError::Full) {
         return ErrorData::internal_error(error.to_string(), None);

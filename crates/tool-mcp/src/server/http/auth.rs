@@ -81,8 +81,9 @@ pub enum AuthError {
 }
 
 impl Auth {
-    /// Calls this closure with the token of each request. It must check that the token is for this server:
-    /// a token for another one is invalid (MCP 2025-11-25, "Token Audience Binding and Validation").
+    /// Calls this closure with the token of each request. It must check that the token is for this server,
+    /// because a token for another server is invalid (MCP 2025-11-25, "Token Audience Binding and
+    /// Validation").
     ///
     /// The closure returns the [`UserId`](crate::server::UserId) of the token, or a [`Token`] that has the scopes, which
     /// [`Server::scopes`](crate::Server::scopes) needs.

@@ -78,7 +78,7 @@ impl<H: ServerHandler> Guard<H> {
             }
         }
         let (mut parts, body) = request.into_parts();
-        // Also without sessions: who is refused learns nothing, such as the list of tools.
+        // Even without sessions, so that a refused client learns nothing, not even the list of tools.
         let user = match self.core().http_user(&parts) {
             Ok(user) => user,
             Err(refusal) => {
@@ -187,7 +187,8 @@ impl<H: ServerHandler> Guard<H> {
         let running = serve_directly_with_ct(handler, transport, Some(client), ends.clone());
         let _ended = ends.drop_guard();
         tokio::spawn(running.waiting());
-        // Nothing else is for the client: a call with a token for progress is read by `rmcp`, and questions are in the result.
+        // The client gets nothing else, because `rmcp` reads a call with a token for progress, and
+        // questions are in the result.
         while let Some(message) = messages.recv().await {
             let status = match &message {
                 JsonRpcMessage::Response(_) => StatusCode::OK,
@@ -275,8 +276,8 @@ async fn gathered(response: Response, ruling: Option<&Ruling>) -> Response {
     Response::from_parts(parts, body)
 }
 
-/// How long a stream may send nothing: proxies end connections that are idle. With the interval of `rmcp`, each response of a
-/// session would have a timer.
+/// The longest time in which a stream sends nothing, because proxies end idle connections. With the
+/// interval of `rmcp`, each response of a session would have a timer.
 const PING: Duration = Duration::from_secs(15);
 
 /// Adds comments to a stream of events that has none for a while.
@@ -325,7 +326,7 @@ impl HttpBody for Pieces {
     }
 }
 
-/// Returns `true` if a header that decides occurs twice: others may read the second.
+/// Returns `true` if a header that decides occurs twice, because other programs may read the second.
 fn is_ambiguous(headers: &HeaderMap) -> bool {
     // None is repeated.
     if headers.len() == headers.keys_len() {

@@ -1,4 +1,4 @@
-//! The body of a request: how many bytes and how much time it may take, and the call in it.
+//! The body of a request: its limits of size and time, and the call in it.
 //!
 //! `rmcp` checks the head of a request before it reads the body. Then it tries one kind of request after the other on the
 //! message. Nearly all messages are calls, so these are read here, in one pass, as on lines.

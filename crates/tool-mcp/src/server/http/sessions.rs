@@ -88,7 +88,7 @@ fn call_of(message: ClientJsonRpcMessage) -> ClientJsonRpcMessage {
     }
 }
 
-/// Returns what a closure makes of the head of the HTTP request that this task handles.
+/// Passes the head of the HTTP request that this task handles to a closure, and returns its value.
 pub(in crate::server) fn with_head<T>(read: impl FnOnce(&Parts) -> T) -> Option<T> {
     let current = CURRENT.try_with(|current| current.head.as_deref().map(read));
     current.ok().flatten()
@@ -235,7 +235,7 @@ impl SessionManager for Sessions {
 /// How long clients wait before they connect again.
 const RETRY: Duration = Duration::from_secs(3);
 
-/// The most messages of a stream that wait for its client. `rmcp` waits with further ones.
+/// The maximum number of messages of a stream that wait for its client. `rmcp` waits before it sends more.
 const UNREAD: usize = 256;
 
 /// The messages of a stream that its client has not read.
@@ -325,7 +325,7 @@ impl Unread {
     }
 }
 
-/// Returns what a notice says has changed: a method, and the URI of a resource.
+/// Returns the changed thing that a notice names: a method, and the URI of a resource.
 fn change(message: &ServerSseMessage) -> Option<(&str, &str)> {
     let Some(JsonRpcMessage::Notification(notice)) = message.message.as_deref() else {
         return None;

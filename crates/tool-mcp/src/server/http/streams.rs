@@ -1,4 +1,4 @@
-//! Streams of responses in sessions: a client that has lost its connection gets the rest of one, once.
+//! Streams of responses in sessions: a client that has lost its connection gets the rest of a stream, once.
 //!
 //! The session manager of `rmcp` repeats the event that the client names, and drops a response that it sends while the client
 //! is away.
@@ -23,7 +23,7 @@ const MAX_ABANDONED: usize = 16;
 /// The most events of a stream that are kept. The last one is the response.
 const MAX_EVENTS: usize = 256;
 
-/// How long a stream is kept after its end: a connection that takes a response may be dead.
+/// How long a stream is kept after its end, because a connection that takes a response may be dead.
 const KEPT: Duration = Duration::from_secs(60);
 
 /// The most streams of a session that are kept after their end. A connection takes one response at a time.
@@ -163,7 +163,8 @@ impl io::Write for Count {
     }
 }
 
-/// Returns about the bytes of a message. To write what nearly all responses are once more would double their cost.
+/// Returns about the size of a message in bytes. An estimate, because writing a response once more to
+/// measure it would double its cost.
 fn bytes_of(message: &ServerJsonRpcMessage) -> usize {
     if let JsonRpcMessage::Response(response) = message {
         match &response.result {

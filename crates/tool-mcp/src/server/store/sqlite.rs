@@ -21,7 +21,7 @@ use crate::{hex, lock};
 /// How often a process looks for notices of others.
 const POLL: Duration = Duration::from_millis(100);
 
-/// How long a process that says nothing is believed to live, unless [`SqliteStore::open_with_lease`] says otherwise.
+/// How long a silent process is taken to be alive, unless [`SqliteStore::open_with_lease`] says otherwise.
 const LEASE: Duration = Duration::from_secs(15);
 
 /// How many times a process says in a lease that it lives.
@@ -36,10 +36,10 @@ const MOST_WAITING: usize = 10_000;
 /// A [`Store`] in an SQLite database, which is built into the program. Use it if several processes of one
 /// machine serve the same tools.
 ///
-/// Each process opens the same file. A task that runs in one is read, answered and cancelled at any other,
-/// and a notice that one [raises](crate::server::Changes) reaches the clients of all within about a tenth
-/// of a second. If a process ends or is killed, its tasks fail after 15 seconds, and say that they were
-/// interrupted. Tasks that ended before are kept.
+/// Each process opens the same file. A task that runs in one process can be read, answered and cancelled at
+/// any other, and a notice that one process [raises](crate::server::Changes) reaches the clients of all
+/// within about a tenth of a second. If a process ends or is killed, its tasks fail after 15 seconds, and
+/// say that they were interrupted. Tasks that ended before are kept.
 ///
 /// The database is in WAL mode, and only its user can read it. Each read and each write blocks the thread for the time of
 /// one transaction. Clones share a connection and a thread, which end with the last of them.
@@ -127,9 +127,10 @@ impl SqliteStore {
         SqliteStore::open_with_lease(path, LEASE)
     }
 
-    /// Opens a database as [`open`](SqliteStore::open) does. The tasks of this process fail once it has said nothing for the
-    /// time of the lease, which [`open`](SqliteStore::open) sets to 15 seconds. A process says something five times in it,
-    /// so a short lease takes a process that is busy or was paused for one that has ended.
+    /// Opens a database as [`open`](SqliteStore::open) does. The tasks of this process fail once it has
+    /// said nothing for the time of the lease, which [`open`](SqliteStore::open) sets to 15 seconds. A
+    /// process reports five times in that time. So with a short lease, a busy or paused process may be
+    /// taken for one that has ended.
     ///
     /// # Errors
     ///
