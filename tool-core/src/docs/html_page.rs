@@ -42,7 +42,7 @@ pub struct HtmlPage {
     words: [String; 2],
     introduction: String,
     main: String,
-    /// An element with what the script reads.
+    /// An element with the data that the script reads.
     pub(super) data: String,
     /// HTML for the head of a page of a server, which may load from its own origin.
     pub(super) head: Option<String>,

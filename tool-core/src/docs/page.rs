@@ -145,7 +145,7 @@ fn digits<'t>(text: &mut &'t str) -> &'t str {
     number.trim_start_matches('0')
 }
 
-/// What is to be known before a call: first what people decide on, then the annotations that the tool sets.
+/// Facts to know before a call: first the need for an approval, then the annotations that the tool sets.
 fn hints(tool: &ToolEntry, needs_approval: bool) -> Vec<&'static str> {
     let annotations = tool.annotations;
     let set = |is_set: bool, hint| is_set.then_some(hint);

@@ -64,7 +64,7 @@ impl Prose {
                 Event::SoftBreak | Event::HardBreak if self.is_inline => self.out.push(' '),
                 Event::SoftBreak | Event::HardBreak => self.out.push_str("<br>"),
                 Event::Rule => self.out.push_str("<hr>"),
-                // What is written as HTML is shown, too.
+                // HTML is shown as text, too.
                 Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => {
                     self.out.push_str(&escape(&text));
                 }

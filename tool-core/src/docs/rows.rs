@@ -13,7 +13,7 @@ pub(super) struct Fields {
 pub(super) struct Row {
     /// The path, such as `stops[].name`.
     pub(super) name: String,
-    /// The end of the path, which says all where the row stands below that of its parent.
+    /// The end of the path, which is enough where the row stands below its parent's row.
     pub(super) label: String,
     /// The number of rows above that it belongs to.
     pub(super) depth: usize,

@@ -59,8 +59,8 @@ impl Change {
         &self.tool
     }
 
-    /// Returns the path of what changed, such as `description`, `parameters.stops[].name` or
-    /// `output.highs`; empty for the tool as a whole.
+    /// Returns the path of the change, such as `description`, `parameters.stops[].name` or `output.highs`;
+    /// empty for the tool as a whole.
     pub fn path(&self) -> &str {
         &self.path
     }

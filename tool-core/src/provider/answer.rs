@@ -135,7 +135,7 @@ pub(crate) enum Answer {
     Saved(SavedAnswer),
 }
 
-/// What is saved of the type of an answer.
+/// The saved form of the type of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct SavedAnswer {

@@ -124,7 +124,7 @@ pub(crate) fn write_tool(
     });
 }
 
-/// What differs in the requests of providers.
+/// The differences between the requests of providers.
 pub(crate) struct ChatRequest {
     /// The choice that requires a call.
     pub(crate) required: &'static str,
@@ -338,8 +338,8 @@ fn with_content(mut message: Value) -> Value {
     message
 }
 
-/// The keys of a model's message that a request repeats (rule `openai.chat.history_keys`): those of OpenAI's API
-/// description, and those in which servers keep what they need again.
+/// The keys of a model's message that a request repeats (rule `openai.chat.history_keys`): the keys of
+/// OpenAI's API description, and the keys in which servers keep data that they need again.
 const REPEATED: [&str; 12] = [
     "annotations",
     "audio",

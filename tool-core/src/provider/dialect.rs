@@ -36,11 +36,11 @@
 //!
 //! # Strict modes and subsets
 //!
-//! A provider that accepts a subset of JSON Schema is sent that subset. Its dialect puts what the
-//! subset can't express into the description: "Must be an integer from 1 to 14." The registry
-//! validates every call against the whole schema. It also accepts what strict modes send: `null`
-//! for an absent value, and enum values in another case. What a dialect can't express in any way
-//! is listed at [`rules`](crate::rules), with the features that make it a compile error.
+//! A provider that accepts a subset of JSON Schema is sent that subset. Its dialect puts the rest into the
+//! description: "Must be an integer from 1 to 14." The registry validates every call against the whole
+//! schema. It also accepts the values that strict modes send: `null` for an absent value, and enum values
+//! in another case. A few things can't be expressed at all; they are listed at [`rules`](crate::rules),
+//! with the features that make it a compile error.
 
 pub use crate::provider::answer::{AnswerError, AnswerFormat, TypedAnswer};
 pub use crate::provider::anthropic::trained as anthropic;

@@ -9,7 +9,7 @@ struct Form {
     /// How the name of the form starts in errors.
     response: &'static str,
     api: &'static str,
-    /// What to do.
+    /// The advice, in words.
     advice: &'static str,
     is: fn(&Value) -> bool,
 }

@@ -1,8 +1,9 @@
 //! [`History`]: how a request repeats the calls and results of earlier messages.
 //!
-//! A provider sends what its model wrote, and may reject it in the next request: arguments that are not an object, or a
-//! name that no tool can have. What it accepts is repeated unchanged. Anything else is replaced by the nearest form that
-//! it accepts, which depends on the message alone, so that a prompt cache and a resumed run see the same bytes.
+//! A provider sends what its model wrote, and may reject it in the next request: arguments that are not an
+//! object, or a name that no tool can have. Accepted parts are repeated unchanged. Anything else is
+//! replaced by the nearest form that it accepts, which depends on the message alone, so that a prompt cache
+//! and a resumed run see the same bytes.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -290,7 +291,7 @@ fn is_object(text: &str) -> bool {
     if !text.trim_ascii_start().starts_with('{') {
         return false;
     }
-    // What some parsers reject: lone surrogates, numbers that are too large, and deep values.
+    // Values that some parsers reject: lone surrogates, numbers that are too large, and deep values.
     let (mut last, mut depth, mut digits) = (0, 0_usize, 0_usize);
     let is_unusual = |byte: u8| {
         let is_exponent = digits > 0 && matches!(byte, b'e' | b'E');

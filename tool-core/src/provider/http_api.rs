@@ -5,8 +5,8 @@
 /// A provider's HTTP API, for `HttpModel` of the crate `tool-agent`; see
 /// [`Dialect::http_api`](crate::dialect::Dialect::http_api).
 ///
-/// Start with [`new`](HttpApi::new), whose defaults are what most providers have, and replace the fields
-/// that differ. Later versions may add fields.
+/// Start with [`new`](HttpApi::new), whose defaults fit most providers, and replace the fields that differ.
+/// Later versions may add fields.
 ///
 /// ```
 /// use tool_core::dialect::{HttpApi, SystemPrompt};

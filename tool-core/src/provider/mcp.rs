@@ -222,7 +222,7 @@ impl Mcp {
     }
 }
 
-/// Writes the parts of a result. What is at a URL is a link.
+/// Writes the parts of a result. A part at a URL becomes a link.
 fn parts(result: &ToolResult) -> WrittenResult {
     write_parts(result, |content, _| {
         Ok(Written::Inside(match content {

@@ -17,7 +17,8 @@ use crate::provider::wire::Dialect;
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct NamedDialect {
-    /// The name on command lines and in files, such as `openai-chat`. A strict dialect has the name of the one that is not.
+    /// The name on command lines and in files, such as `openai-chat`. A strict dialect has the same name as
+    /// the dialect that is not strict.
     pub name: &'static str,
     /// The name in texts for people, such as `OpenAI Chat, strict`.
     pub title: &'static str,

@@ -16,8 +16,8 @@ use crate::provider::target::Target;
 use crate::provider::writer::JsonWriter;
 use crate::spec::Grammar;
 
-/// Returns the schema of the answer, and `true` if it is strict. Whatever strict mode rejects is
-/// described to the model and not enforced by the provider, which is noted.
+/// Returns the schema of the answer, and `true` if it is strict. If strict mode rejects it, it is described
+/// to the model and not enforced by the provider, and a note says so.
 fn answer_schema(parts: &RequestParts<'_>, out: &mut RequestWriter) -> Option<(String, bool)> {
     let format = parts.answer()?;
     match format.reduced(Target::OpenAiStrict, &STRICT) {

@@ -26,7 +26,7 @@ pub(crate) const PROFILE: Profile = Profile {
     ..Profile::EMPTY
 };
 
-/// A broken portable rule: what is wrong, and what to do.
+/// A broken portable rule: the mistake and the advice.
 pub(crate) struct Problem {
     pub(crate) rule: &'static Rule,
     pub(crate) text: &'static str,

@@ -12,11 +12,11 @@ pub(crate) struct Profile {
     pub(crate) title: &'static str,
     /// Every rule that code reads.
     pub(crate) rules: &'static [&'static Rule],
-    /// What no dialect can rewrite, each with the rule that rejects it.
+    /// The constructs that no dialect can rewrite, each with the rule that rejects it.
     pub(crate) rejected: &'static [(Construct, &'static Rule)],
-    /// What one tool may contain.
+    /// The limits of one tool.
     pub(crate) tool_limits: &'static [(Count, &'static Rule)],
-    /// What all tools of a request may contain together.
+    /// The limits of all tools of a request together.
     pub(crate) request_limits: &'static [(Count, &'static Rule)],
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum Construct {
 pub(crate) const LARGE_ENUM: usize = 250;
 
 impl Construct {
-    /// Returns what is rejected, in the plural, and what to write instead.
+    /// Returns the name of the rejected construct, in the plural, and the construct to write instead.
     pub(crate) const fn texts(self) -> (&'static str, &'static str) {
         match self {
             Construct::Untyped => (
@@ -129,7 +129,7 @@ pub(crate) enum Count {
 }
 
 impl Count {
-    /// Returns the count of what a tool contains. Tools are counted by the caller.
+    /// Returns the count of these parts in a tool. Tools are counted by the caller.
     pub(crate) const fn of(self, stats: &SchemaStats) -> usize {
         match self {
             Count::Properties => stats.keys,

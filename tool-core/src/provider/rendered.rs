@@ -120,7 +120,7 @@ impl Serialize for Rendered {
     }
 }
 
-/// Returns the tools that a dialect accepts, and those that are left out.
+/// Returns the tools that a dialect accepts, and the tools that are left out.
 pub(super) fn accepted<'t>(
     dialect: &(impl Dialect + ?Sized),
     tools: &'t [ToolEntry],
@@ -150,7 +150,7 @@ pub(super) fn accepted<'t>(
     }
 }
 
-/// Returns the hosted tools that a request has, and those that are left out.
+/// Returns the hosted tools that a request has, and the hosted tools that are left out.
 ///
 /// No two tools of a request have the same name: a provider rejects such a request, or runs one
 /// where the model means the other. The registry's tool is kept, because its hooks and checks

@@ -94,8 +94,7 @@ pub enum Choice<'r> {
     Tool(NamedTool<'r>),
 }
 
-/// What a request is made of, for
-/// [`Dialect::write_request`](crate::dialect::Dialect::write_request).
+/// The parts of a request, for [`Dialect::write_request`](crate::dialect::Dialect::write_request).
 ///
 /// The tools that the dialect rejects are left out already, and names are replaced by their tools.
 ///
@@ -133,7 +132,7 @@ pub struct RequestParts<'r> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HistoryTools<'r> {
     pub(super) names: &'r [String],
-    /// Stand in for those that the request does not have.
+    /// Stand in for tools that the request does not have.
     pub(super) missing: &'r [ToolEntry],
 }
 

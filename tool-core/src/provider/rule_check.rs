@@ -1,8 +1,8 @@
 //! Checks tools against provider rules: at compile time against the targets of the build, at run
 //! time for the strict dialects.
 //!
-//! What a dialect can rewrite is not an error. An error is what no dialect can express: a map with
-//! arbitrary keys, a recursive type, a tree that is too deep.
+//! A construct that a dialect can rewrite is not an error. The errors are the constructs that no dialect
+//! can express: a map with arbitrary keys, a recursive type, a tree that is too deep.
 
 use std::marker::PhantomData;
 

@@ -1,9 +1,8 @@
 //! The rules that providers set for tools.
 //!
-//! A provider often rejects all tools of a request because of one key. The rules in this module
-//! are those that the code reads: its compile-time checks enforce the limits, and the
-//! [dialects](crate::dialect) write the listed keywords. The page below has those, too, and every
-//! rule that is met in another way or not at all.
+//! A provider often rejects all tools of a request because of one key. This module has the rules that the
+//! code reads: its compile-time checks enforce the limits, and the [dialects](crate::dialect) write the
+//! listed keywords. The page below has those, too, and every rule that is met in another way or not at all.
 //!
 //! ```
 //! use tool_core::rules::{self, Value};
@@ -68,7 +67,7 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 pub struct BrokenRule {
     /// The rule.
     pub rule: &'static Rule,
-    /// What is wrong, and what to do.
+    /// The mistake and the advice, in words.
     pub message: String,
 }
 
@@ -197,7 +196,7 @@ mod tests {
         }
     }
 
-    /// What the page calls a compile-time check is one, and the other way around.
+    /// The page and the code agree on which checks happen at compile time.
     #[test]
     fn compile_time_checks_are_the_rules_that_the_page_says() {
         let rejected = Target::ALL.into_iter().flat_map(|target| {

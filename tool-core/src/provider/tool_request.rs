@@ -149,9 +149,8 @@ impl ToolRequest {
 
     /// Returns the top-level fields of the request as JSON. Without tools, there is no field for them.
     ///
-    /// The values keep the text that the dialect wrote. Those of a field that the application sets
-    /// too, such as `generationConfig` of Gemini, have to be merged; [`body`](ToolRequest::body) does
-    /// that.
+    /// The values keep the text that the dialect wrote. If the application sets a field too, such as
+    /// `generationConfig` of Gemini, the values have to be merged; [`body`](ToolRequest::body) does that.
     pub fn fields(&self) -> BTreeMap<String, Box<RawValue>> {
         self.fields.top_level(self.tools.as_str())
     }

@@ -60,9 +60,9 @@ pub trait Dialect: Send + Sync {
     /// Writes the fields of a request that belong to its tools: the tools themselves, which of them the
     /// model may call, and so on. [`Registry::request`](crate::Registry::request) calls it.
     ///
-    /// What the provider lacks is replaced by something else or left out, and
-    /// [noted](RequestWriter::note). By default, a request has the tools alone, under `tools`: all
-    /// of them, the [allowed](RequestParts::filtered) ones, or none. Other settings are noted.
+    /// If the provider lacks a setting, it is replaced or left out, and [noted](RequestWriter::note). By
+    /// default, a request has the tools alone, under `tools`: all of them, the
+    /// [allowed](RequestParts::filtered) ones, or none. Other settings are noted.
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
         let parts = match parts.choice() {
             Some(Choice::None) => parts.without_tools(out),
@@ -324,11 +324,11 @@ pub trait Dialect: Send + Sync {
 pub enum Deferral {
     /// The dialect is given the two tools `search_tools` and `call_tool` in place of the deferred ones.
     Emulated,
-    /// The dialect is given all tools. It marks those that are [deferred](ToolEntry::is_deferred), and adds
-    /// the provider's search.
+    /// The dialect is given all tools. It marks the [deferred](ToolEntry::is_deferred) ones, and adds the
+    /// provider's search.
     Native,
-    /// The dialect is given all tools, and sends them alike, also those that are
-    /// [for apps](crate::ToolSpec::is_for_models) alone: its client decides what a model gets.
+    /// The dialect is given all tools, and sends them alike, even tools [for
+    /// apps](crate::ToolSpec::is_for_models) alone, because its client decides what a model gets.
     Ignored,
 }
 

@@ -129,7 +129,7 @@ impl Check<'_> {
     /// Checks the [examples](crate::ToolSpec::examples) of every tool as calls, without running a tool,
     /// and that [`docs::example`] can generate one for a tool without any.
     ///
-    /// The compiler has checked the examples against the schema. What remains is what a constant
+    /// The compiler has checked the examples against the schema. This checks the rest, which a constant
     /// can't compute: patterns and formats inside of other types, and values that a type's own code
     /// rejects.
     ///

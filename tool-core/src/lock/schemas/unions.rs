@@ -65,7 +65,7 @@ impl<'s> Comparison<'s> {
         let is_equal = |left: &Json, right: &Json| {
             without_annotations(left, drafts) == without_annotations(right, drafts)
         };
-        // Pair equal variants first, then those with the same label, then the only ones.
+        // Pair equal variants first, then variants with the same label, then the only ones.
         for round in 0..3 {
             removed.retain(|(name, schema)| {
                 let position = added.iter().position(|(other, candidate)| match round {

@@ -93,8 +93,9 @@ pub(super) fn outline(response: &Value) -> Turn {
     // Without the container of a program, the API rejects the results of its calls.
     let container = response["container"]["id"].as_str();
     let field = container.map(|id| ("container".to_owned(), id.into()));
-    // When server tools reach the limit of a response, or after a summary for which the request asked (Anthropic's
-    // guides "Stop reasons and fallback" and "Compaction"). The server goes on with what is open.
+    // When server tools reach the limit of a response, or after a summary for which the request asked
+    // (Anthropic's guides "Stop reasons and fallback" and "Compaction"). The server goes on with the open
+    // parts.
     let is_paused = stop == "pause_turn" || stop == "compaction";
     let blocks = content.as_array().filter(|_| !is_paused);
     let text = content_text(content);

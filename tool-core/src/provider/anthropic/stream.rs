@@ -191,7 +191,7 @@ impl StreamFormat for Messages {
                 if let Some(context) = event.get("context_management") {
                     message.insert("context_management".into(), context.clone());
                 }
-                // The counts are totals. Those that are absent were sent with the start.
+                // The counts are totals. Absent counts were sent with the start.
                 if let Some(Value::Object(usage)) = message.get_mut("usage") {
                     update(usage, &event["usage"]);
                 } else if event["usage"].is_object() {

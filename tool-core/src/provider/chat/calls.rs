@@ -15,7 +15,7 @@ use crate::provider::stream::{is_complete, merge_member, piece, size};
 #[derive(Default)]
 pub(super) struct Calls {
     pub(super) list: Vec<Call>,
-    /// Those of the last delta whose calls have no index, by their place in it.
+    /// The calls of the last delta without indices, by their place in it.
     unnumbered: Vec<usize>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Piece<'e> {
     index: Option<u64>,
     id: Option<&'e str>,
     name: Option<&'e str>,
-    /// That of the arguments.
+    /// The text of the arguments.
     pub(super) text: Cow<'e, str>,
 }
 

@@ -21,7 +21,8 @@ pub(crate) struct Chunks {
     response: Latest,
     /// The first is the answer.
     choices: Vec<Choice>,
-    /// Set once no more log probabilities are kept: those of a long answer take more memory than all else.
+    /// Set once no more log probabilities are kept, because in a long answer they take more memory than all
+    /// else.
     has_long_logprobs: bool,
 }
 
@@ -238,7 +239,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// Emits the calls that are left at the end, except those that a hosted tool has answered.
+    /// Emits the calls that are left at the end, except calls that a hosted tool has answered.
     fn emit_calls(&mut self, out: &mut Output) -> Result<(), ResponseError> {
         let Some(choice) = self.choices.first() else {
             return Ok(());
@@ -471,7 +472,7 @@ impl Chunks {
                 return Err(self.format.error("`choices` is not an array"));
             }
             _ => {
-                // What belongs to the stream says so.
+                // Every event of the stream says so.
                 if event.get("object").is_null()
                     && let Some(error) = self.format.reported(&event.value())
                 {

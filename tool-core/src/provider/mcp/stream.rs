@@ -26,7 +26,7 @@ impl StreamFormat for Messages {
         size(&self.0)
     }
 
-    /// Returns all messages. The stream has no end of its own.
+    /// Returns all messages. Nothing marks the end of the stream.
     fn response(self) -> Result<Value, ResponseError> {
         Ok(Value::Array(self.0))
     }

@@ -150,8 +150,9 @@ impl OpenAiChat {
         self
     }
 
-    /// Repeats these keys of the model's messages in later requests. By default, these are the keys of OpenAI's API and
-    /// those in which servers keep what they need again, such as `reasoning_content` and `reasoning_details`.
+    /// Repeats these keys of the model's messages in later requests. By default, these are the keys of
+    /// OpenAI's API and the keys in which servers keep data that they need again, such as
+    /// `reasoning_content` and `reasoning_details`.
     ///
     /// `reasoning` is not among them, because Groq rejects it. vLLM takes it, so that a model continues its
     /// reasoning after a call.

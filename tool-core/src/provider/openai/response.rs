@@ -78,8 +78,8 @@ pub(super) fn is_call(item: &Value) -> bool {
     is_type(item, "function_call") || is_type(item, CUSTOM.kind)
 }
 
-/// Items that expect no answer, besides outputs (`ResponseOutputItem` and `BetaResponseOutputItem` of OpenAI's Python SDK
-/// 3.54). What a program or another agent waits for are calls of their own.
+/// Items that expect no answer, besides outputs (`ResponseOutputItem` and `BetaResponseOutputItem` of
+/// OpenAI's Python SDK 3.54). A program or another agent waits for calls, which are separate items.
 const WITHOUT_ANSWER: [&str; 14] = [
     "additional_tools",
     "agent_message",
@@ -147,8 +147,8 @@ fn approval(asked: &Unanswered) -> Option<ToolCall> {
     Some(call.with_approval(request))
 }
 
-/// Takes the calls that OpenAI makes once they are approved out of what is unanswered. Requests with the same id stay: an
-/// answer to one would be an answer to the others.
+/// Takes the calls that OpenAI makes once they are approved out of the unanswered items. Requests with the
+/// same id stay: an answer to one would be an answer to the others.
 fn take_approvals(unanswered: &mut Vec<Unanswered>) -> Vec<ToolCall> {
     let mut ids = HashMap::<_, usize>::new();
     for asked in &*unanswered {
@@ -165,7 +165,8 @@ fn take_approvals(unanswered: &mut Vec<Unanswered>) -> Vec<ToolCall> {
     approvals
 }
 
-/// Returns the calls of a response that OpenAI makes once they are approved, and what else expects an answer and is no call.
+/// Returns the calls of a response that OpenAI makes once they are approved, and the other items that
+/// expect an answer and are no calls.
 pub(super) fn asked(response: &Value, items: &[Value]) -> (Vec<ToolCall>, Vec<Unanswered>) {
     let mut unanswered = unanswered(items);
     let mut approvals = take_approvals(&mut unanswered);

@@ -338,7 +338,7 @@ const HOSTED: [&str; 17] = [
     "web_search_preview_2025_03_11",
 ];
 
-/// What `include` adds to the items of hosted tools (OpenAI's Python SDK, `ResponseIncludable`).
+/// The parts that `include` adds to the items of hosted tools (OpenAI's Python SDK, `ResponseIncludable`).
 const INCLUDED: [(&str, &str); 8] = [
     ("file_search", "file_search_call.results"),
     ("web_search", "web_search_call.action.sources"),
@@ -539,7 +539,8 @@ impl Dialect for OpenAiResponses {
         }
     }
 
-    /// What the application must run itself, such as a `shell_call`, is [unanswered](Turn::unanswered).
+    /// An item that the application must run itself, such as a `shell_call`, is
+    /// [unanswered](Turn::unanswered).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
     }

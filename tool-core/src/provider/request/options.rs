@@ -168,8 +168,8 @@ impl RequestOptions {
         self
     }
 
-    /// Asks for what [hosted tools](crate::dialect::HostedTool) found and wrote, where the provider sends it only on
-    /// request (OpenAI's `include`).
+    /// Asks for the results and outputs of [hosted tools](crate::dialect::HostedTool), where the provider
+    /// sends it only on request (OpenAI's `include`).
     pub fn hosted_results(mut self) -> Self {
         self.has_hosted_results = true;
         self
@@ -178,11 +178,10 @@ impl RequestOptions {
     /// Asks for a final answer of a type, in the provider's form of structured output. Read it with
     /// [`TypedAnswer`](crate::dialect::TypedAnswer), which validates it against the schema of the type.
     ///
-    /// A type that is not an object is sent as an object with the value under `answer`. What the
-    /// provider's subset of JSON Schema can't express goes into descriptions. If it rejects the schema,
-    /// or has no structured output, the model is required to call a tool named `final_answer` with the
-    /// answer as arguments, and
-    /// [`ToolRequest::notes`](crate::dialect::ToolRequest::notes) says so.
+    /// A type that is not an object is sent as an object with the value under `answer`. Restrictions that
+    /// the provider's subset of JSON Schema lacks go into descriptions. If it rejects the schema, or has no
+    /// structured output, the model is required to call a tool named `final_answer` with the answer as
+    /// arguments, and [`ToolRequest::notes`](crate::dialect::ToolRequest::notes) says so.
     ///
     /// ```
     /// use tool_core::ToolType;
