@@ -264,7 +264,7 @@ pub const fn with_results(schema: Schema, results: &'static Schema) -> Schema {
 /// The schema of a type that is serialized in an unknown form.
 pub const UNKNOWN: Schema = Schema::UNKNOWN;
 
-/// Provides the schema of a type that is only serialized as an inherent constant. Falls back to the
+/// Provides the schema of a type that is only serialized, as an inherent constant. Falls back to the
 /// constant of [`NoWritten`], because such a type need not be a [`ToolType`].
 pub struct Written<T: ?Sized>(PhantomData<T>);
 
@@ -390,7 +390,7 @@ impl<T: ToolType + NamedType> ToolType for TypeReference<T> {
         target: target::<T>,
     }));
     const EXACT: bool = T::EXACT;
-    // As far as the type is, which contains this one.
+    // The type that contains this reference decides, because bits are combined with `&`.
     const WRITES: u8 = WRITES_EXACTLY;
 }
 

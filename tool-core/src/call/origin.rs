@@ -6,7 +6,7 @@ use crate::call::approval::ApprovalRequest;
 use crate::call::head::CallHead;
 use crate::call::position::CallPosition;
 
-/// The origin of a call: its maker, if that is not the model itself, and its time.
+/// The origin of a call: the code that made it, if not the model itself, and its position.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Origin {
@@ -32,7 +32,7 @@ pub(crate) struct Origin {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub(crate) server: Option<String>,
-    /// Of a call: what the provider wants approved. Of a result: what was.
+    /// Of a call: the approvals that the provider asks for. Of a result: the approvals that were given.
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Vec::is_empty")
@@ -52,7 +52,7 @@ pub(crate) struct Origin {
     pub(crate) is_async: bool,
 }
 
-/// Compares what the provider sent.
+/// Compares the provider's data alone.
 impl PartialEq for Origin {
     fn eq(&self, other: &Origin) -> bool {
         self.caller == other.caller

@@ -1,10 +1,10 @@
 //! Objects into which other types are flattened: `#[serde(flatten)]`, and the variants of internally
 //! tagged enums that hold another type.
 //!
-//! A flattened struct or map stays a property that stands for its members. A flattened enum or
-//! `Option` gives the object several forms, one for each variant, which are written out here: the
-//! rest of the library knows only unions of objects. Where serde writes other forms than it reads, those
-//! are written out too; an object whose written forms are not known has no output schema.
+//! A flattened struct or map stays a property that stands for its members. A flattened enum or `Option`
+//! gives the object several forms, one for each variant, which are written out here: the rest of the
+//! library knows only unions of objects. If serde writes other forms than it reads, they are written out
+//! too; an object whose written forms are not known has no output schema.
 
 use std::marker::PhantomData;
 
@@ -54,7 +54,7 @@ pub const fn content(mut schema: &'static Schema) -> Property {
         "a variant of an internally tagged enum cannot hold a secret, because its fields are those of \
          the variant; add `#[param(secret)]` to the fields of its type"
     );
-    // serde reads an `Option` here as what it holds.
+    // serde reads an `Option` here like its inner type.
     while let Kind::Nullable(inner) = schema.kind {
         schema = inner;
     }
@@ -257,7 +257,7 @@ const fn is_known(schema: &Schema) -> bool {
     }
 }
 
-/// The most forms of an object.
+/// The maximum number of forms of an object.
 const MOST_FORMS: usize = 64;
 
 /// Returns the number of forms of an object.
@@ -331,7 +331,7 @@ const fn properties<const N: usize>(
     let mut at = 0;
     while at < N {
         if properties[at].is_definition() {
-            // Once is enough.
+            // Only the first form needs the definition.
             form[at] = if number > 0 {
                 flat(EMPTY)
             } else {
@@ -712,7 +712,7 @@ const fn rejects_unknown(schema: &Schema, is_buffered: bool) -> bool {
     }
 }
 
-/// The most properties whose names are compared.
+/// The maximum number of properties whose names are compared.
 const MOST_NAMES: usize = 128;
 
 /// Returns `true` if two properties of an object have the same name.

@@ -67,8 +67,8 @@ pub(crate) fn conforms_within(budget: &mut usize, schema: &Schema, text: &str) -
         .then(|| validator.cursor.position())
 }
 
-/// Returns the length of a string or an integer that conforms to a schema and is spelled plainly. For other
-/// values, a validator must tell.
+/// Returns the length of a string or an integer that conforms to a schema and is spelled plainly. Other
+/// values need a validator.
 fn plain_length(schema: &Schema, text: &str) -> Option<usize> {
     let mut cursor = Cursor::new(text);
     let conforms = match &schema.kind {

@@ -46,10 +46,10 @@ impl Default for Quiet {
 impl Quiet {
     const FIRST: Duration = Duration::from_millis(50);
 
-    /// Servers that import each other can keep each other busy.
+    /// The longest wait, because servers that import each other can keep each other busy.
     const LONGEST: Duration = Duration::from_secs(10);
 
-    /// Returns the wait after a notification, which is longer the more of them follow each other.
+    /// Returns the wait after a notification. It grows while notifications follow each other.
     fn next(&mut self) -> Duration {
         let is_calm = self.last.elapsed() > self.wait * 4;
         self.wait = if is_calm {
@@ -119,7 +119,7 @@ impl Supervisor {
         }
     }
 
-    /// Connects, as often as it takes, and keeps the import connected until it is closed.
+    /// Tries to connect until it succeeds, and then keeps the import connected until it is closed.
     #[cfg(feature = "server")]
     pub(super) async fn start(mut self) {
         let shared = self.shared.clone();
@@ -280,7 +280,7 @@ impl Supervisor {
                 .backoff
                 .as_ref()
                 .and_then(|backoff| backoff.wait(*attempt))
-                // It would only go round again.
+                // A loop would only start again.
                 .filter(|_| error.kind() != ImportErrorKind::Loop);
             shared.set_link(Link::Away {
                 reason: error.to_string(),
@@ -344,7 +344,7 @@ impl Supervisor {
             return self
                 .with_toolbox(move |toolbox| {
                     toolbox.clear();
-                    // After the tools, which must not be listed without them.
+                    // After the tools, because the tools must not be listed without the gateways.
                     lock(&toolbox.shared.gateways).clear();
                     Err(error)
                 })
@@ -369,7 +369,7 @@ impl Supervisor {
             .await
     }
 
-    /// Compiling schemas and writing files may take long.
+    /// Runs a closure on a blocking thread, because compiling schemas and writing files may take long.
     async fn with_toolbox(
         &mut self,
         work: impl FnOnce(&mut Toolbox) -> Result<(), ImportError> + Send + 'static,
@@ -410,7 +410,7 @@ async fn listen(live: Arc<Live>, is_gateway: bool, watched: Vec<String>) {
         match listening.await {
             Ok(mut subscription) => {
                 wait = Duration::from_millis(500);
-                // Changes until now were not notified.
+                // Nothing notified this program of the changes until now.
                 live.in_flight.mark(TOOLS | OFFERS);
                 while let Ok(Some(_)) = subscription.next().await {}
             }

@@ -48,7 +48,7 @@ pub enum AppPermission {
     Camera,
     /// Sound of the microphone.
     Microphone,
-    /// The place of the device.
+    /// The location of the device.
     Geolocation,
     /// Writing to the clipboard.
     ClipboardWrite,
@@ -170,8 +170,9 @@ impl<H: ServerHandler> Server<H> {
     /// shows it in a separate frame, and passes it the arguments and the result of each call. The page may
     /// call tools of this server through its host.
     ///
-    /// Hosts find it by `_meta.ui` of the tool. Clients without the extension `io.modelcontextprotocol/ui` ignore it, and the
-    /// tool works for them as before. A request that can't [see](Server::visible) the tool can't read the app.
+    /// Hosts find the app by `_meta.ui` of the tool. Clients without the extension
+    /// `io.modelcontextprotocol/ui` ignore it, and the tool works for them as before. A request that can't
+    /// [see](Server::visible) the tool can't read the app.
     ///
     /// A tool that only the app calls is `#[tool(meta = r#"{"ui": {"visibility": ["app"]}}"#)]`: it is not
     /// sent to models, and it is unknown to clients without the extension. With `["model"]`, hosts refuse
@@ -215,7 +216,7 @@ impl<H: ServerHandler> Server<H> {
                 "{uri:?} is not the URI of an app; write one such as \"ui://{tool}\""
             ));
         }
-        // As clients see it: another server may have named it.
+        // Looks the tool up as clients see it, because it may come from another server.
         if !List::new(&self.registry, &self.options).has(tool) {
             return Err(format!(
                 "the app `{uri}` is for the tool {tool}, which the registry does not have; add the tool first"
@@ -270,7 +271,7 @@ pub(super) fn link(tool: &mut Tool, apps: &[ServedApp]) {
     }
 }
 
-/// Returns `true` if a client has apps: it keeps the tools for them from models.
+/// Returns `true` if a client supports apps, because such a client hides tools for apps from models.
 pub(super) fn has_apps(context: &RequestContext<RoleServer>) -> bool {
     let capabilities = context.client_capabilities();
     capabilities.is_some_and(|capabilities| is_supported(capabilities.extensions.as_ref()))

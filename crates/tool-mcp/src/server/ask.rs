@@ -1,4 +1,4 @@
-//! Questions to the user, in each lifecycle.
+//! Questions to the user, in each version of the protocol.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,7 +68,7 @@ impl Asker {
         Asker::with_way(way, context.client_capabilities())
     }
 
-    /// Returns the task that the call is.
+    /// Returns the task of the call, if it is one.
     pub(super) fn task(&self) -> Option<&TaskContext> {
         match &self.way {
             Way::Task(task) => Some(task),
@@ -121,7 +121,7 @@ impl Asker {
         self.suspend.notified().await;
     }
 
-    /// Returns the questions that end the call, and the state for the next.
+    /// Returns the questions that end the call, and the state for the next call.
     pub(super) fn take_questions(&self) -> (InputRequests, State) {
         let mut notes = lock(&self.notes);
         let pending = std::mem::take(&mut notes.pending);
@@ -148,7 +148,7 @@ impl Asker {
             hold.arguments()
         );
         let question = tool_core::call::elicit::Elicit::confirm(message);
-        // The arguments are part of the key: an answer is for these alone.
+        // The arguments are part of the key, because an answer is for these arguments alone.
         let key = format!(
             "tool-core/hold/{}",
             digest(&[hold.reason(), hold.raw_arguments()])
@@ -173,7 +173,7 @@ impl Asker {
         if supported {
             return Ok(());
         }
-        // Older versions have no error for this.
+        // Older versions of the protocol have no error for this.
         if matches!(self.way, Way::Result | Way::Task(_)) {
             self.lacks_capability.store(true, Ordering::Relaxed);
         }
