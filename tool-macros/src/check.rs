@@ -11,7 +11,8 @@ use syn::{
 use crate::attr::{Block, Function, Member, Parameter, ParameterKind, is_conditional, is_tool};
 use crate::model::constraints::Constraints;
 use crate::model::data::{Data, Shape, Tagging};
-use crate::model::tool::{Owner, Tool, Toolset, WhenAbsent};
+use crate::model::parameter::WhenAbsent;
+use crate::model::tool::{Owner, Tool, Toolset};
 use crate::model::types::{Passing, reference};
 use crate::util::errors::Errors;
 use crate::util::grammar::{case_error, key_error, tool_name_error};

@@ -2,6 +2,7 @@
 //!
 //! Emitters can't fail. Each starts with an example of its input and output.
 
+mod bounds;
 mod data;
 mod decode;
 mod description;

@@ -1,6 +1,7 @@
 //! The meaning of a tool or a type: parsed values with their spans, and no attributes.
 
 pub(crate) mod clients;
+pub(crate) mod constraint;
 pub(crate) mod constraints;
 pub(crate) mod data;
 pub(crate) mod decoding;
@@ -8,6 +9,7 @@ pub(crate) mod description;
 mod doc_sections;
 pub(crate) mod freeform;
 pub(crate) mod json_schema;
+pub(crate) mod parameter;
 pub(crate) mod tool;
 pub(crate) mod types;
 

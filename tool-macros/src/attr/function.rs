@@ -3,7 +3,7 @@
 //! Only the signature is parsed. Parsing a body of 60 lines would take eight times as long as
 //! everything else.
 
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{
@@ -11,7 +11,6 @@ use syn::{
 };
 
 use super::parameter::{Parameter, ParameterKind, is_conditional, is_joint_colon, ty, until};
-use super::quick;
 use crate::util::names::is_one_of;
 use crate::util::site::{Trees, code, site};
 
@@ -125,27 +124,6 @@ fn output(input: ParseStream<'_>) -> syn::Result<ReturnType> {
 }
 
 impl Function {
-    /// Parses an item. Its body, whose tokens syn would visit, is left out and put back.
-    pub(crate) fn new(item: TokenStream) -> syn::Result<Function> {
-        if let Some(function) = quick::function(item.clone()) {
-            return Ok(function);
-        }
-        let mut trees: Vec<_> = item.into_iter().collect();
-        let body = match trees.last_mut() {
-            Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {
-                let mut empty = Group::new(Delimiter::Brace, TokenStream::new());
-                empty.set_span(body.span());
-                Some(std::mem::replace(body, empty))
-            }
-            _ => None,
-        };
-        let mut function: Function = syn::parse2(trees.into_iter().collect())?;
-        if let Some(body) = body {
-            function.body = TokenTree::Group(body);
-        }
-        Ok(function)
-    }
-
     /// Returns `true` for a function with `self`. No handler can be defined inside its `impl` block or
     /// trait.
     pub(crate) fn is_method(&self) -> bool {

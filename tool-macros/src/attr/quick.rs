@@ -18,8 +18,31 @@ use super::parameter::{self, Parameter, ParameterKind};
 use crate::util::literal::simple;
 use crate::util::site::Trees;
 
+impl Function {
+    /// Parses an item. Its body, whose tokens syn would visit, is left out and put back.
+    pub(crate) fn new(item: TokenStream) -> syn::Result<Function> {
+        if let Some(function) = function(item.clone()) {
+            return Ok(function);
+        }
+        let mut trees: Vec<_> = item.into_iter().collect();
+        let body = match trees.last_mut() {
+            Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {
+                let mut empty = Group::new(Delimiter::Brace, TokenStream::new());
+                empty.set_span(body.span());
+                Some(std::mem::replace(body, empty))
+            }
+            _ => None,
+        };
+        let mut function: Function = syn::parse2(trees.into_iter().collect())?;
+        if let Some(body) = body {
+            function.body = TokenTree::Group(body);
+        }
+        Ok(function)
+    }
+}
+
 /// Parses a function, or returns `None` if syn has to.
-pub(super) fn function(item: TokenStream) -> Option<Function> {
+fn function(item: TokenStream) -> Option<Function> {
     let mut trees = item.into_iter();
     let (attrs, first) = attributes(&mut trees)?;
     // They are misplaced, and removed where the function is written anew.

@@ -6,7 +6,8 @@
 
 use syn::{GenericArgument, PathArguments, Type};
 
-use crate::model::constraints::{Constraint, Constraints};
+use crate::model::constraint::Constraint;
+use crate::model::constraints::Constraints;
 use crate::model::types::peel;
 use crate::util::errors::Errors;
 use crate::util::literal::Literal;

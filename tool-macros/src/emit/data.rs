@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::Deref;
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::{Type, parse_quote_spanned};
 
+use super::bounds::{add_bounds, has_schema_of_type, is_written_so};
 use super::decode::{decode, decode_nothing, is_exact};
 use super::property::{Member, call_between, describe, with_aliases};
 use super::{block, description};
@@ -16,8 +17,8 @@ use crate::model::decoding::Conversion;
 use crate::model::description::{Description, Part};
 use crate::model::types::is_scalar;
 use crate::util::names::plain;
-use crate::util::site::{code, site, string, trees_at};
-use crate::util::tokens::{add_predicate, ends, respanned, text};
+use crate::util::site::{code, respanned, site, string, trees_at};
+use crate::util::tokens::{add_predicate, ends, text};
 
 // Input:  struct Place<T> { … }
 // Output: const _: () = {
@@ -186,46 +187,6 @@ fn is_written_by_type(shape: &Shape) -> bool {
             !is_flat && is_written_by_type(&variant.shape)
         }),
     }
-}
-
-/// Returns `true` if a field is written as its type is.
-pub(super) fn is_written_so(field: &Field) -> bool {
-    field.constraints.schema_override.is_none() && field.constraints.narrowings.is_empty()
-}
-
-/// Returns `true` if the schema of a field is its type's.
-pub(super) fn has_schema_of_type(field: &Field) -> bool {
-    field.constraints.schema_override.is_none()
-        && field.constraints.narrowings.is_empty()
-        && !field.constraints.is_recursive
-}
-
-/// Adds a bound for each field whose type depends on a type parameter.
-pub(super) fn add_bounds(data: &Data, generics: &mut syn::Generics) {
-    let names: Vec<_> = data.generics.type_params().map(|one| &one.ident).collect();
-    if names.is_empty() {
-        return;
-    }
-    for field in data.fields() {
-        let ty = &field.ty;
-        let bound = |ty: &dyn ToTokens| parse_quote_spanned!(site()=> #ty: __tool_core::ToolType);
-        if has_schema_of_type(field) && mentions(ty.to_token_stream(), &names) {
-            add_predicate(generics, bound(ty));
-        } else if field.constraints.is_recursive {
-            // A bound on the field's type would be circular.
-            for name in &names {
-                add_predicate(generics, bound(name));
-            }
-        }
-    }
-}
-
-pub(super) fn mentions(tokens: TokenStream, names: &[&Ident]) -> bool {
-    tokens.into_iter().any(|tree| match tree {
-        TokenTree::Ident(ident) => names.contains(&&ident),
-        TokenTree::Group(group) => mentions(group.stream(), names),
-        _ => false,
-    })
 }
 
 /// The narrowed schemas and checked literals of fields. A generic type can't have such constants.

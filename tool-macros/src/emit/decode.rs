@@ -8,12 +8,12 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::{Generics, Member, Token, Type, parse_quote, parse_quote_spanned};
 
-use super::data::{add_bounds, is_written_so};
+use super::bounds::{add_bounds, is_written_so};
 use crate::model::data::{Data, Field, Shape, Tagging, Variant};
 use crate::model::decoding::{Conversion, Fallback, Unread};
 use crate::util::names::plain;
-use crate::util::site::{code, site, string, trees_at};
-use crate::util::tokens::{add_predicate, ends, respanned};
+use crate::util::site::{code, respanned, site, string, trees_at};
+use crate::util::tokens::{add_predicate, ends};
 
 /// The most fields of a tuple that the runtime fills.
 const MOST_FIELDS: usize = 12;

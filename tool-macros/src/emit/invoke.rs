@@ -2,10 +2,11 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
+use syn::Generics;
 
-use super::tool::generics_of;
 use super::{commas, with_cfgs};
-use crate::model::tool::{ContextParameter, Owner, Parameter, Tool, WhenAbsent};
+use crate::model::parameter::{ContextParameter, Parameter, WhenAbsent};
+use crate::model::tool::{Owner, Tool};
 use crate::model::types::{Passing, is_scalar, result};
 use crate::util::site::{Trees, code, site, string, trees, trees_at};
 use crate::util::tokens::ends;
@@ -217,4 +218,13 @@ fn slot(at: usize, parameter: &Parameter, span: Span) -> Ident {
     // All uses need the hygiene of one token to refer to the same variable.
     let (hygiene, _) = parameter.ends;
     Ident::new(&format!("__tool_{at}"), hygiene.located_at(span))
+}
+
+/// The parameters and the conditions of an implementation.
+pub(super) fn generics_of(generics: &Generics) -> (TokenStream, TokenStream) {
+    let (parameters, _, conditions) = generics.split_for_impl();
+    (
+        parameters.into_token_stream(),
+        conditions.into_token_stream(),
+    )
 }

@@ -13,11 +13,13 @@ use proc_macro2::{Delimiter, Literal, Spacing, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Meta};
 
-use self::known_types::{is_optional, schema_members};
-use crate::model::constraints::{Constraint, SchemaOverride};
+use self::known_types::{is_optional, object, schema_members};
+use crate::model::constraint::Constraint;
+use crate::model::constraints::SchemaOverride;
 use crate::model::description::{Description, Part};
 use crate::model::json_schema::Kind;
-use crate::model::tool::{Parameter, Tool, WhenAbsent};
+use crate::model::parameter::{Parameter, WhenAbsent};
+use crate::model::tool::Tool;
 use crate::util::literal::value;
 use crate::util::{json, markdown};
 
@@ -247,24 +249,6 @@ fn schema(tool: &Tool) -> Option<String> {
     }
     members.push(("additionalProperties".into(), "false".into()));
     Some(object(&members))
-}
-
-/// The members of a JSON object, each with its JSON text.
-type Members = Vec<(String, String)>;
-
-/// Members as JSON text, on one line if they are short.
-fn object(members: &Members) -> String {
-    let members = members
-        .iter()
-        .map(|(key, value)| format!("\"{key}\": {value}"));
-    let members: Vec<_> = members.collect();
-    let line = members.join(", ");
-    if line.len() <= 76 && !line.contains('\n') {
-        return format!("{{{line}}}");
-    }
-    // JSON strings contain no line breaks.
-    let lines = members.join(",\n").replace('\n', "\n  ");
-    format!("{{\n  {lines}\n}}")
 }
 
 /// A type in the usual spelling. The spaces in the text of tokens depend on where they come from.

@@ -4,7 +4,8 @@ use proc_macro2::{Delimiter, Ident, TokenStream};
 use quote::ToTokens;
 
 use super::description;
-use crate::model::constraints::{Constraint, Constraints, SchemaOverride};
+use crate::model::constraint::Constraint;
+use crate::model::constraints::{Constraints, SchemaOverride};
 use crate::model::description::Description;
 use crate::model::json_schema::{JsonSchema, Kind};
 use crate::util::json;

@@ -4,18 +4,19 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{GenericParam, Generics};
 
-use super::data::mentions;
+use super::bounds::mentions;
 use super::property::Member;
 use super::{block, commas, description, invoke, with_cfgs};
 use crate::model::constraints::SchemaOverride;
 use crate::model::description::Description;
 use crate::model::freeform::Grammar;
-use crate::model::tool::{Example, Parameter, Tool, Toolset, WhenAbsent};
+use crate::model::parameter::{Parameter, WhenAbsent};
+use crate::model::tool::{Example, Tool, Toolset};
 use crate::model::types::{Passing, is_scalar, without_lifetimes};
 use crate::util::literal::value;
 use crate::util::names::plain;
-use crate::util::site::{Code, Trees, code, site, string, trees, trees_at};
-use crate::util::tokens::{option, respanned};
+use crate::util::site::{Code, Trees, code, respanned, site, string, trees, trees_at};
+use crate::util::tokens::option;
 
 // Input:  fn f(…) -> …
 // Output: struct f {}
@@ -197,15 +198,6 @@ fn handler(tool: &Tool) -> Trees {
     }
 }
 
-/// The parameters and the conditions of an implementation.
-pub(super) fn generics_of(generics: &Generics) -> (TokenStream, TokenStream) {
-    let (parameters, _, conditions) = generics.split_for_impl();
-    (
-        parameters.into_token_stream(),
-        conditions.into_token_stream(),
-    )
-}
-
 fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Trees {
     let (constants, checks) = (constants(tool), checks(tool));
     let source = source(tool);
@@ -217,7 +209,7 @@ fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Tree
     let details = details(tool);
     let examples = examples(tool, handler);
     let generics = tool.owner.as_ref().map(|owner| &owner.generics);
-    let (parameters, conditions) = generics.map(generics_of).unwrap_or_default();
+    let (parameters, conditions) = generics.map(invoke::generics_of).unwrap_or_default();
     let handler = handler.clone();
     trees! {
         #[automatically_derived]

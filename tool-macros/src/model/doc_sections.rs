@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 
 use super::description::Description;
-use super::tool::{ContextParameter, Parameter};
+use super::parameter::{ContextParameter, Parameter};
 use crate::util::docs::{Line, Section, flow};
 use crate::util::errors::Errors;
 use crate::util::names::{did_you_mean, list, plain};

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use syn::parse::{ParseStream, Parser};
 use syn::{LitStr, parenthesized};
 
-use super::tool::Parameter;
+use super::parameter::Parameter;
 use crate::attr::Keys;
 use crate::util::errors::Errors;
 use crate::util::pattern;

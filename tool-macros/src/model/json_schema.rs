@@ -7,12 +7,12 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::LitStr;
 
-use super::constraints::Constraint;
+use super::constraint::Constraint;
 use crate::util::errors::Errors;
 use crate::util::json::{self, Json};
 use crate::util::pattern::translate;
-use crate::util::site::string;
-use crate::util::tokens::{bound, maximum, option, respanned, text};
+use crate::util::site::{respanned, string};
+use crate::util::tokens::{bound, maximum, option, text};
 
 /// A schema.
 pub(crate) struct JsonSchema {

@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use proc_macro2::TokenStream;
 
-use super::site::{code, string};
-use super::tokens::respanned;
+use super::site::{code, respanned, string};
 
 /// The deepest nesting, which equals the limit of `serde_json`.
 const DEPTH: usize = 127;

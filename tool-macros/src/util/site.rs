@@ -40,6 +40,15 @@ pub(crate) fn number(number: usize) -> Literal {
     literal
 }
 
+/// A number or a boolean with the span of generated tokens.
+pub(crate) fn respanned(value: impl ToTokens) -> TokenStream {
+    let respan = |mut tree: TokenTree| {
+        tree.set_span(site());
+        tree
+    };
+    value.into_token_stream().into_iter().map(respan).collect()
+}
+
 /// `quote!` with that span.
 macro_rules! code {
     ($($tokens:tt)*) => {

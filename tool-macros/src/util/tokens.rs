@@ -1,13 +1,13 @@
 //! Values as tokens of the generated code, whatever their names mean where it ends up.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::{Generics, Token, WhereClause, WherePredicate};
 
 use super::json;
 use super::literal::Literal;
-use super::site::{code, number, site, string};
+use super::site::{code, number, respanned, site, string};
 
 /// The spans of a first and a last token. An expression that starts and ends with them is underlined like what
 /// is between them.
@@ -60,15 +60,6 @@ pub(crate) fn bound(value: f64, is_exclusive: bool) -> TokenStream {
     let json = string(&Literal::Number(value).json());
     let (value, is_exclusive) = (respanned(value), respanned(is_exclusive));
     code!(__tool_core::constrain::bound(#value, #json, #is_exclusive))
-}
-
-/// A number or a boolean with the span of generated tokens.
-pub(crate) fn respanned(value: impl ToTokens) -> TokenStream {
-    let respan = |mut tree: TokenTree| {
-        tree.set_span(site());
-        tree
-    };
-    value.into_token_stream().into_iter().map(respan).collect()
 }
 
 /// Adds a bound whose comma and `where` have the span of generated tokens.

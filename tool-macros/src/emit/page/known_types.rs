@@ -6,9 +6,11 @@
 
 use syn::{Expr, ExprLit, GenericArgument, Lit, PathArguments, Type};
 
-use super::{Members, object};
-use crate::model::constraints::Constraint;
+use crate::model::constraint::Constraint;
 use crate::model::types::{Passing, peel};
+
+/// The members of a JSON object, each with its JSON text.
+pub(super) type Members = Vec<(String, String)>;
 
 /// Returns `true` if a type is written as an `Option`.
 pub(super) fn is_optional(ty: &Type) -> bool {
@@ -127,6 +129,21 @@ fn standard(ty: &Type) -> Option<(String, Option<&Type>)> {
         _ => return None,
     };
     Some((last.ident.to_string(), inner))
+}
+
+/// Members as JSON text, on one line if they are short.
+pub(super) fn object(members: &Members) -> String {
+    let members = members
+        .iter()
+        .map(|(key, value)| format!("\"{key}\": {value}"));
+    let members: Vec<_> = members.collect();
+    let line = members.join(", ");
+    if line.len() <= 76 && !line.contains('\n') {
+        return format!("{{{line}}}");
+    }
+    // JSON strings contain no line breaks.
+    let lines = members.join(",\n").replace('\n', "\n  ");
+    format!("{{\n  {lines}\n}}")
 }
 
 #[cfg(test)]
