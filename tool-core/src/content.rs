@@ -53,9 +53,9 @@ use std::sync::Arc;
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
 ///
-/// Each dialect writes parts in the form of its provider. Bytes are encoded there, so that a base64
-/// text never is in a result, and are shared, so that a clone is cheap. None of the types implements
-/// `Serialize`: a picture in a field of a struct does not compile, because a model can't see it there.
+/// Each dialect writes parts in the form of its provider. Bytes are encoded there, so a result never
+/// contains base64 text; they are shared, so a clone is cheap. None of the types implements `Serialize`, so
+/// that a picture in a field of a struct does not compile: a model couldn't see it there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Content {
@@ -420,7 +420,7 @@ media!(Audio, 0);
 
 /// A file with a name: bytes with a media type, or a URL.
 ///
-/// Where a provider has no files of its type, a dialect sends a text file as text.
+/// If a provider doesn't accept files of its type, a dialect sends a text file as text.
 ///
 /// ```
 /// use tool_core::content::File;

@@ -20,7 +20,8 @@ pub(crate) struct Origin {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub(crate) position: Option<CallPosition>,
-    /// The item that answers the call, without what the result adds, if the provider has one for its tool.
+    /// The item that answers the call, before the result is added to it, if the provider has one for its
+    /// tool.
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none")

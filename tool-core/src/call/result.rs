@@ -135,8 +135,8 @@ impl ToolResult {
         }
     }
 
-    /// Returns what the model gets, if that is more than a string or a value: the text of the value, if the
-    /// tool returned one, and the parts. A dialect sends them in place of the
+    /// Returns the parts for the model, if the result is more than a string or a value: the text of the
+    /// value, if the tool returned one, and the parts. A dialect sends them in place of the
     /// [content](ToolResult::content). Empty for a plain result and for an error.
     ///
     /// ```
@@ -154,9 +154,8 @@ impl ToolResult {
         }
     }
 
-    /// Returns the value of this type that the tool added
-    /// [for the application](crate::Returned::for_app). No model sees it, and a saved run does not have
-    /// it.
+    /// Returns the value of this type that the tool added [for the application](crate::Returned::for_app).
+    /// No model sees it, and it is not saved with a run.
     pub fn app<T: Any>(&self) -> Option<&T> {
         let app = self.extra.as_ref()?.app.as_ref()?;
         app.0.downcast_ref()
@@ -310,8 +309,8 @@ impl ToolResult {
         self
     }
 
-    /// Returns what the model gets as a line for a log or a page, with [a line](Content::line) for each picture or file
-    /// in place of its bytes. Secrets are left out.
+    /// Returns the text for the model as a line for a log or a page, with [a line](Content::line) for each
+    /// picture or file in place of its bytes. Secrets are left out.
     ///
     /// ```
     /// use tool_core::content::Image;
@@ -341,11 +340,11 @@ impl ToolResult {
         &self.coercions
     }
 
-    /// Replaces what the model gets by a string, [parts](ToolResult::parts) included. The output is no
-    /// longer [structured](ToolResult::structured). An error stays an error and keeps its reference.
+    /// Replaces the model's view of the result by a string, [parts](ToolResult::parts) included. The output
+    /// is no longer [structured](ToolResult::structured). An error stays an error and keeps its reference.
     ///
-    /// A client of the Model Context Protocol may reject text from a tool with an output schema.
-    /// A tool whose results are replaced should return a `String`.
+    /// A client of the Model Context Protocol may reject text from a tool with an output schema. So if you
+    /// replace a tool's results, let it return a `String`.
     pub fn with_content(mut self, text: impl Into<String>) -> ToolResult {
         match &mut self.error {
             Some(error) => error.map_message(text.into()),
@@ -360,8 +359,8 @@ impl ToolResult {
         self
     }
 
-    /// Replaces what the model gets by parts, such as the result's own with a string redacted. The output
-    /// is no longer [structured](ToolResult::structured). Does not change an error.
+    /// Replaces the model's view of the result by parts, such as the result's own with a string redacted.
+    /// The output is no longer [structured](ToolResult::structured). Does not change an error.
     ///
     /// ```
     /// use tool_core::content::{Content, Image};

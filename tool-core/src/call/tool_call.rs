@@ -25,8 +25,8 @@ use crate::visible;
 
 /// A call made by a model.
 ///
-/// Equality compares what the model sent and ignores what the application attached. With the feature
-/// `serde`, serde saves what is compared.
+/// Equality compares the data that the model sent and ignores the application's attachments. With the
+/// feature `serde`, serde saves the compared data.
 ///
 /// ```
 /// use tool_core::ToolCall;
@@ -141,8 +141,8 @@ impl ToolCall {
         self.get::<FromApp>().is_some()
     }
 
-    /// Sets who asks the user, when a tool calls [`CallContext::elicit`](crate::CallContext::elicit).
-    /// Nested calls ask the same.
+    /// Sets the way to ask the user when a tool calls [`CallContext::elicit`](crate::CallContext::elicit).
+    /// Nested calls use it, too.
     pub fn elicit_with(mut self, elicitor: Arc<dyn Elicitor>) -> ToolCall {
         self.extensions_mut().elicitor = Some(elicitor);
         self
@@ -217,10 +217,9 @@ impl ToolCall {
         self
     }
 
-    /// Marks a call whose arguments may be incomplete, because the model's response ended before
-    /// they did. It is not run, and its result tells the model to repeat it. Dialects do this; code
-    /// that reads a response by other means should too, since `{}` may be what is left of longer
-    /// arguments.
+    /// Marks a call whose arguments may be incomplete, because the model's response ended before they did.
+    /// It is not run, and its result tells the model to repeat it. Dialects do this; code that reads a
+    /// response by other means should too, because `{}` may be the rest of longer arguments.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
@@ -291,8 +290,8 @@ impl ToolCall {
         self
     }
 
-    /// Sets the JSON that says what made the call, as the provider sent it. The result repeats it where
-    /// the provider needs it. Dialects do this.
+    /// Sets the provider's JSON about the code that made the call. The result repeats it where the provider
+    /// needs it. Dialects do this.
     ///
     /// ```
     /// use serde_json::json;
@@ -314,8 +313,8 @@ impl ToolCall {
         self
     }
 
-    /// Says that the provider takes the result in any later request, and needs nothing in its place until then. Dialects do
-    /// this.
+    /// Marks a call whose result may come in any later request. The provider needs nothing in its place
+    /// until then. Dialects do this.
     ///
     /// ```
     /// use tool_core::ToolCall;
@@ -374,8 +373,8 @@ impl ToolCall {
     /// Dialects do this. The name becomes `server/name`, so that it is never the name of a tool here, and characters in it
     /// that show nothing are written as escapes.
     ///
-    /// A registry runs nothing for it: the result says what was decided. It can only be allowed or denied, and a call that
-    /// asks for no approval is denied. Hooks don't see it.
+    /// A registry runs nothing for it: the result only contains the decision. It can only be allowed or
+    /// denied, and a call that asks for no approval is denied. Hooks don't see it.
     ///
     /// ```
     /// use tool_core::hooks::{ApprovalRequest, Decision};

@@ -1,7 +1,7 @@
 //! Standard base64 with padding. No crate of the default tree has it.
 //!
-//! Bytes are converted in blocks, without tables: the compiler turns the loops over the digits of a block into
-//! instructions for many digits.
+//! Bytes are converted in blocks, without tables, so that the compiler turns the loops over the digits of a
+//! block into instructions for many digits.
 
 /// The bytes of a block.
 const BYTES: usize = 48;

@@ -1,4 +1,4 @@
-//! The saved form of parts. The types themselves do not implement serde's traits: a tool could
+//! The saved form of parts. The types themselves do not implement serde's traits, because a tool could
 //! otherwise return a picture as a string of base64.
 
 use std::sync::Arc;

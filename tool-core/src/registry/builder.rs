@@ -395,12 +395,13 @@ impl RegistryBuilder {
 
 /// Limits.
 impl RegistryBuilder {
-    /// Accepts the most frequent errors of models: a quoted number, boolean, array or object, a single value instead of a
-    /// list (but not instead of a list of lists), and `""` or `"null"` for no value, where text is none.
-    /// [`ToolResult::coercions`] lists what was converted. Does not apply to the arguments of a `DynamicTool`.
+    /// Accepts the most frequent errors of models: a quoted number, boolean, array or object, a single
+    /// value instead of a list (but not instead of a list of lists), and `""` or `"null"` for no value,
+    /// where no text is expected. [`ToolResult::coercions`] lists the converted values. Does not apply to
+    /// the arguments of a `DynamicTool`.
     ///
-    /// A call of a name with something around it, such as `functions.get_weather` or `get_weather<|channel|>commentary`,
-    /// runs the tool `get_weather`.
+    /// A call of a name with extra text around it, such as `functions.get_weather` or
+    /// `get_weather<|channel|>commentary`, runs the tool `get_weather`.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -453,9 +454,9 @@ impl RegistryBuilder {
     ///   tools hold all permits, none can continue. Make nested calls through the
     ///   [`CallContext`](crate::CallContext::call): they run under the permit of their parent, one at
     ///   a time.
-    /// - A blocking tool holds its permit until its thread ends, which may be long after its timeout.
-    ///   It should check [`CallContext::is_cancelled`](crate::CallContext::is_cancelled) and never
-    ///   wait without a time limit.
+    /// - A blocking tool holds its permit until its thread ends, which may be long after its timeout. So
+    ///   let it check [`CallContext::is_cancelled`](crate::CallContext::is_cancelled) and never wait
+    ///   without a time limit.
     ///
     /// ```no_run
     /// use tool_core::Registry;
@@ -502,11 +503,11 @@ impl RegistryBuilder {
         self
     }
 
-    /// Limits the images, audio and files of every result to this many bytes together. Each that does not
-    /// fit is replaced by a note, because a part of it would be of no use.
+    /// Limits the images, audio and files of every result to this many bytes together. A note replaces each
+    /// one that does not fit, because a part of it would be of no use.
     ///
-    /// Without a limit here, the provider's applies: a dialect leaves out what its provider is known
-    /// to reject; see [`Dialect::omitted`](crate::dialect::Dialect::omitted).
+    /// Without a limit here, the provider's limit applies: a dialect leaves out parts that its provider is
+    /// known to reject; see [`Dialect::omitted`](crate::dialect::Dialect::omitted).
     ///
     /// ```
     /// use tool_core::content::Image;
@@ -535,12 +536,12 @@ impl RegistryBuilder {
 /// Telemetry.
 impl RegistryBuilder {
     /// Records the arguments and the result of each call in its span, as the attributes
-    /// `gen_ai.tool.call.arguments` and `gen_ai.tool.call.result`, each limited to this many bytes. They may be
-    /// personal, so that nothing is recorded by default.
+    /// `gen_ai.tool.call.arguments` and `gen_ai.tool.call.result`, each limited to this many bytes. They
+    /// may be personal, so nothing is recorded by default.
     ///
-    /// The arguments are as the model sent them. A value with [`#[param(secret)]`](macro@crate::tool#secrets)
-    /// is `[secret]`, and the arguments of an unknown tool are not recorded. Only the result of a successful
-    /// call is.
+    /// The arguments are recorded as the model sent them. A value with
+    /// [`#[param(secret)]`](macro@crate::tool#secrets) is `[secret]`, and the arguments of an unknown tool
+    /// are not recorded. Only the result of a successful call is.
     ///
     /// ```
     /// use tool_core::{Registry, ToolCall, tool, tools};
@@ -562,11 +563,12 @@ impl RegistryBuilder {
         self
     }
 
-    /// Sets what makes the trace of a caller the parent of a call's span. The closure runs for each call that
-    /// has a [`TraceContext`](crate::call::TraceContext) and is not nested in another call here, before anything else
-    /// happens in the span. Without it, the parent is the span in which the call is made.
+    /// Sets a closure that makes the trace of a caller the parent of a call's span. The closure runs for
+    /// each call that has a [`TraceContext`](crate::call::TraceContext) and is not nested in another call
+    /// here, before anything else happens in the span. Without it, the parent is the span in which the call
+    /// is made.
     ///
-    /// Traces of OpenTelemetry exist in the application only, so this crate can't do it. With
+    /// This crate can't do it itself, because traces of OpenTelemetry exist in the application only. With
     /// `tracing-opentelemetry`:
     ///
     /// ```ignore

@@ -46,7 +46,7 @@ pub(crate) const DEPTH: usize = 127;
 
 /// Returns where the value at the start of `text` ends, if it matches `schema` as it is.
 ///
-/// The text need not be JSON; then the result is meaningless, but still quick.
+/// The text need not be JSON. If it is not, the result is meaningless, but the time is still bounded.
 pub(crate) fn conforms(schema: &Schema, text: &str) -> Option<usize> {
     conforms_within(&mut budget(text), schema, text)
 }
