@@ -163,7 +163,7 @@ fn repeated_tool(function: &Function, errors: &mut Errors) {
     }
 }
 
-/// Reports a future as the return type of a sync function: nobody would poll it.
+/// Reports a future as the return type of a sync function, because nobody would poll it.
 fn future(function: &Function, errors: &mut Errors) {
     let ReturnType::Type(_, ty) = &function.output else {
         return;
@@ -507,7 +507,7 @@ pub(crate) fn data(data: &Data, errors: &mut Errors) {
     }
 }
 
-/// Reports a field that borrows. serde would reject every string with an escape.
+/// Reports a field that borrows, because serde would reject every string with an escape.
 fn borrowed(ty: &Type, errors: &mut Errors) {
     if let Type::Reference(reference) = ty
         && let Some(lifetime) = &reference.lifetime

@@ -128,8 +128,8 @@ fn not_a_block(item: &TokenStream, error: syn::Error) -> TokenStream {
     not_parsed(item, error, is_block, message)
 }
 
-/// An item that can't be parsed: one of the right kind with the parser's error, any other with this
-/// message.
+/// Reports an item that can't be parsed: with the parser's error if it is of the right kind, otherwise with
+/// this message.
 fn not_parsed(
     item: &TokenStream,
     error: syn::Error,

@@ -19,7 +19,7 @@ const MOST_SHOWN: usize = 64 * 1024;
 ///
 /// The call is [held](crate::hooks::Gate::hold) until somebody decides, as if a `before` hook held it.
 /// Nobody is asked about invalid arguments. The result lists the approvals that were
-/// [given](ToolResult::approved), so that the dialect can tell the provider.
+/// [given](crate::ToolResult::approved), so that the dialect can tell the provider.
 ///
 /// ```
 /// use serde_json::json;

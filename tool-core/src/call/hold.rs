@@ -248,7 +248,7 @@ impl Hold {
     }
 
     /// Returns a decision in which changed arguments have the secrets that a person could not see, in place
-    /// of `"[secret]"`. [`ToolCall::decided`] does this too.
+    /// of `"[secret]"`. [`ToolCall::decided`](crate::ToolCall::decided) does this too.
     pub fn restored(&self, decision: Decision) -> Decision {
         match decision {
             Decision::Change(arguments) => Decision::Change(self.restore(arguments)),

@@ -131,8 +131,8 @@ fn is_conditional_tool(attr: &Attribute) -> bool {
     attr.path().is_ident("cfg_attr") && trees.any(|tree| is_one_of(&tree, &["tool"]))
 }
 
-/// Reads an item up to a semicolon or braces. If the braces belong to an expression, the rest is
-/// read as another item, which changes nothing.
+/// Reads an item up to a semicolon or braces. If the braces belong to an expression, the rest is read as
+/// another item, which does no harm.
 fn rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let ends = |input: ParseStream<'_>| input.peek(token::Brace) || input.peek(Token![;]);
     let mut item = TokenStream::new();

@@ -1,8 +1,9 @@
 //! Checks that need only the spelling of a type: constraints, defaults and examples that do not fit a
 //! number, a string, a `bool` or a list.
 //!
-//! Constants check all types, with the same words (`schema/constrain.rs` and `schema/examples.rs` of `tool-core`),
-//! but rustc shows more lines around their message, and no type. So this repeats what users get wrong most.
+//! Constants check all types, with the same words (`schema/constrain.rs` and `schema/examples.rs` of
+//! `tool-core`), but rustc shows more lines around their message, and no type. So this repeats the checks
+//! for the most frequent mistakes.
 
 use syn::{GenericArgument, PathArguments, Type};
 
@@ -23,7 +24,7 @@ enum Kind {
     Array,
 }
 
-/// Returns what the name of a type means, unless it is another type's.
+/// Returns the kind of a type by its name. Returns `None` if another type may have the name.
 fn kind(ty: &Type) -> Option<Kind> {
     let path = match peel(ty) {
         Type::Slice(_) => return Some(Kind::Array),

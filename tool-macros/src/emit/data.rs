@@ -142,7 +142,7 @@ fn map_key(data: &Data) -> Option<TokenStream> {
 // Input:  struct Place { name: String, latitude: f64, longitude: f64 }
 // Output: { use NotExact as _; Exactness::<String>::WRITES & Exactness::<f64>::WRITES }
 //
-// If serde's derived code writes just what the schema describes, it depends on the fields.
+// If serde's derived code writes exactly the described form, the guarantee depends on the fields.
 fn writes(data: &Data) -> TokenStream {
     let shape = match &data.results {
         Results::Same => &data.shape,

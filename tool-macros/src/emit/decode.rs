@@ -113,8 +113,8 @@ fn by_serde(data: &Data, mut generics: Generics, reason: &str) -> TokenStream {
     }
 }
 
-/// Adds what the fields of the type must be. The lifetime delays the check of the bounds: a type that is
-/// only returned need not be decodable.
+/// Adds the bounds of the fields. The lifetime delays their check, because a type that is only returned
+/// need not be decodable.
 fn decode_bounds(data: &Data, generics: &mut Generics) {
     let names: Vec<_> = data
         .generics
@@ -437,7 +437,8 @@ fn is_wrapped(field: &Field) -> bool {
 // Input:  struct Pair(String, f64);
 // Output: { use NotExact as _; Exactness::<String>::VALUE && Exactness::<f64>::VALUE }
 //
-/// Whether decoding accepts just what the schema describes. Named fields are validated one by one.
+/// Whether decoding accepts exactly the values that match the schema. Named fields are validated one by
+/// one.
 pub(super) fn is_exact<'f>(shape: &'f Shape, ty: impl Fn(&'f Field) -> &'f Type) -> TokenStream {
     let fields = match shape {
         Shape::Transparent(field) => std::slice::from_ref(&**field),

@@ -215,7 +215,7 @@ fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Tree
         #[automatically_derived]
         impl #parameters __tool_core::Tool for #handler #conditions {
             const SOURCE: __tool_core::StaticSpec = #source;
-            // Apart from the rest, which remains valid if the tool moves in its file.
+            // Emitted apart from the rest, because the rest remains valid if the tool moves in its file.
             const LOCATION: __tool_core::Location = #location;
             #details
         }
@@ -683,9 +683,9 @@ fn link(tool: &Tool) -> Trees {
 
 /// The symbol of a tool's name, which is also the error message for a duplicate definition.
 ///
-/// It contains the target of Cargo that is compiled, since tools of two crates can share a name until a registry
-/// contains both: of two objects that define a symbol, a linker may take the first and never read the second.
-/// It has only characters that every linker accepts. Without Cargo the target is unknown.
+/// It contains Cargo's current target, because tools of two crates can share a name until a registry
+/// contains both: of two objects that define a symbol, a linker may take the first and never read the
+/// second. It has only characters that every linker accepts. Without Cargo the target is unknown.
 fn symbol(name: &str) -> Option<String> {
     let variable = |name| std::env::var(name).ok();
     let of_cargo = |name| {

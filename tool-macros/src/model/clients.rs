@@ -1,4 +1,4 @@
-//! `meta` and `icons`: what clients of MCP are told about a tool, and models are not.
+//! `meta` and `icons`: data about a tool for clients of MCP, and not for models.
 
 use proc_macro2::{Ident, TokenStream};
 use syn::ext::IdentExt;

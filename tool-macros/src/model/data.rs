@@ -620,7 +620,7 @@ impl Reader<'_> {
     }
 }
 
-/// Replaces each use of the type itself by a reference to it, since a schema can't contain itself.
+/// Replaces each use of the type itself by a reference to it, because a schema can't contain itself.
 /// Returns `true` if there was one.
 fn replace_self(ty: &mut Type, own: &Ident) -> bool {
     match ty {

@@ -1,8 +1,8 @@
 //! The schemas of the standard types that a page shows.
 //!
 //! A macro sees names, not types. Known are the primitive types, `String`, `Vec` and `Option`, by these
-//! names or by their paths in `std`, and slices and arrays of known types. Nothing is stated about
-//! any other name: it may be an alias or another type.
+//! names or by their paths in `std`, and slices and arrays of known types. Nothing is stated about any
+//! other name, because it may be an alias or another type.
 
 use syn::{Expr, ExprLit, GenericArgument, Lit, PathArguments, Type};
 
