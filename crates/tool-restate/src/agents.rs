@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
@@ -145,6 +145,7 @@ impl Agents {
             settings: self.settings,
             approval_timeout: self.approval_timeout,
             hub: hub.clone(),
+            found: Mutex::default(),
         };
         // Not kept: these read the whole run, or repeat data from the journal of `drive`.
         let brief = || HandlerOptions::new().journal_retention(Duration::ZERO);
@@ -155,10 +156,25 @@ impl Agents {
             )
             // A suspended handler has to be called again for the reply, which usually comes within a minute.
             .handler("send", brief().inactivity_timeout(Duration::from_secs(60)))
+            .handler("tell", brief().ingress_private(true))
             .handler("drive", HandlerOptions::new().ingress_private(true))
+            // About ten seconds: a node of a cluster that starts does not know for a moment what is registered.
+            .handler(
+                "find",
+                brief()
+                    .ingress_private(true)
+                    .retry_policy_initial_interval(Duration::from_millis(200))
+                    .retry_policy_exponentiation_factor(2.0)
+                    .retry_policy_max_interval(Duration::from_secs(2))
+                    .retry_policy_max_attempts(8)
+                    .retry_policy_kill_on_max_attempts(),
+            )
             .handler("background", brief().ingress_private(true))
             .handler("decide", brief())
             .handler("stop", brief())
+            .handler("import", brief())
+            .handler("remove", brief())
+            .handler("clear", brief().ingress_private(true))
             .handler("state", brief());
         let services = [named(&self.name, conversation, options), own];
         let serving = self.serving.serve(services, listener);

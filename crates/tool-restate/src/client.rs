@@ -2,16 +2,18 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use reqwest::Url;
 use restate_sdk::context::RequestTarget;
 use restate_sdk::ingress::{self, ReqwestClient};
-use restate_sdk::serde::{Deserialize, Json, PayloadMetadata, Serialize};
-use tool_agent::run::Run;
+use restate_sdk::serde::{Deserialize, Json};
+use tool_agent::run::{Increment, Page, Run, RunHead};
 
 use crate::conversation::{Message, Reply, Saved};
-use crate::events::Decide;
+use crate::events::{Decide, Removal};
 use crate::follow::Updates;
+use crate::lists::{Listed, Lists};
 
 /// Sends messages and decisions to the conversations of [`Agents`](crate::Agents), through the ingress of Restate.
 ///
@@ -40,7 +42,14 @@ pub struct Client {
     service: String,
     /// The addresses of the agents, and their token.
     streams: Option<(Vec<Url>, String)>,
+    lists: Option<Lists>,
 }
+
+/// How long a request is sent again to a server that does not know the service. A node of a cluster that starts does not know for
+/// a moment what is registered, though it answers.
+const UNKNOWN: Duration = Duration::from_secs(10);
+/// How many conversations [`Client::remove_before`] reads at once.
+const REMOVED_AT_ONCE: usize = 100;
 
 /// The error of a [`Client`].
 pub enum ClientError {
@@ -68,6 +77,7 @@ impl Client {
             ingress,
             service: "conversations".to_owned(),
             streams: None,
+            lists: None,
         })
     }
 
@@ -89,16 +99,20 @@ impl Client {
         agents: impl IntoIterator<Item = A>,
         token: impl Into<String>,
     ) -> Result<Self, ClientError> {
-        let agents = agents.into_iter().map(|agent| {
-            let agent = agent.as_ref();
-            let problem = match Url::parse(agent) {
-                Ok(url) if matches!(url.scheme(), "http" | "https") => return Ok(url),
-                Ok(_) => "it starts with neither http:// nor https://".to_owned(),
-                Err(error) => error.to_string(),
-            };
-            Err(ClientError::Address(format!("{agent:?}: {problem}")))
-        });
+        let agents = agents.into_iter().map(|agent| url(agent.as_ref()));
         self.streams = Some((agents.collect::<Result<_, _>>()?, token.into()));
+        Ok(self)
+    }
+
+    /// Sets the address of the server's administration, such as `http://localhost:9070`, for [`waiting`](Client::waiting),
+    /// [`runs`](Client::runs) and [`remove_before`](Client::remove_before). Whoever reaches it can do everything, so set it only
+    /// in your own programs.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClientError::Address`] if the address is malformed.
+    pub fn admin(mut self, admin: &str) -> Result<Self, ClientError> {
+        self.lists = Some(Lists::new(url(admin)?));
         Ok(self)
     }
 
@@ -165,7 +179,7 @@ impl Client {
     /// again.
     pub async fn send(&self, id: &str, message: Message) -> Result<Reply, ClientError> {
         let key = message.key.clone();
-        let Json(reply) = self.call(id, "send", key, Json(message)).await?;
+        let Json(reply) = self.call(id, "send", key, message).await?;
         Ok(reply)
     }
 
@@ -176,7 +190,7 @@ impl Client {
     /// Returns [`ClientError::Refused`], with 409 if nothing waits, and with 403 if the user may not decide or this
     /// call does not wait.
     pub async fn decide(&self, id: &str, decide: Decide) -> Result<(), ClientError> {
-        self.call(id, "decide", None, Json(decide)).await
+        self.call(id, "decide", None, decide).await
     }
 
     /// Cancels the work on the last message: the request to the model and all calls, including calls in the background.
@@ -186,7 +200,7 @@ impl Client {
     ///
     /// Returns an error if the ingress can't be reached.
     pub async fn stop(&self, id: &str) -> Result<(), ClientError> {
-        self.call(id, "stop", None, Json(())).await
+        self.call(id, "stop", None, ()).await
     }
 
     /// Returns the run of a conversation as it was last saved. `None` if there is no such conversation.
@@ -203,9 +217,145 @@ impl Client {
         Ok(Some(run))
     }
 
+    /// Returns the heads of conversations in which calls wait for decisions, the earliest first: an inbox. Whoever shows it says
+    /// who may see what.
+    ///
+    /// Each page makes the server read the heads of all conversations, so ask every few seconds at most.
+    ///
+    /// ```no_run
+    /// use tool_agent::run::Page;
+    /// use tool_restate::{Client, ClientError};
+    ///
+    /// # async fn show() -> Result<(), ClientError> {
+    /// let client = Client::new("http://localhost:8080")?.admin("http://localhost:9070")?;
+    /// for head in client.waiting(Page::new(20)).await? {
+    ///     for pending in &head.waiting {
+    ///         println!("{}: {} {}", head.id, pending.call().name, pending.arguments());
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClientError::Address`] if no [administration](Client::admin) is set, and an error if it can't be reached, or
+    /// if the page has more than 64 MiB.
+    pub async fn waiting(&self, page: Page) -> Result<Vec<RunHead>, ClientError> {
+        self.heads(&Listed::Waiting, &page).await
+    }
+
+    /// Returns the heads of the conversations with an owner, the latest first. `None` stands for conversations without an owner.
+    ///
+    /// ```no_run
+    /// use tool_agent::run::Page;
+    /// use tool_restate::{Client, ClientError};
+    ///
+    /// # async fn titles(client: &Client) -> Result<Vec<String>, ClientError> {
+    /// let heads = client.runs(Some("user-7"), Page::new(20)).await?;
+    /// Ok(heads.into_iter().map(|head| head.id).collect())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As those of [`waiting`](Client::waiting).
+    pub async fn runs(&self, owner: Option<&str>, page: Page) -> Result<Vec<RunHead>, ClientError> {
+        self.heads(&Listed::Owner(owner), &page).await
+    }
+
+    /// Creates a conversation from what a [`Journal`](tool_agent::run::Journal) has of its run. Returns `false`, and changes
+    /// nothing, if the conversation is there already. Calls that wait for decisions go on waiting; calls that ran when their
+    /// program ended are interrupted.
+    ///
+    /// ```no_run
+    /// use tool_agent::run::Journal;
+    /// use tool_restate::Client;
+    ///
+    /// # async fn one(journal: &dyn Journal, client: &Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// client.import("conversation-1", journal.load("conversation-1").await?).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClientError::Refused`] with 409 if the run has another id or another provider, if it can't be read, or if it
+    /// neither waits for decisions nor has ended: then continue or cancel it where it is.
+    pub async fn import(&self, id: &str, increments: Vec<Increment>) -> Result<bool, ClientError> {
+        let Json(is_new) = self.call(id, "import", None, increments).await?;
+        Ok(is_new)
+    }
+
+    /// Removes a conversation of an owner, after it has [stopped](Client::stop) what goes on. Does nothing if there is no such
+    /// conversation. The server keeps what its last messages did for as long as the
+    /// [guide](crate::guide::operation#what-is-stored) says.
+    ///
+    /// ```no_run
+    /// use tool_restate::{Client, ClientError};
+    ///
+    /// # async fn forget(client: &Client) -> Result<(), ClientError> {
+    /// client.remove("conversation-1", Some("user-7")).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClientError::Refused`] with 403 if the conversation is another user's, and an error if the ingress can't be
+    /// reached.
+    pub async fn remove(&self, id: &str, owner: Option<&str>) -> Result<(), ClientError> {
+        let removal = Removal::Of(owner.map(str::to_owned));
+        let Json(_) = self.removed(id, removal).await?;
+        Ok(())
+    }
+
+    /// Removes the conversations that were last [saved](RunHead::saved_ms) before a time, also those that wait. Returns how many.
+    ///
+    /// ```no_run
+    /// use std::time::{Duration, SystemTime, UNIX_EPOCH};
+    /// use tool_restate::{Client, ClientError};
+    ///
+    /// # async fn forget(client: &Client, age: Duration) -> Result<usize, ClientError> {
+    /// let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    /// let before = now.saturating_sub(age).as_millis();
+    /// client.remove_before(before.try_into().unwrap_or(0)).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As those of [`waiting`](Client::waiting), and of a conversation that can't be removed. Others may then be removed already.
+    pub async fn remove_before(&self, saved_ms: u64) -> Result<usize, ClientError> {
+        let mut page = Page::new(REMOVED_AT_ONCE);
+        let mut removed = 0;
+        loop {
+            let heads = self.heads(&Listed::Before(saved_ms), &page).await?;
+            let Some(last) = heads.last() else {
+                return Ok(removed);
+            };
+            page = Page::new(REMOVED_AT_ONCE).after(last);
+            for head in &heads {
+                let Json(is_removed) = self.removed(&head.id, Removal::Before(saved_ms)).await?;
+                removed += usize::from(is_removed);
+            }
+        }
+    }
+
+    async fn removed(&self, id: &str, removal: Removal) -> Result<Json<bool>, ClientError> {
+        self.call(id, "remove", None, removal).await
+    }
+
+    async fn heads(&self, listed: &Listed<'_>, page: &Page) -> Result<Vec<RunHead>, ClientError> {
+        let Some(lists) = &self.lists else {
+            let problem = "no administration is set; name it with `Client::admin`";
+            return Err(ClientError::Address(problem.to_owned()));
+        };
+        lists.heads(&self.service, listed, page).await
+    }
+
     /// Returns the saved parts of a run, starting at one of them.
     pub(crate) async fn saved(&self, id: &str, from: u64) -> Result<Saved, ClientError> {
-        let Json(saved) = self.call(id, "state", None, Json(from)).await?;
+        let Json(saved) = self.call(id, "state", None, from).await?;
         Ok(saved)
     }
 
@@ -217,28 +367,49 @@ impl Client {
         input: Req,
     ) -> Result<Res, ClientError>
     where
-        Req: Serialize + PayloadMetadata,
+        Req: serde::Serialize + Clone,
         Res: Deserialize,
     {
-        let target = RequestTarget::object(&self.service, id, handler);
-        let mut request = self.ingress.request::<Req, Res>(target, input);
-        if let Some(key) = key {
-            request = request.idempotency_key(key);
-        }
-        let called = async { request.call().await?.into_body() };
-        called.await.map_err(|error| match ClientError::from(error) {
-            // These come from Restate and never from a handler. It sends the first for services without keys.
-            ClientError::Refused(status @ (400 | 404), reason) => {
-                let service = &self.service;
-                let remedy = "check `Client::service` and `Agents::name`, and that the agents are registered";
-                ClientError::Refused(
-                    status,
-                    format!("the service {service:?} has no conversations; {remedy} ({reason})"),
-                )
+        let called = async || {
+            let target = RequestTarget::object(&self.service, id, handler);
+            let mut request = self.ingress.request::<_, Res>(target, Json(input.clone()));
+            if let Some(key) = &key {
+                request = request.idempotency_key(key.clone());
             }
-            error => error,
-        })
+            request.call().await?.into_body()
+        };
+        let start = Instant::now();
+        loop {
+            match called().await.map_err(ClientError::from) {
+                // What was not found has not started.
+                Err(ClientError::Refused(404, _)) if start.elapsed() < UNKNOWN => {
+                    tokio::time::sleep(UNKNOWN / 40).await;
+                }
+                // No handler of a conversation answers this. Restate does, the first for services that have no keys.
+                Err(ClientError::Refused(status @ (400 | 404), reason)) => {
+                    let service = &self.service;
+                    let remedy = "check `Client::service` and `Agents::name`, and that the agents are registered";
+                    return Err(ClientError::Refused(
+                        status,
+                        format!(
+                            "the service {service:?} has no conversations; {remedy} ({reason})"
+                        ),
+                    ));
+                }
+                called => return called,
+            }
+        }
     }
+}
+
+/// Reads an address for HTTP.
+fn url(address: &str) -> Result<Url, ClientError> {
+    let problem = match Url::parse(address) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") => return Ok(url),
+        Ok(_) => "it starts with neither http:// nor https://".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(ClientError::Address(format!("{address:?}: {problem}")))
 }
 
 impl From<ingress::ClientError> for ClientError {

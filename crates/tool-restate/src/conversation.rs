@@ -4,23 +4,24 @@
 //! dialect nor the registry nor hooks, so these may differ between attempts. Nothing outside of a step is random,
 //! because Restate compares each attempt with an earlier one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use restate_sdk::context::{CallFuture, DurableFuturesUnordered, Request, RequestTarget};
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_agent::run::{
-    Increment, Pending, PortableCall, Run, RunError, RunOutcome, RunSettings, Step,
+    Increment, Pending, PortableCall, Run, RunError, RunHead, RunOutcome, RunSettings, Step,
 };
 use tool_agent::{Agent, AgentError};
 use tool_core::{ToolCall, ToolResult};
 
 use crate::cancel::{Cancellable, NEVER};
 use crate::definition::handlers;
-use crate::events::{Decide, Event, News, Phase, Progress, is_open};
+use crate::events::{Decide, Event, News, Phase, Progress, Removal, is_open};
+use crate::lists::HEAD;
 use crate::lock;
 use crate::stream::Hub;
 use crate::tools::{Sent, interrupted};
@@ -128,6 +129,8 @@ pub(crate) struct Conversation {
     pub(crate) approval_timeout: Duration,
     /// Receives the text while the model is writing it.
     pub(crate) hub: Option<Arc<Hub>>,
+    /// The services that were registered when this process looked.
+    pub(crate) found: Mutex<HashSet<String>>,
 }
 
 /// The saved parts of a run, starting at one of them.
@@ -152,6 +155,10 @@ struct State {
     unsaved: Vec<Increment>,
     progress: Progress,
     has_progress: bool,
+    /// When it was saved last.
+    saved_ms: u64,
+    /// What lists show of it.
+    listed: Option<RunHead>,
 }
 
 /// The reason why a turn has no outcome.
@@ -190,6 +197,9 @@ struct Target {
     service: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     version: Option<String>,
+    /// `true` if the service may not be registered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_new: bool,
 }
 
 /// Returns the key of a part of the state. The SDK needs keys that outlive the invocation, so each is created once per
@@ -227,6 +237,11 @@ fn terminal(error: impl std::error::Error) -> TerminalError {
     TerminalError::new(error.to_string())
 }
 
+/// Returns the error for a run that does not fit.
+fn refused(error: impl std::error::Error) -> TerminalError {
+    TerminalError::new_with_code(409, error.to_string())
+}
+
 /// Converts an error of the agent for Restate, which retries some of them.
 fn handler_error(error: AgentError) -> HandlerError {
     match error {
@@ -259,6 +274,17 @@ impl State {
         }
     }
 
+    /// Changes what lists show of the run.
+    fn list(&mut self, ctx: &ObjectContext<'_>) {
+        let mut head = self.run.head();
+        // The clock may be read in a step alone.
+        head.saved_ms = self.saved_ms;
+        if self.listed.as_ref() != Some(&head) {
+            ctx.set(HEAD, Json(head.clone()));
+            self.listed = Some(head);
+        }
+    }
+
     /// Saves new increments under their own key, because one key for all would be rewritten each round.
     fn save(&mut self, ctx: &ObjectContext<'_>, hub: Option<&Arc<Hub>>) {
         if self.unsaved.is_empty() {
@@ -270,6 +296,7 @@ impl State {
         );
         self.parts += 1;
         ctx.set(PARTS, self.parts);
+        self.list(ctx);
         if let Some(hub) = hub {
             hub.saved(ctx.key(), self.parts);
         }
@@ -297,11 +324,16 @@ macro_rules! step {
 
 handlers!(Conversation {
     "send" => send,
+    "tell" => tell,
     "drive" => drive,
+    "find" => find,
     "background" => background,
     "respond" => respond,
     "decide" => decide,
     "stop" => stop,
+    "import" => import,
+    "remove" => remove,
+    "clear" => clear,
     "state" => state,
 });
 
@@ -318,6 +350,33 @@ impl Conversation {
         let event = Event::Message(message, ctx.invocation_id().to_owned());
         self.telling(&ctx, ctx.key(), event).send();
         Ok(ctx.signal(REPLY).await?)
+    }
+
+    /// Tells the conversation an event, and that what drove it was killed, if an operator did so: what is killed can't.
+    #[handler]
+    async fn tell(&self, ctx: SharedObjectContext<'_>, event: Json<Event>) -> HandlerResult<()> {
+        let waiter = match &event.0 {
+            Event::Message(_, waiter) => Some(waiter.clone()),
+            _ => None,
+        };
+        let target = RequestTarget::object(&self.name, ctx.key(), "drive");
+        let driven = ctx.request::<_, ()>(target, event).call().await;
+        if driven.as_ref().is_err_and(was_killed) {
+            if let Some(waiter) = waiter {
+                reply(&ctx, waiter, Err(killed(ctx.key())));
+            }
+            self.telling(&ctx, ctx.key(), Event::Killed).send();
+        }
+        Ok(driven?)
+    }
+
+    /// Fails if a service is not registered: an invocation of its own, because the server tries each again that calls such a
+    /// service, and this one a few times only.
+    #[handler]
+    async fn find(&self, ctx: SharedObjectContext<'_>, service: Json<String>) -> HandlerResult<()> {
+        let target = RequestTarget::service(service.into_inner(), "ping");
+        ctx.request::<_, ()>(target, Json(())).send();
+        Ok(())
     }
 
     /// Handles an event: drives the run until it waits for others. Events come one by one.
@@ -425,13 +484,94 @@ impl Conversation {
     /// Cancels the work on a message. Does nothing if the conversation is idle.
     #[handler]
     async fn stop(&self, ctx: SharedObjectContext<'_>, _none: Json<()>) -> HandlerResult<()> {
-        let driver = ctx.get::<Json<Driver>>(DRIVER).await?;
-        let Some(Json(Driver { invocation, turn })) = driver else {
-            return Ok(());
+        Ok(self.stop_turn(&ctx).await?)
+    }
+
+    /// Creates the conversation from what a journal has of its run. Returns `false` if it is there already.
+    ///
+    /// Whoever reaches the ingress can send a run, so none is taken in which a call is ready: nobody has to have allowed it.
+    #[handler]
+    async fn import(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        increments: Json<Vec<Increment>>,
+    ) -> HandlerResult<Json<bool>> {
+        let Json(increments) = increments;
+        if ctx.get::<u64>(PARTS).await?.is_some() {
+            return Ok(Json(false));
+        }
+        let mut run = Run::replay(increments.clone()).map_err(refused)?;
+        let key = ctx.key();
+        let checking = ctx.run(move || async move {
+            drop(self.agent.steps(&run).map_err(handler_error)?);
+            run.resume(self.agent.dialect(), self.agent.registry())
+                .map_err(refused)?;
+            let problem = match run.next() {
+                _ if run.id() != key => format!("is not the conversation {key:?}"),
+                Step::Wait(_) | Step::Done(_) => return Ok(()),
+                _ => "is in the middle of a turn; continue or cancel it where it is".to_owned(),
+            };
+            let problem = format!("the run {:?} {problem}", run.id());
+            Err(TerminalError::new_with_code(409, problem).into())
+        });
+        checking.name("check").await?;
+        let event = Event::Import(increments);
+        self.telling(&ctx, ctx.key(), event).call().await?;
+        Ok(Json(true))
+    }
+
+    /// Removes the conversation, and returns `true` if it was there. What goes on is stopped.
+    #[handler]
+    async fn remove(
+        &self,
+        ctx: SharedObjectContext<'_>,
+        removal: Json<Removal>,
+    ) -> HandlerResult<Json<bool>> {
+        let Some(Json(head)) = ctx.get::<Json<RunHead>>(HEAD).await? else {
+            return Ok(Json(false));
         };
-        ctx.invocation_handle(invocation).cancel();
-        let stopping = self.telling(&ctx, ctx.key(), Event::Stop(turn));
-        Ok(stopping.call().await?)
+        match removal.into_inner() {
+            Removal::Of(owner) if owner != head.owner => {
+                return Err(not_the_owner(ctx.key()).into());
+            }
+            Removal::Before(time) if head.saved_ms >= time => return Ok(Json(false)),
+            _ => {}
+        }
+        self.stop_turn(&ctx).await?;
+        let target = RequestTarget::object(&self.name, ctx.key(), "clear");
+        let clearing = ctx.request::<_, Json<bool>>(target, Json(head.owner));
+        Ok(clearing.call().await?)
+    }
+
+    /// Forgets all of a conversation with this owner.
+    #[handler]
+    async fn clear(
+        &self,
+        ctx: ObjectContext<'_>,
+        owner: Json<Option<String>>,
+    ) -> HandlerResult<Json<bool>> {
+        let Json(owner) = owner;
+        let head = ctx.get::<Json<RunHead>>(HEAD).await?;
+        if head.is_none_or(|Json(head)| head.owner != owner) {
+            return Ok(Json(false));
+        }
+        let progress = ctx.get::<Json<Progress>>(PROGRESS).await?;
+        let progress = progress.map(Json::into_inner).unwrap_or_default();
+        for invocation in progress.background {
+            ctx.invocation_handle(invocation).cancel();
+        }
+        // Messages that came after the stop.
+        let waiting = progress.messages.into_iter().map(|(_, waiter)| waiter);
+        for waiter in progress.waiter.into_iter().chain(waiting) {
+            let problem = format!("the conversation {:?} was removed", ctx.key());
+            reply(
+                &ctx,
+                waiter,
+                Err(TerminalError::new_with_code(409, problem)),
+            );
+        }
+        ctx.clear_all();
+        Ok(Json(true))
     }
 
     /// Returns the saved parts of the run, starting at one of them.
@@ -448,8 +588,33 @@ impl Conversation {
     }
 }
 
+/// Returns the time in milliseconds since the start of 1970.
+fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The error for another user.
+fn not_the_owner(id: &str) -> TerminalError {
+    let problem = format!("the conversation {id:?} is another user's");
+    TerminalError::new_with_code(403, problem)
+}
+
+/// Returns `true` if an operator killed the invocation that failed so.
+fn was_killed(error: &TerminalError) -> bool {
+    error.code() == 409 && error.message() == "killed"
+}
+
+/// The error for whoever waits for what was killed.
+fn killed(id: &str) -> TerminalError {
+    let problem = format!(
+        "an operator killed the invocation that drove the conversation {id:?}; send the next message to go on"
+    );
+    TerminalError::new(problem)
+}
+
 /// Replies to a message.
-fn reply(ctx: &ObjectContext<'_>, waiter: String, reply: Result<Reply, TerminalError>) {
+fn reply<'c>(ctx: &impl ContextClient<'c>, waiter: String, reply: Result<Reply, TerminalError>) {
     let signal = ctx.invocation_handle(waiter).signal(REPLY);
     match reply {
         Ok(reply) => signal.resolve(Json(reply)),
@@ -465,16 +630,27 @@ impl Conversation {
         id: &str,
         event: Event,
     ) -> Request<'c, Json<Event>> {
-        let target = RequestTarget::object(&self.name, id, "drive");
+        let target = RequestTarget::object(&self.name, id, "tell");
         ctx.request(target, Json(event))
     }
 
-    /// Creates the run in a step, because the next attempt may have other settings.
+    /// Cancels what a message has started. Does nothing if the conversation is at rest.
+    async fn stop_turn(&self, ctx: &SharedObjectContext<'_>) -> Result<(), TerminalError> {
+        let driver = ctx.get::<Json<Driver>>(DRIVER).await?;
+        let Some(Json(Driver { invocation, turn })) = driver else {
+            return Ok(());
+        };
+        ctx.invocation_handle(invocation).cancel();
+        let stopping = self.telling(ctx, ctx.key(), Event::Stop(turn));
+        stopping.call().await
+    }
+
+    /// Creates the run in a step, because the next attempt may have other settings. Also returns the time.
     async fn create(
         &self,
         ctx: &ObjectContext<'_>,
         message: &Message,
-    ) -> Result<Vec<Increment>, TerminalError> {
+    ) -> Result<(Vec<Increment>, u64), TerminalError> {
         let (id, settings) = (ctx.key().to_owned(), self.settings);
         let (owner, meta) = (message.owner.clone(), message.meta.clone());
         let creating = ctx.run(move || async move {
@@ -482,7 +658,7 @@ impl Conversation {
             if let Some(owner) = owner {
                 run = run.owner(owner);
             }
-            Ok(new_in(&run.build()))
+            Ok(Json((run.build().unsaved().to_vec(), now_ms())))
         });
         Ok(creating.name("create").await?.into_inner())
     }
@@ -490,6 +666,15 @@ impl Conversation {
     /// Reads the saved run, handles an event, and saves the result.
     async fn hear(&self, ctx: &ObjectContext<'_>, event: Event) -> Result<(), TerminalError> {
         let (parts, mut saved) = saved!(ctx);
+        match &event {
+            Event::Import(_) if !saved.is_empty() => return Ok(()),
+            Event::Message(..) | Event::Import(_) => {}
+            // The conversation was removed in the meantime.
+            _ if saved.is_empty() => return Ok(()),
+            _ => {}
+        }
+        let listed = ctx.get::<Json<RunHead>>(HEAD).await?.map(Json::into_inner);
+        let mut saved_ms = listed.as_ref().map_or(0, |head| head.saved_ms);
         let driver = ctx.get::<Json<Driver>>(DRIVER).await?;
         let mut turn = driver.map_or(0, |Json(driver)| driver.turn);
         let progress = ctx.get::<Json<Progress>>(PROGRESS).await?;
@@ -498,8 +683,13 @@ impl Conversation {
         if let Event::Message(message, _) = &event
             && saved.is_empty()
         {
-            unsaved = self.create(ctx, message).await?;
+            (unsaved, saved_ms) = self.create(ctx, message).await?;
             saved.clone_from(&unsaved);
+        }
+        let is_imported = matches!(event, Event::Import(_));
+        if let Event::Import(increments) = &event {
+            unsaved.clone_from(increments);
+            saved.clone_from(increments);
         }
         let mut state = State {
             run: Run::replay(saved).map_err(terminal)?,
@@ -507,14 +697,16 @@ impl Conversation {
             unsaved,
             progress: progress.map(Json::into_inner).unwrap_or_default(),
             has_progress,
+            saved_ms,
+            listed,
         };
         let phase = state.progress.phase;
-        let is_stop = matches!(event, Event::Stop(_));
+        let is_killed = matches!(event, Event::Killed);
+        let is_stop = is_killed || matches!(event, Event::Stop(_));
         if let Event::Message(message, _) = &event
             && state.run.info().owner() != message.owner.as_deref()
         {
-            let problem = format!("the conversation {:?} is another user's", ctx.key());
-            return Err(TerminalError::new_with_code(403, problem));
+            return Err(not_the_owner(ctx.key()));
         }
         if state.progress.hear(event, &state.run, turn) {
             let message = (phase == Phase::Resting && !is_stop)
@@ -524,11 +716,22 @@ impl Conversation {
             let invocation = ctx.invocation_id().to_owned();
             ctx.set(DRIVER, Json(Driver { invocation, turn }));
             let driving = if is_stop {
-                self.cancel(ctx, &mut state).await
+                let cancelled = self.cancel(ctx, &mut state).await;
+                if is_killed {
+                    cancelled.and(Err(Stop::Failed(killed(ctx.key()))))
+                } else {
+                    cancelled
+                }
+            } else if is_imported {
+                self.take_over(ctx, &mut state).await
             } else {
                 self.turn(ctx, &mut state, message).await
             };
             self.settle(ctx, &mut state, driving, turn);
+        }
+        if !state.unsaved.is_empty() {
+            let reading = ctx.run(|| async { Ok(now_ms()) });
+            state.saved_ms = reading.name("saved").await?;
         }
         state.save(ctx, self.hub.as_ref());
         state.keep(ctx);
@@ -616,7 +819,11 @@ impl Conversation {
                     let Json(increments) = asking.call().await?;
                     state.apply(increments)?;
                 }
-                Step::Call(calls) => self.call(ctx, state, calls).await?,
+                Step::Call(calls) => {
+                    // What was allowed does not wait any longer.
+                    state.list(ctx);
+                    self.call(ctx, state, calls).await?;
+                }
                 Step::Running | Step::Wait(_) | Step::Done(_) => break,
             }
         }
@@ -649,12 +856,34 @@ impl Conversation {
         calls: Vec<ToolCall>,
     ) -> Result<(), Stop> {
         let targets = self.start(ctx, state, &calls).await?;
+        // Should an operator kill this invocation, the run says which calls may have had their effect.
+        state.save(ctx, self.hub.as_ref());
+        let mut lost = HashMap::new();
+        for target in targets.iter().flatten().filter(|target| target.is_new) {
+            if !lost.contains_key(&target.service) {
+                let problem = self.find_service(ctx, &target.service).await?;
+                lost.insert(target.service.clone(), problem);
+            }
+        }
         let mut running = DurableFuturesUnordered::new();
         let (mut foreground, mut background) = (Vec::new(), Vec::new());
         for (call, target) in calls.into_iter().zip(targets) {
-            let Some(Target { service, version }) = target else {
+            let Some(Target {
+                service, version, ..
+            }) = target
+            else {
                 continue;
             };
+            if let Some(Some(problem)) = lost.get(&service) {
+                let problem = format!("the tool {:?} did not run: {problem}", call.name);
+                tracing::error!(run = state.run.id(), problem);
+                state.progress.news.push(News::Result {
+                    result: Some(ToolResult::failed(&call, problem)),
+                    call,
+                    invocation: None,
+                });
+                continue;
+            }
             let sent = Sent {
                 call: PortableCall::new(state.run.info(), &call),
                 version,
@@ -687,6 +916,43 @@ impl Conversation {
         Ok(())
     }
 
+    /// Continues a run that another program began.
+    async fn take_over(
+        &self,
+        ctx: &ObjectContext<'_>,
+        state: &mut State,
+    ) -> Result<Option<RunOutcome>, Stop> {
+        step!(ctx, state, "resume", |run| {
+            run.resume(self.agent.dialect(), self.agent.registry())
+                .map_err(terminal)?;
+        });
+        self.turn(ctx, state, None).await
+    }
+
+    /// Looks whether a service is registered, and returns what to say if it is not.
+    async fn find_service(
+        &self,
+        ctx: &ObjectContext<'_>,
+        service: &str,
+    ) -> Result<Option<String>, Stop> {
+        let target = RequestTarget::object(&self.name, ctx.key(), "find");
+        let finding = ctx.request::<_, ()>(target, Json(service.to_owned()));
+        let unknown = format!("{service}/ping was not found");
+        match finding.call().await.map_err(Stop::from) {
+            Ok(()) => {}
+            // What the server says of the last try.
+            Err(Stop::Failed(error)) if error.message().contains(&unknown) => {
+                let problem = format!("its service {service:?} is not registered");
+                return Ok(Some(problem));
+            }
+            // The agents were away. The call is tried again until they are back.
+            Err(Stop::Failed(_)) => return Ok(None),
+            Err(cancelled) => return Err(cancelled),
+        }
+        lock(&self.found).insert(service.to_owned());
+        Ok(None)
+    }
+
     /// Marks calls as started, and returns their services.
     async fn start(
         &self,
@@ -704,9 +970,16 @@ impl Conversation {
             let started = started.map_err(handler_error)?;
             let target = |call: &ToolCall| {
                 let runs = started.iter().any(|run| run.position() == call.position());
-                runs.then(|| Target {
-                    service: (self.route)(&call.name).unwrap_or_else(|| self.tools.clone()),
-                    version: version_of(self.agent.registry(), call),
+                runs.then(|| {
+                    let version = version_of(self.agent.registry(), call);
+                    // A tool that is gone here does not run elsewhere, though a worker may still have it.
+                    let routed = version.as_ref().and_then(|_| (self.route)(&call.name));
+                    let is_found = |service| lock(&self.found).contains(service);
+                    Target {
+                        is_new: routed.as_ref().is_some_and(|service| !is_found(service)),
+                        service: routed.unwrap_or_else(|| self.tools.clone()),
+                        version,
+                    }
                 })
             };
             Ok(Json(Started {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use tool_agent::run::{Run, Step};
+use tool_agent::run::{Increment, Run, Step};
 use tool_core::hooks::Decision;
 use tool_core::{ToolCall, ToolResult};
 
@@ -27,8 +27,12 @@ pub(crate) enum Event {
     /// A message of the user, and the invocation that waits for the reply.
     Message(Message, String),
     News(News),
+    /// What a journal has of the run.
+    Import(Vec<Increment>),
     /// Stops the work on the message with this number.
     Stop(u64),
+    /// An operator killed what drove the conversation.
+    Killed,
     /// Continues a conversation that paused for other events.
     Next,
 }
@@ -47,6 +51,15 @@ pub(crate) enum News {
     Decision(Decide),
     /// Nobody decided in time on the call with this fingerprint.
     TimeOver(String),
+}
+
+/// Which conversation is removed.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) enum Removal {
+    /// One with this owner.
+    Of(Option<String>),
+    /// One that was last saved before this time.
+    Before(u64),
 }
 
 /// The state of a conversation between events.
@@ -115,6 +128,8 @@ impl Progress {
             },
             // The stop may arrive after the next message.
             Event::Stop(stopped) => stopped == turn && self.is_busy(run),
+            Event::Import(_) => true,
+            Event::Killed => self.is_busy(run),
         }
     }
 

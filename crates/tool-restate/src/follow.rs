@@ -400,6 +400,10 @@ impl Follower {
     }
 
     async fn read(&mut self, saved: Saved) -> Result<(), End> {
+        if saved.parts < self.shown.parts {
+            let problem = format!("the conversation {:?} was removed", self.id);
+            return Err(ClientError::Refused(404, problem).into());
+        }
         if saved.increments.is_empty() {
             return Ok(());
         }

@@ -12,6 +12,7 @@
 // events        events of a conversation, and its state between them
 // conversation  drives a run on Restate
 // agents        `Agents`: an agent's conversations
+// lists         the heads of conversations, by SQL
 // follow        updates for a client while the model writes
 // client        `Client`: sends messages and decisions
 // guide         only documentation
@@ -25,6 +26,7 @@ mod events;
 mod follow;
 #[cfg(any(doc, doctest))]
 pub mod guide;
+mod lists;
 mod once;
 mod serving;
 mod stream;

@@ -181,10 +181,16 @@ pub(crate) fn interrupted(call: &ToolCall) -> ToolResult {
     ToolResult::failed(call, ToolError::interrupted(&call.name))
 }
 
-handlers!(Tools { "call" => call });
+handlers!(Tools { "call" => call, "ping" => ping });
 
 #[restate_sdk::service]
 impl Tools {
+    /// Does nothing: who can call it knows that the service is registered.
+    #[handler]
+    async fn ping(&self, _ctx: Context<'_>, _none: Json<()>) -> HandlerResult<()> {
+        Ok(())
+    }
+
     /// Runs a call.
     #[handler]
     async fn call(&self, ctx: Context<'_>, sent: Json<Sent>) -> HandlerResult<Json<ToolResult>> {

@@ -124,6 +124,10 @@ paying! {
     #[tool(destructive, unlinked)]
     pay_on_sign => paid_on_sign;
 
+    /// Pays once somebody allowed it and the test says so.
+    #[tool(destructive, unlinked)]
+    hold_on_sign => paid_on_sign;
+
     /// Transfers money, once somebody allowed it.
     #[tool(destructive, unlinked)]
     transfer => paid;
@@ -152,6 +156,17 @@ async fn pay_later(
 ) -> String {
     let paid = paid(effects, user, call, amount).await;
     format!("{paid}, {}", purpose.unwrap_or_default())
+}
+
+/// Transfers money, as a later version has it.
+#[tool(destructive, unlinked, name = "transfer")]
+async fn transfer_later(
+    cents: u32,
+    #[param(context)] effects: &Effects,
+    #[param(context)] user: &User,
+    call: &CallContext,
+) -> String {
+    paid(effects, user, call, cents).await
 }
 
 /// Builds a target, which the model lets end.
@@ -200,20 +215,26 @@ async fn sleep(#[param(context)] effects: &Effects) -> &'static str {
     "slept"
 }
 
-/// Returns the tools. The deployment `later` has another order, and in `schema` one tool has another version.
+/// Returns the tools. The deployment `later` has another order, in `schema` and `renamed` one tool has another version, and `gone`
+/// has no transfers.
 fn registry(effects: &Path, deployment: &str) -> Registry {
     let mut tools = tools![
         look_up,
         pay_here,
         pay_on_sign,
-        transfer,
+        hold_on_sign,
         note,
         tick,
         flood,
         sleep
     ]
     .to_vec();
-    tools.extend(tools![pay_aside, pay_slowly, transfer_slowly, build]);
+    tools.extend(tools![pay_aside, pay_slowly, build]);
+    match deployment {
+        "gone" => {}
+        "renamed" => tools.extend(tools![transfer_later, transfer_slowly]),
+        _ => tools.extend(tools![transfer, transfer_slowly]),
+    }
     if deployment == "schema" {
         tools.extend(tools![pay_later]);
     } else {
@@ -228,7 +249,7 @@ fn registry(effects: &Path, deployment: &str) -> Registry {
         .context_per_call::<User>()
         .output_cap(100 << 20)
         .before(async |hook| match &*hook.tool.name {
-            "transfer" | "transfer_slowly" => Gate::hold("money leaves"),
+            "transfer" | "transfer_slowly" | "hold_on_sign" => Gate::hold("money leaves"),
             _ => Gate::Allow,
         })
         .build()
@@ -321,6 +342,7 @@ async fn respond(request: &Request, effects: &Effects) -> Result<Value, ModelErr
             ("transfer", json!({"amount": 7})),
             ("look_up", json!({"n": 1})),
         ],
+        ("hold", 0) => &[("hold_on_sign", json!({"amount": 5}))],
         ("sign", 0) => &[("pay_on_sign", json!({"amount": 5}))],
         ("quick", 0..QUICK_ROUNDS) => &[("tick", json!({"n": round}))],
         ("flood", 0) => &[("flood", json!({}))],

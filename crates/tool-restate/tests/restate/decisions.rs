@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use tool_agent::run::{PortableCall, Run, RunOutcome};
-use tool_core::ToolCall;
 use tool_core::hooks::Decision;
+use tool_core::{ToolCall, ToolErrorKind};
 use tool_restate::{ClientError, Decide, Message};
 
 use crate::cast::TOKEN;
-use crate::faults::sending;
+use crate::faults::{held, patient, sending};
 use crate::world::{SMALL, World};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,6 +91,53 @@ async fn a_conversation_is_stopped_at_once_and_goes_on_with_the_next_message() {
         assert_eq!(next, RunOutcome::Answered("done: hello".into()));
     }
     assert!(world.lines("payments").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_whose_drive_is_killed_ends_with_a_sentence_and_the_next_one_goes_on() {
+    let Some(world) = World::with_env("killed", SMALL, &patient()).await else {
+        return;
+    };
+    let client = world.client();
+    // While the model is asked, while a call runs that may not be repeated, and while such a call goes on after a decision.
+    for (question, name) in [
+        ("silence", "silence"),
+        ("sign", "pay_on_sign"),
+        ("hold", "pay_on_sign"),
+    ] {
+        let sent = sending(&client, question, question);
+        if question == "hold" {
+            client
+                .decide(question, held(&client, question).await)
+                .await
+                .unwrap();
+        }
+        let count = || {
+            world
+                .lines("waiting")
+                .iter()
+                .filter(|line| *line == name)
+                .count()
+        };
+        let wanted = 1 + usize::from(question == "hold");
+        while count() < wanted {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        world.kill_drive(question).await;
+        let Err(ClientError::Refused(500, reason)) = sent.await.unwrap() else {
+            panic!("{question}");
+        };
+        for part in [question, "operator", "send the next message"] {
+            assert!(reason.contains(part), "{reason}");
+        }
+        let next = sending(&client, question, "hello").await.unwrap().unwrap();
+        assert_eq!(next, RunOutcome::Answered("done: hello".into()));
+        let run = client.state(question).await.unwrap().unwrap();
+        for (call, result) in run.rounds().iter().flat_map(|round| round.calls()) {
+            let error = result.expect("it has ended").error().unwrap();
+            assert_eq!(error.kind(), ToolErrorKind::Interrupted, "{}", call.name);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use tool_agent::run::{RunOutcome, Step};
+use tool_core::ToolErrorKind;
 use tool_core::hooks::Decision;
 use tool_restate::{Client, ClientError, Decide, Message};
 
-use crate::world::{Layout, SMALL, World, has_nginx, short_or_long};
+use crate::world::{Layout, SMALL, World, has_nginx, settled, short_or_long};
 
 async fn pause(milliseconds: u64) {
     tokio::time::sleep(Duration::from_millis(milliseconds)).await;
@@ -260,7 +261,7 @@ pub fn sending(
 }
 
 /// Waits until a call is held, and returns the decision that allows it.
-async fn held(client: &Client, id: &str) -> Decide {
+pub async fn held(client: &Client, id: &str) -> Decide {
     loop {
         pause(50).await;
         if let Some(run) = client.state(id).await.unwrap()
@@ -305,6 +306,36 @@ async fn a_call_that_waits_outlives_a_deployment_with_other_options() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_approved_call_does_not_run_if_its_tool_is_gone_or_takes_other_arguments() {
+    let Some(mut world) = World::with_env("upgrade", SMALL, &patient()).await else {
+        return;
+    };
+    let client = world.client();
+    for (id, question, deployment) in [
+        ("run-0", "transfer", "gone"),
+        ("run-1", "transfer_slowly", "gone"),
+        ("run-2", "transfer", "renamed"),
+    ] {
+        deploy(&mut world, "").await;
+        let sent = sending(&client, id, question);
+        let decide = held(&client, id).await;
+        deploy(&mut world, deployment).await;
+        client.decide(id, decide).await.unwrap();
+        let answered = RunOutcome::Answered(format!("done: {question}"));
+        assert_eq!(sent.await.unwrap().unwrap(), answered);
+        let run = settled(std::slice::from_ref(&client), id).await;
+        let (_, result) = run.rounds()[0].calls().next().unwrap();
+        let result = result.unwrap();
+        assert!(result.is_error(), "{id}: {}", result.content());
+        assert_ne!(result.error().unwrap().kind(), ToolErrorKind::Interrupted);
+        // The call is in the messages of the conversation, which goes on.
+        let next = sending(&client, id, "hello").await.unwrap().unwrap();
+        assert_eq!(next, RunOutcome::Answered("done: hello".into()));
+    }
+    assert!(world.lines("payments").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn another_provider_is_refused_and_the_conversation_kept() {
     let Some(mut world) = World::with_env("provider", SMALL, &patient()).await else {
         return;
@@ -342,7 +373,7 @@ async fn another_provider_is_refused_and_the_conversation_kept() {
 }
 
 /// The environment of agents in which calls wait longer than a test.
-fn patient() -> [(&'static str, String); 1] {
+pub fn patient() -> [(&'static str, String); 1] {
     [("APPROVAL_SECONDS", "600".to_owned())]
 }
 

@@ -4,9 +4,11 @@ mod background;
 mod bounds;
 mod cast;
 mod decisions;
+#[allow(dead_code)]
 #[path = "../support/engine.rs"]
 mod engine;
 mod faults;
+mod inbox;
 mod mixed;
 mod streams;
 mod workers;

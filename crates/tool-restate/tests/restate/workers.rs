@@ -1,9 +1,6 @@
 //! Workers that don't fit their agents.
 
-use std::time::Duration;
-
 use futures_util::FutureExt;
-use serde_json::Value;
 use tokio::net::TcpListener;
 use tool_agent::Agent;
 use tool_agent::run::{RunInfo, RunOutcome};
@@ -13,7 +10,7 @@ use tool_core::{Registry, ToolErrorKind, tool, tools};
 use tool_restate::{Agents, Message, ToolService};
 
 use crate::faults::sending;
-use crate::world::{SMALL, World};
+use crate::world::{SMALL, World, settled};
 
 struct Account(#[allow(dead_code)] String);
 
@@ -115,21 +112,26 @@ async fn a_worker_with_another_version_of_a_tool_does_not_run_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_server_names_a_service_that_is_not_registered() {
+async fn calls_to_a_service_that_is_not_registered_end_with_its_name() {
     let unregistered = [("DEPLOYMENT", "unregistered".to_owned())];
     let Some(world) = World::with_env("unregistered", SMALL, &unregistered).await else {
         return;
     };
     let client = world.client();
-    let sent = sending(&client, "run-0", "job");
-    let failed = "SELECT last_failure FROM sys_invocation
-        WHERE target_handler_name = 'drive' AND last_failure IS NOT NULL";
-    let is_named = |row: &Value| {
-        let failure = row["last_failure"].as_str();
-        failure.is_some_and(|failure| failure.contains("elsewhere"))
-    };
-    while !world.query(failed).await.iter().any(is_named) {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+    // In the foreground, and in the background.
+    for work in ["sign", "build"] {
+        let outcome = sending(&client, work, work).await.unwrap().unwrap();
+        assert_eq!(outcome, RunOutcome::Answered(format!("done: {work}")));
+        let run = settled(std::slice::from_ref(&client), work).await;
+        let calls = run.rounds().iter().flat_map(|round| round.calls());
+        let failed = calls.filter(|(call, result)| {
+            let result = result.unwrap();
+            let content = result.content();
+            let names = ["\"elsewhere\" is not registered", &call.name];
+            let is_named = names.iter().all(|name| content.contains(name));
+            assert_eq!(is_named, result.is_error(), "{content}");
+            is_named
+        });
+        assert_eq!(failed.count(), 1);
     }
-    assert!(!sent.is_finished());
 }

@@ -190,6 +190,11 @@ impl World {
         self.client().streams(&self.streams, token).unwrap()
     }
 
+    /// Returns a client that lists conversations.
+    pub fn administering(&self) -> Client {
+        self.client().admin(&self.nodes[0].admin_url()).unwrap()
+    }
+
     /// Returns a client of each server.
     pub fn clients(&self) -> Vec<Client> {
         let nodes = self.nodes.iter();
@@ -212,6 +217,20 @@ impl World {
     /// Opens a gate that calls wait for.
     pub fn open_gate(&self, name: &str) {
         fs::write(self.folder.join(format!("gate-{name}")), "").unwrap();
+    }
+
+    /// Kills what drives a conversation, as an operator does.
+    pub async fn kill_drive(&self, id: &str) {
+        let sql = format!(
+            "SELECT id FROM sys_invocation WHERE target_handler_name = 'drive'
+                AND target_service_key = '{id}' AND status != 'completed'"
+        );
+        let rows = self.query(&sql).await;
+        let [row] = &*rows else { panic!("{rows:?}") };
+        let (admin, drive) = (self.nodes[0].admin_url(), row["id"].as_str().unwrap());
+        let url = format!("{admin}/invocations/{drive}/kill");
+        let killed = reqwest::Client::new().patch(url).send().await.unwrap();
+        assert!(killed.status().is_success(), "{}", killed.status());
     }
 
     /// Asks the server by SQL, once it is ready.
