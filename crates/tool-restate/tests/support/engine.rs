@@ -84,6 +84,11 @@ impl Process {
         self.child = Some(command.spawn().unwrap());
     }
 
+    /// Returns the id of the process while it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
