@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn who_asks_the_same_waits_for_one_answer_and_an_error_is_none() {
-        crate::cli::runtime(1).unwrap().block_on(async {
+        crate::registry::runtime(1).unwrap().block_on(async {
             let answers = Answers::default();
             let lost = ElicitError::failed("lost");
             let failed = answers.of("sure", std::future::ready(Err(lost.clone())));

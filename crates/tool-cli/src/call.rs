@@ -10,8 +10,10 @@ use tool_core::call::CancellationToken;
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult};
 
-use crate::cli::{Cli, Failure, find, inspected, runtime};
+use crate::cli::Cli;
+use crate::failure::Failure;
 use crate::progress::ProgressLine;
+use crate::registry::{find, inspected, runtime};
 use crate::terminal::{Terminal, confirm, indented};
 use crate::{example, flags, output, questions};
 

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use tool_core::{Registry, testing};
 
-use crate::cli::{Cli, Failure};
+use crate::cli::Cli;
+use crate::failure::Failure;
 use crate::terminal::{GOOD, Terminal};
 
 pub(crate) fn run(cli: &Cli, registry: &Registry) -> Result<(), Failure> {

@@ -12,8 +12,10 @@ use tool_agent::eval::{
 use tool_agent::model::Retry;
 use tool_core::{Registry, RegistryBuilder};
 
-use crate::cli::{Cli, Failure, inspected, runtime};
+use crate::cli::Cli;
+use crate::failure::Failure;
 use crate::output;
+use crate::registry::{inspected, runtime};
 use crate::terminal::{BAD, GOOD, Terminal};
 
 /// The file of cases, unless the program or the command line names another one.

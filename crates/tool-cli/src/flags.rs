@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use tool_core::ToolSpec;
 use tool_core::schema::{Json, Violation};
 
-use crate::cli::Failure;
+use crate::failure::Failure;
 use crate::input;
 use crate::terminal::safe;
 

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::cli::Failure;
+use crate::failure::Failure;
 
 /// Maximum length of a value from a file, so a wrong path can't fill the memory.
 const LONGEST: u64 = 64 << 20;

@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use tool_core::files;
 use tool_core::schema::Json;
 
-use crate::cli::Failure;
+use crate::failure::Failure;
 use crate::terminal::{Terminal, confirm};
 
 /// The clients: name, path in a project's folder, and the key for servers in the file.

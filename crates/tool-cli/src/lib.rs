@@ -66,9 +66,11 @@ mod answers;
 mod call;
 mod check;
 mod cli;
+mod commands;
 #[cfg(feature = "eval")]
 mod eval;
 mod example;
+mod failure;
 mod flags;
 mod input;
 #[cfg(feature = "mcp")]
@@ -78,6 +80,7 @@ mod output;
 mod progress;
 mod providers;
 mod questions;
+mod registry;
 #[cfg(feature = "mcp")]
 mod serve;
 mod skill;

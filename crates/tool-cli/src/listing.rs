@@ -8,7 +8,8 @@ use tool_core::dialect::JsonWriter;
 use tool_core::schema::Json;
 use tool_core::{Registry, ToolEntry, ToolSpec};
 
-use crate::cli::{Failure, find};
+use crate::failure::Failure;
+use crate::registry::find;
 use crate::terminal::{NAME, Terminal, columns};
 use crate::{example, flags};
 

@@ -11,7 +11,7 @@ use tool_core::content::Content;
 use tool_core::files;
 use tool_core::schema::Json;
 
-use crate::cli::Failure;
+use crate::failure::Failure;
 use crate::terminal::{NAME, Terminal, columns, safe};
 
 /// The folder for pictures and files in results.

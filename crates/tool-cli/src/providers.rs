@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use tool_core::schema::Json;
 use tool_core::{Registry, dialect};
 
-use crate::cli::Failure;
+use crate::failure::Failure;
 use crate::output;
 use crate::terminal::{BAD, Terminal};
 

@@ -9,7 +9,9 @@ use tool_core::RegistryBuilder;
 use tool_mcp::Server;
 use tool_mcp::server::http::HttpConfig;
 
-use crate::cli::{Cli, Failure, inspected, runtime};
+use crate::cli::Cli;
+use crate::failure::Failure;
+use crate::registry::{inspected, runtime};
 use crate::terminal::Terminal;
 
 pub(crate) fn command() -> Command {

@@ -31,7 +31,9 @@ use tool_core::hooks::{Decision, Hold};
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolError, ToolResult};
 
 use self::questions::{Asker, Given, Questions, Taken};
-use crate::cli::{Cli, Failure, runtime};
+use crate::cli::Cli;
+use crate::failure::Failure;
+use crate::registry::runtime;
 use crate::terminal::Terminal;
 
 /// Maximum size of a request body in bytes.

@@ -177,7 +177,7 @@ mod tests {
 
     /// Runs a test that fails if a question waits forever.
     fn within_a_minute(test: impl Future<Output = ()>) {
-        let runtime = crate::cli::runtime(1).unwrap();
+        let runtime = crate::registry::runtime(1).unwrap();
         let limit = std::time::Duration::from_secs(60);
         let ended = runtime.block_on(async { tokio::time::timeout(limit, test).await });
         ended.unwrap();
