@@ -120,25 +120,6 @@ impl Input {
         Ok(())
     }
 
-    /// Decodes arguments that match the schema, without validating them again. Returns `false` if
-    /// the tool's types reject them in this spelling.
-    pub(crate) fn decodes(
-        &mut self,
-        text: String,
-        decode: impl FnOnce(&Input) -> Option<ArgumentError>,
-    ) -> bool {
-        self.text.clear();
-        let normalised = Normalised {
-            text,
-            coercions: Vec::new(),
-        };
-        self.normalised = Box::new(normalised).into();
-        self.is_dry_run = true;
-        let end = decode(self);
-        self.is_dry_run = false;
-        matches!(end, Some(ArgumentError::DryRun))
-    }
-
     /// Returns the arguments as the tool will get them, once they are validated.
     pub(crate) fn normalised_text(&self) -> &str {
         self.normalised

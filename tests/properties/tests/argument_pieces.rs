@@ -1,4 +1,4 @@
-//! Arguments that arrive in pieces are accepted and rejected as the whole text is, and rejected early.
+//! Arguments that arrive in pieces are accepted and rejected as the whole text is, and rejected when a parameter ends.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -32,9 +32,8 @@ fn read(
     for &end in ends.iter().chain([&text.len()]) {
         reader.push(&text[start..end]);
         start = end;
-        let is_rejected = reader.is_rejected();
+        let is_rejected = reader.error().is_some();
         assert!(is_rejected || rejected.is_none(), "{text}: accepted again");
-        assert_eq!(is_rejected, reader.error().is_some(), "{text}");
         assert!(is_rejected || reader.violations().is_empty(), "{text}");
         if is_rejected {
             rejected.get_or_insert(end);
@@ -152,7 +151,7 @@ fn the_verdict_is_that_of_the_whole_text() {
     );
     assert!(tally.accepted > 1000 && tally.rejected > 1000);
     assert!(
-        saved >= 25,
+        saved >= 5,
         "{saved} % of the bytes of rejected calls are saved"
     );
 }
@@ -235,72 +234,54 @@ fn reader() -> ArgumentsReader {
 
 /// Each text is split by `|` where it is rejected: the part before is still open.
 #[test]
-fn arguments_are_rejected_as_early_as_the_schema_allows() {
+fn arguments_are_rejected_when_a_parameter_ends() {
     for (split, violation) in [
-        (r#"{"days":1,"day|"#, ""),
-        (r#"{"days":1,"dayz|":"#, "dayz: unknown"),
-        (r#"{"days":|"#, ""),
+        (r#"{"dayz":1|,"#, "dayz: unknown"),
         (
-            r#"{"days":|"3"}"#,
-            "days: expected an integer from 1 to 14, got a string",
+            r#"{"days":"3"|}"#,
+            "days: expected an integer from 1 to 14, got \"3\"",
         ),
         (r#"{"days":20|}"#, "days: 20 is above the maximum 14"),
-        (r#"{"days":20|,"#, "days: 20 is above the maximum 14"),
-        (r#"{"days":2,"days|":"#, "days: given twice"),
         (
-            r#"{"title":"0123456789|0"#,
+            r#"{"days":2, "days" : 20|,"#,
+            "days: 20 is above the maximum 14",
+        ),
+        (
+            r#"{"title":"0123456\",89ü"|,"#,
             "title: expected a string of at most 10 characters",
         ),
         (
-            r#"{"title":"é123456789|é"#,
-            "title: expected a string of at most 10 characters",
+            r#"{"stops":[{"hour":1}, {"a":"]}"}]|,"#,
+            "stops[0].name: missing",
         ),
-        (r#"{"stops":[{"hour":1|}"#, "stops[0].name: missing"),
         (
-            r#"{"stops":[{"name":"a"},{"name":"b","hour":25|}"#,
+            r#"{"days":1,"stops":[{"name":"a"},{"name":"b","hour":25}]|}"#,
             "stops[1].hour: 25 is above",
         ),
+        (r#"{"code":"A1"|}"#, "code: \"A1\" does not match"),
         (
-            r#"{"stops":[{"name":"a"},{"name":"b"}|,"#,
-            "stops: expected an array of at most 2 items, got 3",
-        ),
-        (r#"{"stops":[|1"#, "stops[0]: expected an object"),
-        (r#"{"code":"A1|""#, "code: \"A1\" does not match"),
-        (
-            r#"{"way":{"Car":{"seats":-1}|}"#,
+            r#"{"way":{"Car":{"seats":-1}}|}"#,
             "way.Car.seats: -1 is below",
         ),
-        (r#"{"days":1|x"#, ""),
-        (r#"{"days":1}|x"#, ""),
-        ("|[", "expected an object, got an array"),
+        (r#"{"days":1 2|,"#, ""),
+        (r#"{"days":[1|}"#, ""),
+        ("{\"title\":\"|\n", ""),
     ] {
         let (before, after) = split.split_once('|').unwrap();
         let mut reader = reader();
         for character in before.chars() {
             reader.push(character.encode_utf8(&mut [0; 4]));
-            assert!(!reader.is_rejected(), "{split}: {}", reader.text());
+            assert!(reader.error().is_none(), "{split}: {}", reader.text());
         }
-        let Some(next) = after.chars().next() else {
-            continue;
-        };
+        let next = after.chars().next().unwrap();
         reader.push(next.encode_utf8(&mut [0; 4]));
-        if next == 'x' {
-            // The number may end with any letter, but the next byte shows that it is none.
-            reader.push("}");
-        }
-        assert!(reader.is_rejected(), "{split}");
+        let error = reader.error().expect(split);
         if let Some(found) = reader.violations().first() {
             assert!(found.to_string().starts_with(violation), "{split}: {found}");
-            let error = reader.error().unwrap();
-            assert!(
-                error
-                    .message()
-                    .contains(violation.split(':').next().unwrap()),
-                "{error}"
-            );
+            assert_eq!(error.violations(), reader.violations());
         } else {
             assert_eq!(violation, "", "{split}");
-            assert_eq!(reader.error().unwrap().kind(), ToolErrorKind::MalformedJson);
+            assert_eq!(error.kind(), ToolErrorKind::MalformedJson);
         }
     }
 }
@@ -353,7 +334,7 @@ fn there_is_no_reader_for_an_unknown_tool() {
     assert!(Registry::new().arguments("plan").is_none());
     let debug = format!("{:?}", reader());
     assert!(
-        debug.starts_with("ArgumentsReader { tool: \"plan\", verdict: Unknown"),
+        debug.starts_with("ArgumentsReader { tool: \"plan\", is_rejected: false"),
         "{debug}"
     );
 }

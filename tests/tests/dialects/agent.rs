@@ -489,7 +489,7 @@ fn watch(agent: &Agent, run: &mut Run) -> (Vec<String>, Option<AgentError>) {
                 }) => {
                     let violations = arguments.violations();
                     let violations: Vec<_> = violations.iter().map(ToString::to_string).collect();
-                    assert_eq!(arguments.is_rejected(), !violations.is_empty());
+                    assert_eq!(arguments.error().is_some(), !violations.is_empty());
                     let values = Value::Object(arguments.values());
                     format!("{position} {piece} {values} {}", violations.join("; "))
                 }

@@ -562,7 +562,7 @@ async fn an_agent_runs_a_freeform_call() {
             piece, arguments, ..
         } = event.unwrap()
         {
-            assert!(!arguments.is_rejected());
+            assert!(arguments.error().is_none());
             pieces.push(piece);
         }
     }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::dispatch::{decodes, validate_call};
+use super::dispatch::validate_call;
 use super::{Inner, Registry, deferred};
 use crate::call::boundary::catch;
 use crate::call::error::ToolError;
 use crate::call::{CALL_TOOL, ToolCall};
 use crate::schema::not_json;
-use crate::schema::validate::incremental::{Incremental, Verdict};
+use crate::schema::validate::incremental::Incremental;
 use crate::schema::violation::Violation;
 use crate::tool::ToolEntry;
 
@@ -34,9 +34,8 @@ impl Registry {
     /// let mut arguments = registry.arguments("roll").unwrap();
     /// arguments.push(r#"{"dice": 2"#);
     /// arguments.push(r#"0, "na"#);
-    /// assert!(arguments.is_rejected());
-    /// let violation = &arguments.violations()[0];
-    /// assert_eq!(violation.to_string(), "dice: 20 is above the maximum 6");
+    /// let error = arguments.error().unwrap();
+    /// assert_eq!(error.violations()[0].to_string(), "dice: 20 is above the maximum 6");
     ///
     /// let mut arguments = registry.arguments("roll").unwrap();
     /// arguments.push(r#"{"dice": 2, "name": "A"#);
@@ -65,13 +64,13 @@ impl Registry {
 
 /// Checks the arguments of a call while they arrive in pieces; see [`Registry::arguments`].
 ///
-/// Arguments are rejected as early as the schema allows: an unknown key when the key ends, a value of
-/// the wrong type at its first byte, a number out of range when the number ends. A pattern, a union,
-/// or a type that validates itself decides when its value ends; a [dynamic tool](crate::dynamic::DynamicTool)
-/// or a [trained](macro@crate::tool#trained-tools) one when the arguments end, except that JSON errors and duplicate keys are found at once.
+/// Each parameter is validated once its value has ended, which the next comma or the closing brace shows. Two
+/// errors show only at the end: a required parameter is missing, and one is given twice. The parameters of a
+/// [dynamic tool](crate::dynamic::DynamicTool) or a [trained](macro@crate::tool#trained-tools) one are validated at
+/// the end too, except that JSON errors and duplicate keys inside of a parameter show when it ends.
 ///
 /// The verdict does not depend on how the text is split. It equals the verdict on the whole text. Each
-/// byte is validated once, so that all pieces cost one validation.
+/// byte is validated twice, so all pieces cost two validations.
 ///
 /// The arguments that `call_tool` passes to a [deferred](crate::RegistryBuilder::defer) tool are validated when
 /// they end.
@@ -87,10 +86,10 @@ impl Registry {
 ///
 /// let registry = Registry::builder().tools(tools![set_volume]).build()?;
 /// let mut reader = registry.arguments("set_volume").unwrap();
-/// reader.push(r#"{"level":1"#);
-/// assert!(!reader.is_rejected());
-/// reader.push("1}");
-/// assert!(reader.is_rejected());
+/// reader.push(r#"{"level":11"#);
+/// assert!(reader.error().is_none());
+/// reader.push(" }");
+/// assert!(reader.error().is_some());
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
 pub struct ArgumentsReader {
@@ -102,8 +101,8 @@ pub struct ArgumentsReader {
 }
 
 impl ArgumentsReader {
-    /// Adds a piece of the JSON text. Once the arguments are [rejected](ArgumentsReader::is_rejected),
-    /// further pieces can only add violations.
+    /// Adds a piece of the JSON text. Once there is an [error](ArgumentsReader::error), further pieces can only add
+    /// violations to it.
     pub fn push(&mut self, piece: &str) {
         // Types may validate themselves with code of the application.
         if catch(|| self.check.push(piece)).is_err() {
@@ -143,11 +142,6 @@ impl ArgumentsReader {
         self.push(&whole[from..whole.len() - 2]);
     }
 
-    /// Returns `true` if a call with this text is rejected, however it goes on.
-    pub fn is_rejected(&self) -> bool {
-        self.check.verdict() == Verdict::Rejected
-    }
-
     /// Returns the violations so far, at most 20. There may be none although the arguments are rejected,
     /// if they are not JSON.
     pub fn violations(&self) -> &[Violation] {
@@ -166,10 +160,10 @@ impl ArgumentsReader {
         self.check.values()
     }
 
-    /// Returns the error for the violations so far, to answer a call whose response was cancelled, or
-    /// `None` if the arguments are not rejected.
+    /// Returns the error for the violations so far, or `None` if a call with this text may still be accepted. A call
+    /// with an error is rejected however it goes on, so the response can be cancelled and the call answered with it.
     pub fn error(&self) -> Option<ToolError> {
-        if !self.is_rejected() {
+        if !self.check.is_rejected() {
             return None;
         }
         let violations = self.check.all_violations();
@@ -187,8 +181,8 @@ impl ArgumentsReader {
         Some(error)
     }
 
-    /// Returns the whole text if a call with it is accepted. Decodes it once, because types may reject
-    /// what their schemas allow.
+    /// Returns the whole text if a call with it is accepted. Validates and decodes it, because types may reject what
+    /// their schemas allow.
     ///
     /// # Errors
     ///
@@ -197,19 +191,10 @@ impl ArgumentsReader {
         if self.is_freeform {
             self.push("\"}");
         }
-        let verdict = self.check.verdict();
         let text = self.check.into_text();
         if deferred::is_call_tool(&self.tool) {
             let call = ToolCall::new("", CALL_TOOL, text.as_str());
             return Registry(self.inner).validate(&call).map(|_| text);
-        }
-        // A type may reject what its schema allows.
-        if verdict == Verdict::Accepted
-            && !self.tool.is_dynamic()
-            && self.tool.provided().is_none()
-            && decodes(&self.inner, &self.tool, &text)
-        {
-            return Ok(text);
         }
         let call = ToolCall::new("", &*self.tool.name, text.as_str());
         match validate_call(&self.inner, &self.tool, call) {
@@ -223,7 +208,7 @@ impl fmt::Debug for ArgumentsReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ArgumentsReader")
             .field("tool", &self.tool.name)
-            .field("verdict", &self.check.verdict())
+            .field("is_rejected", &self.check.is_rejected())
             .field("violations", &self.violations())
             .finish_non_exhaustive()
     }

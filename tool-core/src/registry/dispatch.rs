@@ -198,20 +198,6 @@ pub(super) fn run_full(
     })
 }
 
-/// Decodes arguments that match the schema of a tool; see [`Input::decodes`].
-pub(super) fn decodes(inner: &Arc<Inner>, tool: &ToolEntry, text: &str) -> bool {
-    let call = ToolCall::new("", &*tool.name, "");
-    let mut input = input(Arc::clone(inner), tool, call, 1);
-    let decoded = catch(|| {
-        input.decodes(text.to_owned(), |input| match tool.invoke() {
-            Invoke::Sync(invoke) | Invoke::Blocking(invoke) => invoke(input).err(),
-            Invoke::Async(invoke) => invoke(input).err(),
-        })
-    });
-    input.finish();
-    decoded.unwrap_or(false)
-}
-
 /// Validates a call of a tool without running it. Returns the arguments as the tool would get them.
 pub(super) fn validate_call(
     inner: &Arc<Inner>,

@@ -160,6 +160,8 @@ struct Validator<'t> {
     output: Option<Rewrite<'t>>,
     is_lenient: bool,
     is_rounded: bool,
+    /// `true` if the text has only one of the parameters, so that no other is missing.
+    is_part: bool,
     /// `true` if values are decoded by their `Deserialize` too, and differences are violations.
     #[cfg(all(feature = "docs", debug_assertions))]
     compares: bool,
@@ -201,6 +203,7 @@ impl<'t> Validator<'t> {
             output: rewrites.then(|| Rewrite::new(text)),
             is_lenient: false,
             is_rounded: false,
+            is_part: false,
             #[cfg(all(feature = "docs", debug_assertions))]
             compares: false,
             is_plain_json: rewrites,
@@ -676,6 +679,9 @@ impl<'t> Validator<'t> {
         }
         for (place, property) in known.iter().enumerate() {
             if seen.contains(place) {
+                continue;
+            }
+            if self.is_part && depth == 0 {
                 continue;
             }
             if property.is_required() {

@@ -209,6 +209,7 @@ impl Violations {
     }
 
     /// Counts further violations.
+    #[cfg(feature = "dynamic")]
     pub(crate) fn count(&mut self, more: usize) {
         self.more += more;
     }

@@ -14,7 +14,7 @@ use tool_core::call::{CallPosition, Progress};
 use tool_core::dialect::{End, Usage};
 use tool_core::registry::ArgumentsReader;
 use tool_core::schema::Violation;
-use tool_core::{ToolCall, ToolResult};
+use tool_core::{ToolCall, ToolError, ToolResult};
 
 use super::AgentError;
 use crate::guarded::caught;
@@ -176,8 +176,8 @@ impl fmt::Debug for Event {
 ///         for (key, value) in arguments.values() {
 ///             println!("{key}: {value}");
 ///         }
-///         if arguments.is_rejected() {
-///             println!("the model will have to correct {:?}", arguments.violations());
+///         if let Some(error) = arguments.error() {
+///             println!("the model will have to correct this: {error}");
 ///         }
 ///     }
 /// }
@@ -191,9 +191,9 @@ impl PartialArguments {
         self.read(ArgumentsReader::values).unwrap_or_default()
     }
 
-    /// Returns `true` if the call will be rejected in any case.
-    pub fn is_rejected(&self) -> bool {
-        self.read(ArgumentsReader::is_rejected).unwrap_or_default()
+    /// Returns the error of the call if it is rejected however it goes on; see [`ArgumentsReader::error`].
+    pub fn error(&self) -> Option<ToolError> {
+        self.read(ArgumentsReader::error)?
     }
 
     /// Returns the violations so far.

@@ -99,14 +99,6 @@ pub(crate) fn push_index(path: &mut String, index: usize) {
     path.push_str(&format!("[{index}]"));
 }
 
-/// Appends a path that starts at the end of `path`.
-pub(super) fn push_path(path: &mut String, inner: &str) {
-    if !path.is_empty() && !inner.is_empty() && !inner.starts_with('[') {
-        path.push('.');
-    }
-    path.push_str(inner);
-}
-
 /// Returns the path to the innermost value that contains an offset of a JSON text or ends there.
 /// `path` is the path to the whole value.
 pub(crate) fn path_at(mut path: String, text: &str, offset: usize) -> String {
