@@ -8,10 +8,11 @@ use tests::{folder_of, root};
 const POLICIES: &str = include_str!("../../POLICIES.md");
 const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
 const MANIFEST: &str = include_str!("../../Cargo.toml");
-const PUBLISHED: [&str; 7] = [
+const PUBLISHED: [&str; 8] = [
     "tool-core",
     "tool-macros",
     "tool-agent",
+    "tool-eval",
     "tool-files",
     "tool-mcp",
     "tool-python",

@@ -134,7 +134,7 @@ type Contexts =
 /// An error of the application.
 type ContextError = Box<dyn Error + Send + Sync>;
 /// Runs calls in place of the registry.
-pub(crate) type CallService = Arc<dyn Fn(ToolCall) -> BoxFuture<ToolResult> + Send + Sync>;
+type CallService = Arc<dyn Fn(ToolCall) -> BoxFuture<ToolResult> + Send + Sync>;
 
 impl Agent {
     /// Creates an agent.

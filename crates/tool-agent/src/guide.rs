@@ -11,7 +11,3 @@ pub mod journals {}
 
 #[doc = include_str!("guide/telemetry.md")]
 pub mod telemetry {}
-
-#[cfg(feature = "eval")]
-#[doc = include_str!("guide/evaluations.md")]
-pub mod evaluations {}

@@ -11,7 +11,6 @@
 // transcript  a run in the form for a person
 // conversations  runs in tasks, and their followers (`conversations`)
 // testing   models for tests
-// eval      tests whether models call the tools right (`eval`)
 // guide     only documentation
 
 #[cfg(all(feature = "http", target_family = "wasm"))]
@@ -30,8 +29,6 @@ mod agent;
 #[cfg(feature = "conversations")]
 pub mod conversations;
 mod error_text;
-#[cfg(feature = "eval")]
-pub mod eval;
 mod guarded;
 #[cfg(any(doc, doctest))]
 pub mod guide;

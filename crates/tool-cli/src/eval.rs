@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use tool_agent::Agent;
-use tool_agent::eval::{
-    Attempt, Baseline, Candidate, Eval, EvalError, EvalFile, ModelSettings, Report, bfcl,
-};
 use tool_agent::model::Retry;
 use tool_core::{Registry, RegistryBuilder};
+use tool_eval::{
+    Attempt, Baseline, Candidate, Eval, EvalError, EvalFile, ModelSettings, Report, bfcl,
+};
 
 use crate::cli::Cli;
 use crate::failure::Failure;
@@ -41,13 +41,13 @@ pub(crate) struct Settings {
 /// Evaluations of models, with the feature `eval`.
 impl Cli {
     /// Sets the file of cases that `eval` reads, in place of `tools.eval.toml` in the working directory. It is an
-    /// [`EvalFile`](tool_agent::eval::EvalFile).
+    /// [`EvalFile`](tool_eval::EvalFile).
     pub fn eval_file(mut self, path: impl Into<PathBuf>) -> Cli {
         self.eval.file = Some(path.into());
         self
     }
 
-    /// Registers a check that cases can name, like [`Eval::predicate`](tool_agent::eval::Eval::predicate).
+    /// Registers a check that cases can name, like [`Eval::predicate`](tool_eval::Eval::predicate).
     ///
     /// ```no_run
     /// tool_cli::Cli::linked()

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// The crates, as rustdoc names their folders.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "tool_core",
     "tool_core_macros",
     "tool_agent",
+    "tool_eval",
     "tool_files",
     "tool_mcp",
     "tool_python",

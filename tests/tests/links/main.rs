@@ -16,10 +16,11 @@ use tests::{folder_of, root};
 const SKIPPED: [&str; 3] = ["target", "node_modules", ".git"];
 
 /// The packages that docs.rs has pages of, and their crates.
-const PACKAGES: [(&str, &str); 7] = [
+const PACKAGES: [(&str, &str); 8] = [
     ("tool-core", "tool_core"),
     ("tool-core-macros", "tool_core_macros"),
     ("tool-agent", "tool_agent"),
+    ("tool-eval", "tool_eval"),
     ("tool-files", "tool_files"),
     ("tool-mcp", "tool_mcp"),
     ("tool-python", "tool_python"),
@@ -176,6 +177,7 @@ fn front_pages_of_packages_have_absolute_links_only() {
     for package in [
         "tool-macros",
         "tool-agent",
+        "tool-eval",
         "tool-files",
         "tool-mcp",
         "tool-python",

@@ -5,24 +5,17 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(feature = "eval")]
-use tool_core::Registry;
-#[cfg(feature = "tower")]
-use tool_core::ToolResult;
 use tool_core::call::CancellationToken;
 #[cfg(feature = "tracing")]
 use tool_core::call::TraceContext;
 use tool_core::dialect::{RequestOptions, ToolChoice};
 use tool_core::hooks::{DecisionPolicy, DecisionRequest};
-use tool_core::{ToolCall, ToolType};
+use tool_core::{Registry, ToolCall, ToolResult, ToolType};
 
-#[cfg(feature = "eval")]
-use super::CallService;
 #[cfg(feature = "tracing")]
 use super::telemetry::TraceLinks;
 use super::{Agent, BackgroundCalls, Compaction, Event, OpenCalls, Prices};
 use crate::guarded::Guarded;
-#[cfg(feature = "eval")]
 use crate::model::Model;
 #[cfg(feature = "tower")]
 use crate::model::{ModelService, Retry, ServiceModel};
@@ -442,40 +435,129 @@ impl Agent {
         self
     }
 
-    /// Returns the agent of an evaluation, which saves nothing. With `calls`, that function answers all calls, and no
-    /// code of the application runs.
-    #[cfg(feature = "eval")]
-    pub(crate) fn evaluated(mut self, calls: Option<CallService>) -> Agent {
+    /// Answers calls by a function in place of the tools, for instance in a test. The functions of
+    /// [`each_call`](Agent::each_call) and [`contexts`](Agent::contexts) are removed, so no code of the application runs.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_core::{Registry, ToolResult, tool, tools};
+    ///
+    /// /// Deletes a note.
+    /// #[tool]
+    /// fn delete_note(id: u32) {
+    ///     unreachable!("{id}");
+    /// }
+    ///
+    /// let model = ScriptedModel::new([
+    ///     json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+    ///         {"id": "call_1", "type": "function",
+    ///          "function": {"name": "delete_note", "arguments": "{\"id\":7}"}},
+    ///     ]}}]}),
+    ///     json!({"choices": [{"message": {"role": "assistant", "content": "It is gone."}}]}),
+    /// ]);
+    /// let registry = Registry::builder().tools(tools![delete_note]).build()?;
+    /// let agent = Agent::new(registry, OpenAiChat::default(), model)
+    ///     .answer_calls(async |call| ToolResult::new(&call, "Done."));
+    /// assert_eq!(agent.ask_blocking("Delete note 7")?, "It is gone.");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn answer_calls<F>(mut self, answer: impl Fn(ToolCall) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ToolResult> + Send + 'static,
+    {
+        self.call_service = Some(Arc::new(move |call| Box::pin(answer(call))));
+        self.prepare = None;
+        self.contexts = None;
+        self
+    }
+
+    /// Removes the [journal](Agent::journal) and the [listener](Agent::on_event), so that a copy of the application's
+    /// agent can try something out without leaving a trace in the application.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let answer = json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]});
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([answer]))
+    ///     .on_event(|event| unreachable!("{event:?}"));
+    /// assert_eq!(agent.clone().detached().ask_blocking("Hello?")?, "Hello!");
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// ```
+    pub fn detached(mut self) -> Self {
         self.journal = None;
         self.listener = None;
-        if let Some(calls) = calls {
-            self.call_service = Some(calls);
-            self.prepare = None;
-            self.contexts = None;
-        }
         self
     }
 
     /// Replaces the tools.
-    #[cfg(feature = "eval")]
-    pub(crate) fn with_registry(mut self, registry: Registry) -> Agent {
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Tells the time.
+    /// #[tool]
+    /// fn time() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]));
+    /// let agent = agent.with_registry(Registry::builder().tools(tools![time]).build()?);
+    /// assert_eq!(agent.registry().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
         self
     }
 
     /// Replaces the model by another, which may wrap it.
-    #[cfg(feature = "eval")]
-    pub(crate) fn map_model<M: Model + 'static>(
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::Agent;
+    /// use tool_agent::testing::{Recorder, ScriptedModel};
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let answer = json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]});
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([answer]));
+    /// let mut recorder = None;
+    /// let agent = agent.map_model(|model| recorder.insert(Recorder::shared(model)).clone());
+    /// agent.ask_blocking("Hello?")?;
+    /// assert_eq!(recorder.unwrap().recordings().len(), 1);
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// ```
+    pub fn map_model<M: Model + 'static>(
         mut self,
         change: impl FnOnce(Arc<dyn Model>) -> M,
-    ) -> Agent {
+    ) -> Self {
         self.model = Arc::new(change(self.model));
         self
     }
 
-    /// Returns `true` if the model has prices.
-    #[cfg(feature = "eval")]
-    pub(crate) fn has_prices(&self) -> bool {
+    /// Returns `true` if the agent has [prices](Agent::prices), so that the costs of rounds are known.
+    ///
+    /// ```
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_agent::{Agent, Prices};
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::OpenAiChat;
+    ///
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]));
+    /// assert!(!agent.has_prices());
+    /// assert!(agent.prices(Prices::new(3_000_000, 15_000_000)).has_prices());
+    /// ```
+    pub fn has_prices(&self) -> bool {
         self.prices.is_some()
     }
 

@@ -45,10 +45,11 @@ pub struct Recorder {
 impl Recorder {
     /// Records the responses of a model.
     pub fn new(model: impl Model + 'static) -> Recorder {
-        Recorder::of(Arc::new(model))
+        Recorder::shared(Arc::new(model))
     }
 
-    pub(crate) fn of(model: Arc<dyn Model>) -> Recorder {
+    /// Records the responses of a shared model, such as the one of an [`Agent`](crate::Agent::map_model).
+    pub fn shared(model: Arc<dyn Model>) -> Recorder {
         Recorder {
             model,
             recordings: Arc::default(),

@@ -6,7 +6,7 @@
 //! TOOL_CORE_UPDATE=1 cargo test     # writes the files; review their diff
 //! ```
 //!
-//! Not tested here: whether models call the tools well. `tool_agent::eval` asks them, as the example voice_home does.
+//! Not tested here: whether models call the tools well. `tool_eval` asks them, as the example voice_home does.
 
 // References the crate: without it, its tools are not linked, and `Registry::linked` is empty.
 use tool_core::{Registry, ToolCall, assert_schema, testing};

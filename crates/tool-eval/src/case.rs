@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tool_core::Registry;
 
-use super::Attempt;
+use crate::Attempt;
 
 /// Checks an attempt by code. The error describes the mistake.
-pub(super) type Check = Arc<dyn Fn(&Attempt<'_>) -> Result<(), String> + Send + Sync>;
+pub(crate) type Check = Arc<dyn Fn(&Attempt<'_>) -> Result<(), String> + Send + Sync>;
 
 /// The order in which the expected calls may come.
 ///
 /// ```
-/// use tool_agent::eval::Order;
+/// use tool_eval::Order;
 ///
 /// assert_eq!(Order::default(), Order::Exact);
 /// ```
@@ -37,7 +37,7 @@ pub enum Order {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_agent::eval::{Case, ExpectedCall};
+/// use tool_eval::{Case, ExpectedCall};
 ///
 /// let call = ExpectedCall::new("add_event", json!({"day": "2026-03-01", "room": "Ada"}))
 ///     .accept("room", json!("Ada Lovelace"))
@@ -47,11 +47,11 @@ pub enum Order {
 /// ```
 #[derive(Clone, Debug)]
 pub struct ExpectedCall {
-    pub(super) tool: String,
-    pub(super) arguments: Map<String, Value>,
-    pub(super) accept: Vec<(String, Value)>,
-    pub(super) ignore: Vec<String>,
-    pub(super) line: Option<usize>,
+    pub(crate) tool: String,
+    pub(crate) arguments: Map<String, Value>,
+    pub(crate) accept: Vec<(String, Value)>,
+    pub(crate) ignore: Vec<String>,
+    pub(crate) line: Option<usize>,
 }
 
 impl ExpectedCall {
@@ -89,7 +89,7 @@ impl ExpectedCall {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_agent::eval::{Case, Order};
+/// use tool_eval::{Case, Order};
 ///
 /// let case = Case::new("dim two lamps", "Dim the lamps in the hall and the attic to 20 %")
 ///     .call("set_light", json!({"area": "hall", "brightness": 20}))
@@ -102,23 +102,23 @@ impl ExpectedCall {
 #[derive(Clone)]
 #[must_use = "give it to `Eval::new`"]
 pub struct Case {
-    pub(super) name: String,
-    pub(super) says: String,
+    pub(crate) name: String,
+    pub(crate) says: String,
     /// `None` if any calls are allowed.
-    pub(super) calls: Option<Vec<ExpectedCall>>,
-    pub(super) order: Order,
-    pub(super) others: Option<bool>,
-    pub(super) forbidden: Vec<String>,
+    pub(crate) calls: Option<Vec<ExpectedCall>>,
+    pub(crate) order: Order,
+    pub(crate) others: Option<bool>,
+    pub(crate) forbidden: Vec<String>,
     /// The name of a check registered with the evaluation.
-    pub(super) predicate: Option<String>,
-    pub(super) check: Option<Check>,
-    pub(super) results: BTreeMap<String, Value>,
-    pub(super) runs_tools: bool,
+    pub(crate) predicate: Option<String>,
+    pub(crate) check: Option<Check>,
+    pub(crate) results: BTreeMap<String, Value>,
+    pub(crate) runs_tools: bool,
     /// The tools, if they differ from the agent's.
-    pub(super) registry: Option<Registry>,
-    pub(super) max_rounds: Option<u32>,
+    pub(crate) registry: Option<Registry>,
+    pub(crate) max_rounds: Option<u32>,
     /// The line of the case in its file.
-    pub(super) line: Option<usize>,
+    pub(crate) line: Option<usize>,
 }
 
 impl Case {
@@ -179,7 +179,7 @@ impl Case {
         self
     }
 
-    /// Checks each attempt with the function that [`Eval::predicate`](super::Eval::predicate) registered under this
+    /// Checks each attempt with the function that [`Eval::predicate`](crate::Eval::predicate) registered under this
     /// name, after the calls.
     pub fn predicate(mut self, name: impl Into<String>) -> Self {
         self.predicate = Some(name.into());
@@ -190,7 +190,7 @@ impl Case {
     /// attempt.
     ///
     /// ```
-    /// use tool_agent::eval::Case;
+    /// use tool_eval::Case;
     ///
     /// let case = Case::new("greeting", "Hello!").no_call().check(|attempt| {
     ///     if attempt.answer().is_empty() {
@@ -228,7 +228,7 @@ impl Case {
         self
     }
 
-    /// Sets the maximum number of requests in an attempt, in place of [`Eval::max_rounds`](super::Eval::max_rounds).
+    /// Sets the maximum number of requests in an attempt, in place of [`Eval::max_rounds`](crate::Eval::max_rounds).
     pub fn max_rounds(mut self, rounds: u32) -> Self {
         self.max_rounds = Some(rounds);
         self
@@ -240,7 +240,7 @@ impl Case {
     }
 
     /// Returns `true` if unexpected calls are allowed.
-    pub(super) fn allows_others(&self) -> bool {
+    pub(crate) fn allows_others(&self) -> bool {
         self.order != Order::Exact && self.others.unwrap_or(true)
     }
 }

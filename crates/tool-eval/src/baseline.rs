@@ -7,9 +7,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::EvalError;
-use super::report::{Change, ChangeKind, Comparison, ModelReport, Passes, Report};
-use super::storage::{read_text, replace};
+use crate::EvalError;
+use crate::report::{Change, ChangeKind, Comparison, ModelReport, Passes, Report};
+use crate::storage::{read_text, replace};
 
 /// The version of the file.
 const VERSION: u32 = 1;
@@ -20,10 +20,10 @@ const VERSION: u32 = 1;
 /// ```
 /// use serde_json::json;
 /// use tool_agent::Agent;
-/// use tool_agent::eval::{Baseline, Candidate, Case, Eval};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
 /// use tool_core::dialect::OpenAiChat;
+/// use tool_eval::{Baseline, Candidate, Case, Eval};
 ///
 /// let eval = Eval::new([Case::new("greeting", "Hello!").no_call()]);
 /// let answers = json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]});
@@ -32,7 +32,7 @@ const VERSION: u32 = 1;
 /// let baseline = Baseline::of(&report);
 /// baseline.compare(&mut report, 0.0);
 /// assert!(report.is_passed());
-/// # Ok::<(), tool_agent::eval::EvalError>(())
+/// # Ok::<(), tool_eval::EvalError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

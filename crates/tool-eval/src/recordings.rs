@@ -3,22 +3,22 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tool_agent::testing::Recording;
 
-use super::EvalError;
-use super::storage::{read_text, replace};
-use crate::testing::Recording;
+use crate::EvalError;
+use crate::storage::{read_text, replace};
 
 /// The version of the file.
 const VERSION: u32 = 1;
 
-/// The responses of a model, by case and attempt. A [replay](super::Candidate::replay) succeeds only if the tools, the
+/// The responses of a model, by case and attempt. A [replay](crate::Candidate::replay) succeeds only if the tools, the
 /// messages and the results in the request are the same as recorded.
 ///
 /// They contain the user's words and the arguments of calls, which may be secret.
 ///
 /// ```no_run
 /// use tool_agent::Agent;
-/// use tool_agent::eval::{Candidate, EvalError, Recordings};
+/// use tool_eval::{Candidate, EvalError, Recordings};
 ///
 /// /// Used in CI, where there is no key.
 /// fn recorded(agent: Agent) -> Result<Candidate, EvalError> {
@@ -32,7 +32,7 @@ pub struct Recordings {
     version: u32,
     /// A digest of the model's settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) settings: Option<String>,
+    pub(crate) settings: Option<String>,
     attempts: Vec<RecordedAttempt>,
 }
 
@@ -55,7 +55,7 @@ impl Default for Recordings {
 }
 
 impl Recordings {
-    pub(super) fn add(&mut self, case: &str, repeat: u32, responses: Vec<Recording>) {
+    pub(crate) fn add(&mut self, case: &str, repeat: u32, responses: Vec<Recording>) {
         self.attempts.push(RecordedAttempt {
             case: case.to_owned(),
             repeat,
@@ -102,7 +102,7 @@ impl Recordings {
 
 /// The source of answers in place of a model.
 #[derive(Clone, Debug)]
-pub(super) enum Replay {
+pub(crate) enum Replay {
     Attempts(Recordings),
     /// The same answers for each attempt, written by hand.
     Always(Vec<Recording>),
@@ -110,7 +110,7 @@ pub(super) enum Replay {
 
 impl Replay {
     /// Reads a file of either kind. An array is written by hand.
-    pub(super) fn read(path: &Path) -> Result<Replay, EvalError> {
+    pub(crate) fn read(path: &Path) -> Result<Replay, EvalError> {
         let text = read_text(path)?;
         if !text.trim_start().starts_with('[') {
             return Recordings::parse(path, &text).map(Replay::Attempts);
@@ -123,7 +123,7 @@ impl Replay {
     }
 
     /// Returns the responses for an attempt.
-    pub(super) fn of(&self, case: &str, repeat: u32) -> Option<Vec<Recording>> {
+    pub(crate) fn of(&self, case: &str, repeat: u32) -> Option<Vec<Recording>> {
         let recordings = match self {
             Replay::Always(recordings) => return Some(recordings.clone()),
             Replay::Attempts(recordings) => recordings,

@@ -8,20 +8,20 @@ use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use tool_agent::model::{Model, ModelError, ModelErrorKind};
+use tool_agent::{Agent, Prices};
 use tool_core::Registry;
 use tool_core::dialect::{self, Dialect, NamedDialect};
 
-use super::recordings::Replay;
-use super::storage::read_text;
-use super::summary::digest;
-use super::{Candidate, Case, Eval, EvalError, ExpectedCall, Order};
-use crate::model::{Model, ModelError, ModelErrorKind};
-use crate::{Agent, Prices};
+use crate::recordings::Replay;
+use crate::storage::read_text;
+use crate::summary::digest;
+use crate::{Candidate, Case, Eval, EvalError, ExpectedCall, Order};
 
-/// Cases and models from a file, such as `tools.eval.toml`. The [guide](crate::guide::evaluations) lists its keys.
+/// Cases and models from a file, such as `tools.eval.toml`. The [guide](crate::guide) lists its keys.
 ///
 /// ```
-/// use tool_agent::eval::EvalFile;
+/// use tool_eval::EvalFile;
 ///
 /// let file = EvalFile::parse(
 ///     r#"
@@ -45,7 +45,7 @@ use crate::{Agent, Prices};
 /// let error = EvalFile::parse("[[cases]]\nname = \"a\"\nsays = \"b\"\nexpected = []", "tools.eval.toml");
 /// let error = error.unwrap_err().to_string();
 /// assert!(error.starts_with("tools.eval.toml:4: case `a`: unknown field `expected`"), "{error}");
-/// # Ok::<(), tool_agent::eval::EvalError>(())
+/// # Ok::<(), tool_eval::EvalError>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -67,12 +67,12 @@ pub struct EvalFile {
 /// Settings to ask a model.
 ///
 /// ```
-/// use tool_agent::eval::ModelSettings;
+/// use tool_eval::ModelSettings;
 ///
 /// let mut settings = ModelSettings::new("qwen3", "openai-chat")?;
 /// settings.url = Some("http://localhost:11434/v1".into());
 /// assert!(ModelSettings::new("gpt-5.2", "openai").is_err());
-/// # Ok::<(), tool_agent::eval::EvalError>(())
+/// # Ok::<(), tool_eval::EvalError>(())
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -127,8 +127,8 @@ impl ModelSettings {
     }
 
     /// Returns the model with the tools of a registry. It answers from its [recording](ModelSettings::recording). The
-    /// recording's file contains [`Recordings`](super::Recordings), or an array of
-    /// [`Recording`](crate::testing::Recording)s written by hand.
+    /// recording's file contains [`Recordings`](crate::Recordings), or an array of
+    /// [`Recording`](tool_agent::testing::Recording)s written by hand.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ impl ModelSettings {
     /// Returns an error if a setting is invalid, or the key is missing in the environment.
     #[cfg(all(feature = "http", not(target_family = "wasm")))]
     pub fn live(&self, registry: Registry) -> Result<Candidate, EvalError> {
-        let mut model = crate::model::HttpModel::new(dialect(&self.provider)?, &self.model);
+        let mut model = tool_agent::model::HttpModel::new(dialect(&self.provider)?, &self.model);
         if let Some(url) = &self.url {
             model = model.base_url(url);
         }
@@ -200,8 +200,8 @@ impl ModelSettings {
     /// # Errors
     ///
     /// Returns an error if the settings have no such file, it can't be written, or the report has no
-    /// [recordings](super::ModelReport::recordings).
-    pub fn save(&self, report: &super::ModelReport) -> Result<(), EvalError> {
+    /// [recordings](crate::ModelReport::recordings).
+    pub fn save(&self, report: &crate::ModelReport) -> Result<(), EvalError> {
         let (Some(path), Some(recordings)) = (&self.recording, report.recordings()) else {
             let message = format!("the model `{}` has no `recording`; add one", self.name);
             return Err(EvalError::new(message));
@@ -228,7 +228,7 @@ impl ModelSettings {
 struct Unasked;
 
 impl Model for Unasked {
-    fn ask(&self, _: crate::model::Request) -> crate::model::ModelFuture<'_> {
+    fn ask(&self, _: tool_agent::model::Request) -> tool_agent::model::ModelFuture<'_> {
         let error = ModelError::new(ModelErrorKind::Other, "the responses are recorded");
         Box::pin(std::future::ready(Err(error)))
     }

@@ -4,13 +4,13 @@ use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::Case;
+use crate::Case;
 
 /// An error in cases or in a file. It says what is wrong and where.
 ///
 /// ```
-/// use tool_agent::eval::{Case, Eval};
 /// use tool_core::Registry;
+/// use tool_eval::{Case, Eval};
 ///
 /// let eval = Eval::new([Case::new("lights", "Turn on the light.").forbid("turn_off")]);
 /// let error = eval.check(&Registry::new()).unwrap_err();
@@ -18,14 +18,14 @@ use super::Case;
 /// ```
 #[derive(Clone)]
 pub struct EvalError {
-    pub(super) file: Option<PathBuf>,
-    pub(super) line: Option<usize>,
-    pub(super) case: Option<String>,
-    pub(super) message: String,
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) line: Option<usize>,
+    pub(crate) case: Option<String>,
+    pub(crate) message: String,
 }
 
 impl EvalError {
-    pub(super) fn new(message: impl Into<String>) -> EvalError {
+    pub(crate) fn new(message: impl Into<String>) -> EvalError {
         EvalError {
             file: None,
             line: None,
@@ -34,7 +34,7 @@ impl EvalError {
         }
     }
 
-    pub(super) fn of_file(path: &Path, message: impl Into<String>) -> EvalError {
+    pub(crate) fn of_file(path: &Path, message: impl Into<String>) -> EvalError {
         EvalError::new(message).in_file(path)
     }
 
@@ -45,7 +45,7 @@ impl EvalError {
     }
 
     /// Returns an error in a case, with this line or the line of the case.
-    pub(super) fn of_case(
+    pub(crate) fn of_case(
         case: &Case,
         line: Option<usize>,
         message: impl Into<String>,

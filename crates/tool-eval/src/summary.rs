@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 use tool_core::Registry;
 
-use super::{AttemptReport, CallOutcome, Case, CaseReport, ModelReport, Passes};
+use crate::{AttemptReport, CallOutcome, Case, CaseReport, ModelReport, Passes};
 
-pub(super) fn case_report(case: &Case, attempts: Vec<AttemptReport>) -> CaseReport {
+pub(crate) fn case_report(case: &Case, attempts: Vec<AttemptReport>) -> CaseReport {
     let mut passes = Passes::default();
     for attempt in &attempts {
         passes.count(attempt.is_passed());
@@ -23,7 +23,7 @@ pub(super) fn case_report(case: &Case, attempts: Vec<AttemptReport>) -> CaseRepo
     }
 }
 
-pub(super) fn model_report(name: &str, cases: Vec<CaseReport>) -> ModelReport {
+pub(crate) fn model_report(name: &str, cases: Vec<CaseReport>) -> ModelReport {
     let attempts: Vec<_> = cases.iter().flat_map(|case| &case.attempts).collect();
     let mut passes = Passes::default();
     let mut parameters: BTreeMap<String, Passes> = BTreeMap::new();
@@ -75,7 +75,7 @@ fn mean(scores: impl ExactSizeIterator<Item = f64>) -> f64 {
 }
 
 /// Returns a digest of each tool.
-pub(super) fn digests(registry: &Registry) -> BTreeMap<String, String> {
+pub(crate) fn digests(registry: &Registry) -> BTreeMap<String, String> {
     let digests = registry.specs().into_iter().map(|tool| {
         let text = format!("{}\0{}", tool.prompt(), tool.parameters_json());
         (tool.name.to_string(), digest(&text))
@@ -84,7 +84,7 @@ pub(super) fn digests(registry: &Registry) -> BTreeMap<String, String> {
 }
 
 /// Returns the start of a text's SHA-256 hash in hexadecimal.
-pub(super) fn digest(text: &str) -> String {
+pub(crate) fn digest(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }

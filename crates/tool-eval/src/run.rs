@@ -2,22 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::future::ready;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
+use tool_agent::run::{Run, RunOutcome, RunSettings};
+use tool_agent::testing::{RecordedModel, Recorder};
 use tool_core::runtime::{BoxFuture, block_on};
-use tool_core::{Registry, ToolCall, ToolResult};
+use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
-use super::case::{Case, Check};
-use super::score::{self, Wanted};
-use super::summary::{case_report, digests, model_report};
-use super::{AttemptReport, Candidate, Eval, EvalError, MadeCall, ModelReport, Recordings, Report};
-use crate::agent::CallService;
-use crate::guarded::caught;
-use crate::run::{Run, RunOutcome, RunSettings};
-use crate::testing::{RecordedModel, Recorder};
+use crate::case::{Case, Check};
+use crate::score::{self, Wanted};
+use crate::summary::{case_report, digests, model_report};
+use crate::{AttemptReport, Candidate, Eval, EvalError, MadeCall, ModelReport, Recordings, Report};
 
 /// Maximum number of calls in an attempt.
 const MOST_CALLS: u32 = 256;
@@ -25,7 +23,7 @@ const MOST_CALLS: u32 = 256;
 /// One attempt of a model, for checks by code.
 ///
 /// ```
-/// use tool_agent::eval::Attempt;
+/// use tool_eval::Attempt;
 ///
 /// fn calls_little(attempt: &Attempt<'_>) -> Result<(), String> {
 ///     match attempt.calls().len() {
@@ -200,11 +198,14 @@ impl Eval {
         model: &Candidate,
         prepared: &Prepared<'_>,
         repeat: u32,
-    ) -> (AttemptReport, Vec<crate::testing::Recording>) {
+    ) -> (AttemptReport, Vec<tool_agent::testing::Recording>) {
         let case = prepared.case;
         let calls = (!self.runs_tools && !case.runs_tools).then(|| self.stub(prepared));
         let mut agent = model.agent.clone().with_registry(prepared.registry.clone());
-        agent = agent.evaluated(calls);
+        agent = agent.detached();
+        if let Some(answer) = calls {
+            agent = agent.answer_calls(answer);
+        }
         if let Some(replay) = &model.replay {
             match replay.of(&case.name, repeat) {
                 Some(recordings) => agent = agent.map_model(|_| RecordedModel::new(recordings)),
@@ -218,17 +219,15 @@ impl Eval {
         let mut recorder = None;
         if model.is_recorded {
             agent = agent.map_model(|model| {
-                let recording = Recorder::of(model);
+                let recording = Recorder::shared(model);
                 recorder = Some(recording.clone());
                 recording
             });
         }
 
-        let settings = RunSettings {
-            max_rounds: case.max_rounds.or(self.max_rounds).unwrap_or(8).max(1),
-            max_calls: MOST_CALLS,
-            ..RunSettings::default()
-        };
+        let mut settings = RunSettings::default();
+        settings.max_rounds = case.max_rounds.or(self.max_rounds).unwrap_or(8).max(1);
+        settings.max_calls = MOST_CALLS;
         let id = format!("eval {} {repeat}", case.name);
         let mut run = Run::builder(id).settings(settings).build();
         let started = Instant::now();
@@ -246,8 +245,12 @@ impl Eval {
         };
         let mut is_checked = false;
         for check in prepared.check.into_iter().chain(&case.check) {
-            let checked =
-                caught("", || check(&attempt)).unwrap_or_else(|_| Err("the check panicked".into()));
+            let checked = catch_unwind(AssertUnwindSafe(|| check(&attempt)));
+            let checked = checked.unwrap_or_else(|payload| {
+                // Dropping the payload may panic too, which `of_panic` prevents.
+                drop(ToolError::of_panic("", payload));
+                Err("the check panicked".into())
+            });
             if let Err(problem) = checked {
                 scored.problems.push(problem);
                 is_checked = true;
@@ -288,13 +291,16 @@ impl Eval {
         )
     }
 
-    /// Returns the service that answers calls in place of the tools. Searches for deferred tools still run, because
+    /// Returns the function that answers calls in place of the tools. Searches for deferred tools still run, because
     /// they have no effects.
-    fn stub(&self, prepared: &Prepared<'_>) -> CallService {
+    fn stub(
+        &self,
+        prepared: &Prepared<'_>,
+    ) -> impl Fn(ToolCall) -> BoxFuture<ToolResult> + Send + Sync + use<> {
         let registry = prepared.registry.clone();
         let mut results = self.results.clone();
         results.extend(prepared.case.results.clone());
-        Arc::new(move |call: ToolCall| -> BoxFuture<ToolResult> {
+        move |call: ToolCall| -> BoxFuture<ToolResult> {
             let mut resolved = call.clone();
             let tool = registry.resolve(&mut resolved);
             if tool.is_some() && registry.get(&resolved.name).is_none() || call.server().is_some() {
@@ -308,7 +314,7 @@ impl Eval {
                 },
             };
             Box::pin(ready(result))
-        })
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! of tools.
 //!
 //! ```
-//! use tool_agent::eval::bfcl;
+//! use tool_eval::bfcl;
 //!
 //! let entries = r#"{"id": "simple_python_0", "question": [[{"role": "user", "content": "The area of a triangle, 10 by 5?"}]],
 //!     "function": [{"name": "math.area", "description": "The area of a triangle.", "parameters": {"type": "dict",
@@ -15,7 +15,7 @@
 //! let answers = r#"{"id": "simple_python_0", "ground_truth": [{"math.area": {"base": [10], "height": [5]}}]}"#;
 //! let cases = bfcl::cases(&entries, answers)?;
 //! assert_eq!(cases[0].name(), "simple_python_0");
-//! # Ok::<(), tool_agent::eval::EvalError>(())
+//! # Ok::<(), tool_eval::EvalError>(())
 //! ```
 
 use std::collections::BTreeMap;
@@ -23,19 +23,19 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use tool_agent::run::Round;
 use tool_core::dynamic::DynamicTool;
 use tool_core::{CallContext, Registry, ToolEntry};
 
-use super::score::is_equal;
-use super::storage::read_text;
-use super::{Attempt, Case, EvalError};
-use crate::run::Round;
+use crate::score::is_equal;
+use crate::storage::read_text;
+use crate::{Attempt, Case, EvalError};
 
 /// An entry of the leaderboard: a question, its functions and the possible answers.
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_agent::eval::bfcl;
+/// use tool_eval::bfcl;
 ///
 /// let entry = json!({
 ///     "id": "simple_0",
@@ -49,7 +49,7 @@ use crate::run::Round;
 /// let call = |arguments: serde_json::Value| ("add".to_owned(), arguments.as_object().cloned().unwrap());
 /// assert!(entries[0].check(&[call(json!({"a": 2, "b": 3}))]).is_ok());
 /// assert!(entries[0].check(&[call(json!({"a": 2, "b": 4}))]).is_err());
-/// # Ok::<(), tool_agent::eval::EvalError>(())
+/// # Ok::<(), tool_eval::EvalError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -86,7 +86,7 @@ struct RawAnswer {
 /// Returns an error with the line if a file can't be read, or contains an entry of an unsupported category.
 ///
 /// ```no_run
-/// use tool_agent::eval::{Eval, EvalError, bfcl};
+/// use tool_eval::{Eval, EvalError, bfcl};
 ///
 /// fn eval() -> Result<Eval, EvalError> {
 ///     Ok(Eval::new(bfcl::read("BFCL_v4_simple_python.json", None)?))
@@ -113,10 +113,10 @@ pub fn read(entries: impl AsRef<Path>, answers: Option<&Path>) -> Result<Vec<Cas
 /// Returns the errors of [`read`].
 ///
 /// ```
-/// use tool_agent::eval::bfcl;
+/// use tool_eval::bfcl;
 ///
 /// assert!(bfcl::cases("", "")?.is_empty());
-/// # Ok::<(), tool_agent::eval::EvalError>(())
+/// # Ok::<(), tool_eval::EvalError>(())
 /// ```
 pub fn cases(entries: &str, answers: &str) -> Result<Vec<Case>, EvalError> {
     let entries = parse(entries, answers)?.into_iter();
@@ -138,10 +138,10 @@ pub fn cases(entries: &str, answers: &str) -> Result<Vec<Case>, EvalError> {
 /// Returns the errors of [`read`].
 ///
 /// ```
-/// use tool_agent::eval::bfcl;
+/// use tool_eval::bfcl;
 ///
 /// assert!(bfcl::entries("", "")?.is_empty());
-/// # Ok::<(), tool_agent::eval::EvalError>(())
+/// # Ok::<(), tool_eval::EvalError>(())
 /// ```
 pub fn entries(entries: &str, answers: &str) -> Result<Vec<Entry>, EvalError> {
     let parsed = parse(entries, answers)?.into_iter();

@@ -6,13 +6,13 @@ use std::path::Path;
 use serde::Serialize;
 use tool_core::files;
 
-use super::EvalError;
+use crate::EvalError;
 
 /// Maximum size of a file in bytes.
 const LONGEST: u64 = 256 << 20;
 
 /// Reads a file.
-pub(super) fn read_text(path: &Path) -> Result<String, EvalError> {
+pub(crate) fn read_text(path: &Path) -> Result<String, EvalError> {
     let fail = |error: std::io::Error| EvalError::of_file(path, format!("can't be read: {error}"));
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(fail)?;
@@ -36,7 +36,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, EvalError> {
 }
 
 /// Replaces a file with a value as JSON. Atomic, so a reader never sees half of it.
-pub(super) fn replace(path: &Path, value: &impl Serialize) -> Result<(), EvalError> {
+pub(crate) fn replace(path: &Path, value: &impl Serialize) -> Result<(), EvalError> {
     let mut text = serde_json::to_string_pretty(value)
         .map_err(|error| EvalError::of_file(path, format!("can't be written: {error}")))?;
     text.push('\n');

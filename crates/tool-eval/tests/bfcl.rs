@@ -2,12 +2,10 @@
 //!
 //! ```text
 //! python3 -m venv target/bfcl && target/bfcl/bin/pip install --no-deps bfcl-eval
-//! BFCL_PYTHON=$PWD/target/bfcl/bin/python BFCL_DATA=/path/to/bfcl cargo test -p tool-agent --features eval --test bfcl
+//! BFCL_PYTHON=$PWD/target/bfcl/bin/python BFCL_DATA=/path/to/bfcl cargo test -p tool-eval --test bfcl
 //! ```
 //!
 //! The folder contains files such as `BFCL_v4_parallel.json`, and the answers in `possible_answer`.
-
-#![cfg(feature = "eval")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,10 +14,10 @@ use std::process::Command;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tool_agent::Agent;
-use tool_agent::eval::{Candidate, Eval, bfcl};
 use tool_agent::testing::ScriptedModel;
 use tool_core::Registry;
 use tool_core::dialect::OpenAiChat;
+use tool_eval::{Candidate, Eval, bfcl};
 
 /// A verdict of the original checker.
 #[derive(Deserialize)]

@@ -2,20 +2,21 @@
 
 use std::fmt;
 
-use super::Recordings;
-use super::recordings::Replay;
-use crate::Agent;
+use tool_agent::Agent;
+
+use crate::Recordings;
+use crate::recordings::Replay;
 
 /// A model to evaluate, as an agent with its registry, its dialect and its model.
 ///
 /// ```no_run
 /// # #[cfg(feature = "http")]
-/// # fn main() -> Result<(), tool_agent::eval::EvalError> {
+/// # fn main() -> Result<(), tool_eval::EvalError> {
 /// use tool_agent::Agent;
-/// use tool_agent::eval::{Candidate, Case, Eval};
 /// use tool_agent::model::HttpModel;
 /// use tool_core::Registry;
 /// use tool_core::dialect::OpenAiChat;
+/// use tool_eval::{Candidate, Case, Eval};
 ///
 /// let models = ["qwen3", "llama3.3"].map(|name| {
 ///     let dialect = OpenAiChat::default();
@@ -31,17 +32,17 @@ use crate::Agent;
 /// ```
 #[derive(Clone)]
 pub struct Candidate {
-    pub(super) name: String,
-    pub(super) agent: Agent,
-    pub(super) replay: Option<Replay>,
-    pub(super) is_recorded: bool,
+    pub(crate) name: String,
+    pub(crate) agent: Agent,
+    pub(crate) replay: Option<Replay>,
+    pub(crate) is_recorded: bool,
 }
 
 impl Candidate {
     /// Creates a candidate. The name appears in reports and baselines.
     ///
     /// The agent's prices determine the cost of an attempt. Its journal and its listener are not used. Its closures for
-    /// calls and context values are used only in cases that [run tools](super::Case::run_tools).
+    /// calls and context values are used only in cases that [run tools](crate::Case::run_tools).
     pub fn new(name: impl Into<String>, agent: Agent) -> Candidate {
         Candidate {
             name: name.into(),
@@ -58,7 +59,7 @@ impl Candidate {
         self
     }
 
-    /// Keeps the responses in [`ModelReport::recordings`](super::ModelReport::recordings).
+    /// Keeps the responses in [`ModelReport::recordings`](crate::ModelReport::recordings).
     pub fn record(mut self) -> Self {
         self.is_recorded = true;
         self
@@ -66,7 +67,7 @@ impl Candidate {
 
     /// Retries failed requests, like [`Agent::retry`].
     #[cfg(feature = "tower")]
-    pub fn retry(mut self, policy: crate::model::Retry) -> Self {
+    pub fn retry(mut self, policy: tool_agent::model::Retry) -> Self {
         self.agent = self.agent.retry(policy);
         self
     }

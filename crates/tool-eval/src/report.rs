@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use tool_core::dialect::Usage;
 use tool_core::visible;
 
-use super::Recordings;
+use crate::Recordings;
 
 /// The results of an evaluation. Serialize it as JSON with serde; `Display` writes text for a terminal.
 ///
 /// It contains the user's words and the arguments of calls, except secret ones.
 ///
 /// ```
-/// use tool_agent::eval::Report;
+/// use tool_eval::Report;
 ///
 /// /// Writes a comment for a pull request.
 /// fn comment(report: &Report) -> String {
@@ -35,7 +35,7 @@ pub struct Report {
 /// The results of a model.
 ///
 /// ```
-/// use tool_agent::eval::ModelReport;
+/// use tool_eval::ModelReport;
 ///
 /// fn line(model: &ModelReport) -> String {
 ///     let (low, high) = model.passes.interval();
@@ -68,16 +68,16 @@ pub struct ModelReport {
     pub tools: BTreeMap<String, String>,
     /// The cases, in the order of the evaluation.
     pub cases: Vec<CaseReport>,
-    /// The comparison with a [baseline](super::Baseline). `None` if the baseline does not contain the model.
+    /// The comparison with a [baseline](crate::Baseline). `None` if the baseline does not contain the model.
     pub comparison: Option<Comparison>,
     #[serde(skip)]
-    pub(super) recordings: Option<Recordings>,
+    pub(crate) recordings: Option<Recordings>,
 }
 
 /// The results of a model in a case.
 ///
 /// ```
-/// use tool_agent::eval::{CaseReport, ModelReport};
+/// use tool_eval::{CaseReport, ModelReport};
 ///
 /// /// Returns the cases that most need a better description.
 /// fn worst(model: &ModelReport) -> Vec<&CaseReport> {
@@ -110,7 +110,7 @@ pub struct CaseReport {
 /// The result of one attempt.
 ///
 /// ```
-/// use tool_agent::eval::{AttemptReport, CaseReport};
+/// use tool_eval::{AttemptReport, CaseReport};
 ///
 /// fn problems(case: &CaseReport) -> impl Iterator<Item = &str> {
 ///     let failed = case.attempts.iter().filter(|attempt| !attempt.is_passed());
@@ -155,7 +155,7 @@ impl AttemptReport {
 /// A call of a model.
 ///
 /// ```
-/// use tool_agent::eval::CallReport;
+/// use tool_eval::CallReport;
 ///
 /// fn line(call: &CallReport) -> String {
 ///     format!("{}({})", call.tool, call.arguments)
@@ -178,7 +178,7 @@ pub struct CallReport {
 /// An expected call, and its counterpart among the model's calls.
 ///
 /// ```
-/// use tool_agent::eval::{AttemptReport, ComparedCall};
+/// use tool_eval::{AttemptReport, ComparedCall};
 ///
 /// fn missing(attempt: &AttemptReport) -> impl Iterator<Item = &ComparedCall> {
 ///     attempt.compared.iter().filter(|call| call.made.is_none())
@@ -199,7 +199,7 @@ pub struct ComparedCall {
 /// A parameter of an expected call and of its counterpart.
 ///
 /// ```
-/// use tool_agent::eval::{ComparedCall, ComparedParameter};
+/// use tool_eval::{ComparedCall, ComparedParameter};
 ///
 /// fn wrong(call: &ComparedCall) -> impl Iterator<Item = &ComparedParameter> {
 ///     call.parameters.iter().filter(|parameter| !parameter.is_right)
@@ -222,7 +222,7 @@ pub struct ComparedParameter {
 /// The outcome of a call.
 ///
 /// ```
-/// use tool_agent::eval::{CallOutcome, CallReport};
+/// use tool_eval::{CallOutcome, CallReport};
 ///
 /// /// Counts requests that a better message or description would save.
 /// fn corrected(calls: &[CallReport]) -> usize {
@@ -245,7 +245,7 @@ pub enum CallOutcome {
 /// A number of passed attempts, out of all.
 ///
 /// ```
-/// use tool_agent::eval::Passes;
+/// use tool_eval::Passes;
 ///
 /// let passes = Passes::new(8, 10);
 /// assert_eq!(passes.rate(), 0.8);
@@ -271,7 +271,7 @@ impl Passes {
         }
     }
 
-    pub(super) fn count(&mut self, is_passed: bool) {
+    pub(crate) fn count(&mut self, is_passed: bool) {
         self.passed += u32::from(is_passed);
         self.attempts += 1;
     }
@@ -318,7 +318,7 @@ impl fmt::Display for Passes {
 /// A comparison of a model with its baseline.
 ///
 /// ```
-/// use tool_agent::eval::Comparison;
+/// use tool_eval::Comparison;
 ///
 /// fn cause(comparison: &Comparison) -> String {
 ///     format!("changed since: {}", comparison.changed_tools.join(", "))
@@ -337,7 +337,7 @@ pub struct Comparison {
 /// A case that changed since a baseline.
 ///
 /// ```
-/// use tool_agent::eval::{Change, ChangeKind, Comparison};
+/// use tool_eval::{Change, ChangeKind, Comparison};
 ///
 /// fn lost(comparison: &Comparison) -> impl Iterator<Item = &Change> {
 ///     comparison.changes.iter().filter(|change| change.kind == ChangeKind::Worse)
@@ -360,7 +360,7 @@ pub struct Change {
 /// The kind of a case's change since a baseline.
 ///
 /// ```
-/// use tool_agent::eval::ChangeKind;
+/// use tool_eval::ChangeKind;
 ///
 /// fn sign(kind: ChangeKind) -> &'static str {
 ///     match kind {
@@ -384,7 +384,7 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    pub(super) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             ChangeKind::Better => "better",
             ChangeKind::Worse => "worse",
@@ -394,8 +394,8 @@ impl ChangeKind {
 }
 
 impl ModelReport {
-    /// Returns the responses, for [`Candidate::replay`](super::Candidate::replay), if the candidate
-    /// [recorded](super::Candidate::record) them.
+    /// Returns the responses, for [`Candidate::replay`](crate::Candidate::replay), if the candidate
+    /// [recorded](crate::Candidate::record) them.
     pub fn recordings(&self) -> Option<&Recordings> {
         self.recordings.as_ref()
     }
@@ -488,7 +488,7 @@ impl Report {
     }
 
     /// Returns the rows of the table of models, including its head.
-    pub(super) fn table(&self) -> Vec<Vec<String>> {
+    pub(crate) fn table(&self) -> Vec<Vec<String>> {
         let heads = [
             "model",
             "passed",
@@ -530,7 +530,7 @@ impl Report {
 }
 
 /// Explains the interval.
-pub(super) const NOTE: &str = "95 %: Wilson's interval for the rate, from the attempts of all cases. Score: the mean share of the calls and \
+pub(crate) const NOTE: &str = "95 %: Wilson's interval for the rate, from the attempts of all cases. Score: the mean share of the calls and \
                     parameters that are right.";
 
 impl ModelReport {

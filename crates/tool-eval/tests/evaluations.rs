@@ -1,19 +1,17 @@
 //! Evaluations: comparing calls, running tools, and reading files.
 
-#![cfg(feature = "eval")]
-
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
-use tool_agent::eval::{
-    AttemptReport, Baseline, CallOutcome, Candidate, Case, ChangeKind, Eval, EvalError, EvalFile,
-    ExpectedCall, Order, Passes, Recordings, Report,
-};
 use tool_agent::model::{ModelError, ModelErrorKind};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Prices};
 use tool_core::dialect::OpenAiChat;
 use tool_core::{Registry, ToolType, tool, tools};
+use tool_eval::{
+    AttemptReport, Baseline, CallOutcome, Candidate, Case, ChangeKind, Eval, EvalError, EvalFile,
+    ExpectedCall, Order, Passes, Recordings, Report,
+};
 
 #[derive(Clone, Copy, ToolType)]
 #[serde(rename_all = "snake_case")]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tool_core::docs::{HtmlPage, escape};
 
-use super::report::{
+use crate::report::{
     AttemptReport, CallOutcome, CallReport, CaseReport, ChangeKind, ComparedCall,
     ComparedParameter, ModelReport, NOTE, Passes, Report,
 };
@@ -17,7 +17,7 @@ impl Report {
     /// the baseline, and for each case the expected calls beside the calls made.
     ///
     /// ```
-    /// use tool_agent::eval::Report;
+    /// use tool_eval::Report;
     ///
     /// fn save(report: &Report) -> std::io::Result<()> {
     ///     std::fs::write("report.html", report.to_html())

@@ -1,45 +1,22 @@
-//! Evaluations test whether models call the right tools.
-//!
-//! A [`Case`] has the words of a user and the calls that a model should make. An [`Eval`] sends the words to models and
-//! compares their calls. The [guide](crate::guide::evaluations) describes cases in files, recordings for CI, and
-//! baselines.
-//!
-//! ```
-//! use serde_json::json;
-//! use tool_agent::Agent;
-//! use tool_agent::eval::{Candidate, Case, Eval};
-//! use tool_agent::testing::ScriptedModel;
-//! use tool_core::dialect::OpenAiChat;
-//! use tool_core::{Registry, tool, tools};
-//!
-//! /// Sets the volume.
-//! #[tool]
-//! fn set_volume(#[param(range = 0..=100)] percent: u8) {
-//!     println!("volume {percent} %");
-//! }
-//!
-//! // This stands in for a provider, which `model::HttpModel` would ask.
-//! let model = ScriptedModel::new([
-//!     json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-//!         {"id": "call_1", "type": "function",
-//!          "function": {"name": "set_volume", "arguments": "{\"percent\":50.0}"}},
-//!     ]}}]}),
-//!     json!({"choices": [{"message": {"role": "assistant", "content": "Done."}}]}),
-//! ]);
-//! let registry = Registry::builder().tools(tools![set_volume]).build()?;
-//! let agent = Agent::new(registry, OpenAiChat::default(), model);
-//!
-//! let eval = Eval::new([
-//!     Case::new("half", "Half the volume, please").call("set_volume", json!({"percent": 50})),
-//! ]);
-//! let report = eval.run_blocking([Candidate::new("scripted", agent)])?;
-//! assert_eq!(report.failures(), [""; 0]);
-//! println!("{report}");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! **Tools do not run** by default: a call is validated, and answered with a result from the case. Use
-//! [`Case::run_tools`] to run them.
+#![doc = include_str!("../README.md")]
+// Items show their feature on docs.rs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+// Modules, from the bottom up.
+//
+// error         an error names its file, line and case
+// storage       reads and writes files
+// case          the words of a user, and the calls that they should lead to
+// report, html  results, as values, text and a page of HTML
+// recordings    responses of models, for replays
+// baseline      earlier results
+// score         compares calls
+// summary       sums of attempts, and digests of tools
+// candidate     a model to evaluate
+// run           asks models, and checks their calls
+// file          cases and models from a file
+// bfcl          entries of the Berkeley Function Calling Leaderboard
+// guide         only documentation
 
 mod baseline;
 pub mod bfcl;
@@ -47,6 +24,9 @@ mod candidate;
 mod case;
 mod error;
 mod file;
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("guide.md")]
+pub mod guide {}
 mod html;
 mod recordings;
 mod report;
@@ -76,10 +56,10 @@ pub use self::report::{
 pub use self::run::Attempt;
 pub use self::score::MadeCall;
 
-/// Cases, and the settings to run them. See the [module](self) for an example.
+/// Cases, and the settings to run them. See the [front page](crate) for an example.
 ///
 /// ```
-/// use tool_agent::eval::{Case, Eval};
+/// use tool_eval::{Case, Eval};
 ///
 /// let eval = Eval::new([
 ///     Case::new("greeting", "Hello!").no_call(),
@@ -142,7 +122,7 @@ impl Eval {
     /// Registers a check that cases can name; see [`Case::predicate`].
     ///
     /// ```
-    /// use tool_agent::eval::{Case, Eval};
+    /// use tool_eval::{Case, Eval};
     ///
     /// let eval = Eval::new([Case::new("poem", "Write a poem").predicate("is_short")])
     ///     .predicate("is_short", |attempt| match attempt.answer().lines().count() {

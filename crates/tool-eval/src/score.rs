@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
+use tool_agent::run::Run;
 use tool_core::call::Arguments;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolError};
 
-use super::EvalError;
-use super::case::{Case, ExpectedCall, Order};
-use super::report::{CallOutcome, CallReport, ComparedCall, ComparedParameter};
-use crate::error_text::without_references;
-use crate::run::Run;
+use crate::EvalError;
+use crate::case::{Case, ExpectedCall, Order};
+use crate::report::{CallOutcome, CallReport, ComparedCall, ComparedParameter};
 
 /// Arguments in the form in which a tool decodes them.
-pub(super) struct Decoded {
+pub(crate) struct Decoded {
     /// Including defaults for absent parameters.
     filled: Map<String, Value>,
     /// The parameters that the model or the case wrote.
@@ -23,7 +22,7 @@ pub(super) struct Decoded {
 }
 
 /// An expected call with decoded arguments.
-pub(super) struct Wanted<'c> {
+pub(crate) struct Wanted<'c> {
     call: &'c ExpectedCall,
     decoded: Decoded,
     /// Further accepted values of parameters, decoded.
@@ -33,7 +32,7 @@ pub(super) struct Wanted<'c> {
 /// A call of the model.
 ///
 /// ```
-/// use tool_agent::eval::Case;
+/// use tool_eval::Case;
 ///
 /// let case = Case::new("lights", "Turn on the light.").check(|attempt| {
 ///     let mut calls = attempt.calls().iter();
@@ -77,7 +76,7 @@ impl MadeCall {
         self.is_corrected
     }
 
-    pub(super) fn report(&self) -> CallReport {
+    pub(crate) fn report(&self) -> CallReport {
         CallReport {
             tool: self.tool.clone(),
             arguments: self.shown.clone(),
@@ -103,21 +102,21 @@ impl std::fmt::Debug for MadeCall {
 }
 
 /// The score of an attempt.
-pub(super) struct Score {
+pub(crate) struct Score {
     /// Descriptions of the mistakes. Empty if there are none.
-    pub(super) problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
     /// The score, from 0 to 1.
-    pub(super) share: f64,
+    pub(crate) share: f64,
     /// Each expected call beside its counterpart.
-    pub(super) compared: Vec<ComparedCall>,
+    pub(crate) compared: Vec<ComparedCall>,
     /// The indices of calls without a counterpart that are not allowed.
-    pub(super) unexpected: Vec<usize>,
+    pub(crate) unexpected: Vec<usize>,
     /// Each compared parameter, as `tool.parameter`, and whether it is right.
-    pub(super) parameters: Vec<(String, bool)>,
+    pub(crate) parameters: Vec<(String, bool)>,
 }
 
 /// Decodes the expected calls of a case.
-pub(super) fn wanted<'c>(
+pub(crate) fn wanted<'c>(
     case: &'c Case,
     registry: &Registry,
 ) -> Result<Vec<Wanted<'c>>, EvalError> {
@@ -200,10 +199,13 @@ fn as_decoded(registry: &Registry, call: &ToolCall) -> Result<Decoded, String> {
 }
 
 /// Returns the reason why a call was rejected, on one line.
-pub(super) fn reason(error: &ToolError) -> String {
+pub(crate) fn reason(error: &ToolError) -> String {
     let violations: Vec<_> = error.violations().iter().map(ToString::to_string).collect();
     if violations.is_empty() {
-        return without_references(error.message()).into_owned();
+        // The reference differs in each process.
+        return error
+            .message()
+            .replace(&format!(" [ref {}]", error.id()), "");
     }
     violations.join("; ")
 }
@@ -229,7 +231,7 @@ fn fill(value: &mut Value, schema: &Value) {
 }
 
 /// Returns the calls of a run, except calls that the provider runs and searches for tools.
-pub(super) fn made(run: &Run, registry: &Registry) -> Vec<MadeCall> {
+pub(crate) fn made(run: &Run, registry: &Registry) -> Vec<MadeCall> {
     let mut made = Vec::new();
     for (round, at) in run.rounds().iter().zip(0..) {
         for (call, _) in round.calls() {
@@ -295,7 +297,7 @@ fn mark_corrected(made: &mut [MadeCall], registry: &Registry) {
 }
 
 /// Compares the calls of an attempt with the expected calls of a case.
-pub(super) fn score(case: &Case, wanted: &[Wanted<'_>], made: &[MadeCall]) -> Score {
+pub(crate) fn score(case: &Case, wanted: &[Wanted<'_>], made: &[MadeCall]) -> Score {
     let mut score = Score {
         problems: Vec::new(),
         share: 1.0,
@@ -522,7 +524,7 @@ impl Decoded {
 }
 
 /// Compares two values. Numbers are compared by value, so `50` equals `50.0`.
-pub(super) fn is_equal(a: &Value, b: &Value) -> bool {
+pub(crate) fn is_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => is_same_number(a, b),
         (Value::Array(a), Value::Array(b)) => {
@@ -538,7 +540,7 @@ pub(super) fn is_equal(a: &Value, b: &Value) -> bool {
 }
 
 /// Compares two numbers without rounding.
-pub(super) fn is_same_number(a: &serde_json::Number, b: &serde_json::Number) -> bool {
+pub(crate) fn is_same_number(a: &serde_json::Number, b: &serde_json::Number) -> bool {
     let whole = |number: &serde_json::Number| {
         let integer = number.as_i64().map(i128::from);
         integer.or_else(|| number.as_u64().map(i128::from))
