@@ -1,4 +1,4 @@
-//! What `POLICIES.md` and the tables of `ARCHITECTURE.md` say, compared with the manifests and the code.
+//! What `POLICIES.md`, the tables of `ARCHITECTURE.md` and those of `src/README.md` in each crate say, compared with the manifests and the code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,16 +68,12 @@ fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
     rows.map(|row| row.split('|').map(str::trim).collect())
 }
 
-/// Returns the part of `ARCHITECTURE.md` between a heading and the next one of its level.
-fn section(heading: &str) -> &'static str {
-    let (_, rest) = ARCHITECTURE.split_once(&format!("\n{heading}\n")).unwrap();
-    let next = format!("\n{} ", heading.split(' ').next().unwrap());
-    rest.split(&*next)
-        .next()
-        .unwrap()
-        .split("\n## ")
-        .next()
-        .unwrap()
+/// Returns the part of a page between a heading and the next one, or nothing.
+fn section<'t>(page: &'t str, heading: &str) -> &'t str {
+    let (_, rest) = page
+        .split_once(&format!("\n{heading}\n"))
+        .unwrap_or_default();
+    rest.split("\n## ").next().unwrap_or_default()
 }
 
 #[test]
@@ -154,7 +150,7 @@ fn every_step_that_is_named_exists() {
 
 #[test]
 fn the_table_of_crates_names_folders_and_packages() {
-    let table = section("## Crates").split("\n### ").next().unwrap();
+    let table = section(ARCHITECTURE, "## Crates");
     let mut published = Vec::new();
     for row in rows(table).skip(1) {
         for folder in code(row[0]) {
@@ -175,7 +171,8 @@ fn the_table_of_crates_names_folders_and_packages() {
 #[test]
 fn the_tables_of_modules_name_each_module_and_no_other() {
     for package in PUBLISHED {
-        let text = section(&format!("### `{package}`"));
+        let page = read_of(package, "src/README.md");
+        let text = page.split("\n## ").next().unwrap();
         let source = folder_of(package).join("src");
         for row in rows(text).skip(1) {
             for module in code(row[0]) {
@@ -198,13 +195,17 @@ fn the_tables_of_modules_name_each_module_and_no_other() {
     }
 }
 
-/// A path of the last table may start at any folder, such as that of the provider before it.
+/// A path of these tables may start at any folder, such as that of the provider before it.
 #[test]
 fn the_table_of_what_to_change_names_files() {
     let mut files = Vec::new();
     all_files(root(), &mut files);
     let mut seen = 0;
-    for row in rows(section("## Where to add")).skip(1) {
+    let mut pages = vec![ARCHITECTURE.to_owned()];
+    let inner = PUBLISHED.map(|package| read_of(package, "src/README.md"));
+    pages.extend(inner);
+    let tables = pages.iter().map(|page| section(page, "## Where to add"));
+    for row in tables.flat_map(|table| rows(table).skip(1)) {
         for path in code(row[1]).filter(|word| !word.contains(['<', ' '])) {
             let ends = [".rs", ".md", ".toml", ".py"]
                 .iter()
