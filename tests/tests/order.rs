@@ -129,7 +129,7 @@ fn imports(sources: &BTreeMap<String, String>) -> Imports {
                 .any(|root| tree.starts_with(root))
             {
                 paths(tree, "", &mut |path| {
-                    imported.extend(file_of(path, file, sources))
+                    imported.extend(file_of(path, file, sources));
                 });
             }
         }
