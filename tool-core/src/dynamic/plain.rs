@@ -95,7 +95,7 @@ mod tests {
     use crate::schema::cursor::damaged;
     use crate::schema::validate::{Options, normalise};
 
-    /// Returns `true` if a text was read. Panics if the value differs from the one that serde_json reads.
+    /// Returns `true` if a text was read. Panics if the value differs from the one that `serde_json` reads.
     fn is_read(text: &str) -> bool {
         let Some(plain) = read(text) else {
             return false;
