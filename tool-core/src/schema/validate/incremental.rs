@@ -138,7 +138,10 @@ impl Incremental {
                     self.state = State::Collect;
                 }
             }
-            _ => {}
+            // A number, a literal, or the end of a key.
+            b'+' | b'-' | b'.' | b':' => {}
+            _ if byte.is_ascii_alphanumeric() => {}
+            _ => self.state = State::Malformed,
         }
     }
 
@@ -147,10 +150,13 @@ impl Incremental {
         if self.open.len() != 1 {
             return;
         }
-        let text = format!(
-            "{{{}}}",
-            self.text.get(self.parameter..end).unwrap_or_default()
-        );
+        let parameter = self.text.get(self.parameter..end).unwrap_or_default();
+        let ends = |at: usize| self.text.as_bytes().get(at) == Some(&b',');
+        if parameter.trim_ascii().is_empty() && (ends(end) || ends(self.parameter - 1)) {
+            self.state = State::Malformed;
+            return;
+        }
+        let text = format!("{{{parameter}}}");
         self.parameter = end + 1;
         let mut validator = Validator::new(&text, true);
         validator.is_lenient = self.is_lenient;
