@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use tool_core::{Registry, RegistryBuilder};
 
+#[cfg(feature = "eval")]
+use crate::eval::settings::Settings;
 use crate::failure::Failure;
 
 /// Builds the tools.
@@ -46,7 +48,7 @@ pub struct Cli {
     pub(crate) catalogues: Vec<PathBuf>,
     pub(crate) budget: Option<usize>,
     #[cfg(feature = "eval")]
-    pub(crate) eval: crate::eval::Settings,
+    pub(crate) eval: Settings,
 }
 
 impl Cli {
@@ -82,7 +84,7 @@ impl Cli {
             catalogues: Vec::new(),
             budget: None,
             #[cfg(feature = "eval")]
-            eval: crate::eval::Settings::default(),
+            eval: Settings::default(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! `eval`: checks whether models call the right tools.
 
+pub(crate) mod settings;
+
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -12,6 +14,7 @@ use tool_eval::{
     Attempt, Baseline, Candidate, Eval, EvalError, EvalFile, ModelSettings, Report, bfcl,
 };
 
+use self::settings::{OwnModel, Predicate};
 use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output;
@@ -23,20 +26,6 @@ const DEFAULT: &str = "tools.eval.toml";
 
 /// Maximum number of retries of a request that failed temporarily.
 const RETRIES: u32 = 3;
-
-/// A model that the program adds.
-type OwnModel = (String, Box<dyn Fn(Registry) -> Agent>);
-
-/// Registers a check with an evaluation.
-type Predicate = Box<dyn FnOnce(Eval) -> Eval>;
-
-/// The program's settings for evaluations.
-#[derive(Default)]
-pub(crate) struct Settings {
-    file: Option<PathBuf>,
-    predicates: Vec<Predicate>,
-    models: Vec<OwnModel>,
-}
 
 /// Evaluations of models, with the feature `eval`.
 impl Cli {
