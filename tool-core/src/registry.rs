@@ -33,9 +33,8 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use arc_swap::ArcSwap;
 
-use self::hooks::{RequestRecord, RunRecord};
 use self::listeners::Listeners;
-use self::observe::each;
+use self::observe::{RequestRecord, RunRecord, each};
 use self::policy::Policy;
 use self::selection::Selection;
 use self::snapshot::Snapshot;

@@ -358,6 +358,23 @@ impl ToolError {
         error
     }
 
+    /// Creates the error of a call that was passed on.
+    fn passed_on(nested: Nested<'_>, tool: &str, invites_retry: bool) -> ToolError {
+        let (kind, body) = (nested.kind, nested.body);
+        let headline = [nested.headline[0], tool, nested.headline[1]].concat();
+        let mut error = ToolError::new(kind, [&headline, ""], [body, ""]);
+        if kind == ToolErrorKind::InvalidArguments {
+            let list = body.rfind(FITS).map_or(body, |at| &body[..at]);
+            let lines = list.trim_start_matches(':').split("\n- ");
+            let bounded = |line: &str| floor_char_boundary(line, OPERATOR_TEXT);
+            let lines = lines.map(|line| Violation::parse(&line[..bounded(line)]));
+            error.violations = lines.skip(1).take(20).collect();
+        }
+        let may_retry = matches!(kind, ToolErrorKind::Failed | ToolErrorKind::TimedOut);
+        error.is_retryable = may_retry && invites_retry;
+        error
+    }
+
     /// Creates the error of a result that breaks the tool's promise. The model can't mend it, and the tool
     /// may have had its effect.
     pub(crate) fn invalid_result(tool: &str, invalid: InvalidResult) -> ToolError {
@@ -543,28 +560,5 @@ impl fmt::Display for ReplacedError {
 impl Error for ReplacedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_ref().map(|source| source.error() as _)
-    }
-}
-
-impl ToolError {
-    /// Creates the error of a call that was passed on.
-    fn passed_on(nested: Nested<'_>, tool: &str, invites_retry: bool) -> ToolError {
-        let Nested {
-            kind,
-            headline,
-            body,
-        } = nested;
-        let headline = [headline[0], tool, headline[1]].concat();
-        let mut error = ToolError::new(kind, [&headline, ""], [body, ""]);
-        if kind == ToolErrorKind::InvalidArguments {
-            let list = body.rfind(FITS).map_or(body, |at| &body[..at]);
-            let lines = list.trim_start_matches(':').split("\n- ");
-            let bounded = |line: &str| floor_char_boundary(line, OPERATOR_TEXT);
-            let lines = lines.map(|line| Violation::parse(&line[..bounded(line)]));
-            error.violations = lines.skip(1).take(20).collect();
-        }
-        let may_retry = matches!(kind, ToolErrorKind::Failed | ToolErrorKind::TimedOut);
-        error.is_retryable = may_retry && invites_retry;
-        error
     }
 }

@@ -1,7 +1,6 @@
 //! [`resolve`]: which tool a call runs whose name no tool has.
 
-use std::fmt;
-use std::mem;
+use std::{fmt, mem};
 
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
