@@ -1,17 +1,15 @@
 //! Rules that the source of the crates keeps, because a second way would differ from the first.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use tests::{library_folders, root};
+use tests::{library_folders, root, sources};
 use tool_core::visible::is_hidden;
 
 /// Returns the lines of the crates that are no tests and no comments, each with its place.
 fn lines() -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    for folder in library_folders() {
-        collect(&folder.join("src"), &mut files);
-    }
+    let folders = library_folders().into_iter();
+    let mut files: Vec<_> = folders.flat_map(|folder| sources(&folder)).collect();
+    files.retain(|file| !file.ends_with("golden.rs"));
     assert!(files.len() > 200, "{}", files.len());
     let mut lines = Vec::new();
     for file in files {
@@ -23,20 +21,6 @@ fn lines() -> Vec<(String, String)> {
         lines.extend(code.map(|(at, line)| (format!("{place}:{}", at + 1), line.to_owned())));
     }
     lines
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|end| end == "rs")
-            && !path.ends_with("tests.rs")
-            && !path.ends_with("golden.rs")
-        {
-            files.push(path);
-        }
-    }
 }
 
 /// Returns the characters of the escapes `\u{…}` in a line.

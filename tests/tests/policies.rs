@@ -1,23 +1,12 @@
 //! What `POLICIES.md`, the tables of `ARCHITECTURE.md` and those of `src/README.md` in each crate say, compared with the manifests and the code.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use tests::{folder_of, root};
+use tests::{PUBLISHED, files, folder_of, has_extension, root};
 
 const POLICIES: &str = include_str!("../../POLICIES.md");
 const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
 const MANIFEST: &str = include_str!("../../Cargo.toml");
-const PUBLISHED: [&str; 8] = [
-    "tool-core",
-    "tool-macros",
-    "tool-agent",
-    "tool-eval",
-    "tool-files",
-    "tool-mcp",
-    "tool-python",
-    "tool-cli",
-];
 
 fn read_of(package: &str, file: &str) -> String {
     fs::read_to_string(folder_of(package).join(file)).unwrap()
@@ -33,26 +22,6 @@ fn value<'t>(text: &'t str, key: &str) -> &'t str {
     line.unwrap_or_else(|| panic!("no line starts with {key}"))
         .trim_start_matches([' ', '=', '"'])
         .trim_end_matches('"')
-}
-
-/// Adds the Rust files below a folder.
-fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
-    let mut all = Vec::new();
-    all_files(folder, &mut all);
-    files.extend(all.into_iter().filter(is_rust));
-}
-
-/// Adds the files below a folder.
-fn all_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if !path.is_dir() {
-            files.push(path);
-        } else if !path.ends_with("target") && !path.ends_with("node_modules") {
-            all_files(&path, files);
-        }
-    }
 }
 
 /// Returns what is in backticks.
@@ -97,9 +66,9 @@ fn the_table_lists_every_file_with_unsafe_code() {
             read_of(package, "Cargo.toml").contains("[lints]\nworkspace = true"),
             "{package} has lints of its own"
         );
-        let mut files = Vec::new();
-        rust_files(&folder_of(package).join("src"), &mut files);
-        for file in files {
+        let mut rust = files(&folder_of(package).join("src"));
+        rust.retain(|path| has_extension(path, "rs"));
+        for file in rust {
             let text = fs::read_to_string(&file).unwrap();
             if text.contains("allow(unsafe_code") || text.contains("expect(unsafe_code") {
                 let path = file.strip_prefix(root()).unwrap().to_str().unwrap();
@@ -198,8 +167,7 @@ fn the_tables_of_modules_name_each_module_and_no_other() {
 /// A path of these tables may start at any folder, such as that of the provider before it.
 #[test]
 fn the_table_of_what_to_change_names_files() {
-    let mut files = Vec::new();
-    all_files(root(), &mut files);
+    let files = files(root());
     let mut seen = 0;
     let mut pages = vec![ARCHITECTURE.to_owned()];
     let inner = PUBLISHED.map(|package| read_of(package, "src/README.md"));

@@ -8,17 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The crates, as rustdoc names their folders.
-const CRATES: [&str; 8] = [
-    "tool_core",
-    "tool_core_macros",
-    "tool_agent",
-    "tool_eval",
-    "tool_files",
-    "tool_mcp",
-    "tool_python",
-    "tool_cli",
-];
+use tests::{PUBLISHED, crate_in};
 
 /// The start of the name of an item's page.
 const KINDS: [&str; 10] = [
@@ -100,9 +90,9 @@ fn items(folder: &Path, pages: &mut BTreeMap<String, String>) {
 
 fn all_items(folder: &Path) -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
-    for name in CRATES {
+    for name in PUBLISHED.map(crate_in) {
         let before = pages.len();
-        items(&folder.join(name), &mut pages);
+        items(&folder.join(&name), &mut pages);
         assert!(
             pages.len() > before,
             "no page of {name} in {}",

@@ -32,14 +32,13 @@ fn dependency(line: &str) -> Option<Vec<String>> {
 
 /// Returns every `cargo add` line of documents, code, comments and manifests.
 fn lines() -> Vec<Line> {
-    let mut paths = Vec::new();
     let is_text = |path: &Path| {
         let extension = path.extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|name| ["html", "md", "rs", "toml", "txt"].contains(&name))
             && !path.ends_with(file!())
     };
-    files(root(), &is_text, &mut paths);
-    paths.sort();
+    let mut paths = files(root());
+    paths.retain(|path| is_text(path));
     let mut lines = Vec::new();
     for path in paths {
         let text = fs::read_to_string(&path).unwrap();
@@ -118,9 +117,8 @@ struct Packages(BTreeMap<String, BTreeMap<String, Features>>);
 impl Packages {
     fn read() -> Packages {
         let mut packages = Packages::default();
-        let mut locks = Vec::new();
-        files(root(), &|path| path.ends_with("Cargo.lock"), &mut locks);
-        for lock in locks {
+        let locks = files(root()).into_iter();
+        for lock in locks.filter(|path| path.ends_with("Cargo.lock")) {
             let manifest = lock.with_extension("toml");
             packages.add_metadata(&manifest, &["--no-deps"]);
             packages.add_locked(&fs::read_to_string(&lock).unwrap());

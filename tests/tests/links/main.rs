@@ -10,22 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::{env, fs};
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use tests::{folder_of, root};
-
-/// Folders that hold no documents of the repository.
-const SKIPPED: [&str; 3] = ["target", "node_modules", ".git"];
-
-/// The packages that docs.rs has pages of, and their crates.
-const PACKAGES: [(&str, &str); 8] = [
-    ("tool-core", "tool_core"),
-    ("tool-core-macros", "tool_core_macros"),
-    ("tool-agent", "tool_agent"),
-    ("tool-eval", "tool_eval"),
-    ("tool-files", "tool_files"),
-    ("tool-mcp", "tool_mcp"),
-    ("tool-python", "tool_python"),
-    ("tool-cli", "tool_cli"),
-];
+use tests::{PUBLISHED, crate_in, files, folder_of, has_extension, package_in, root};
 
 /// Hidden items of public traits. rustdoc links to them where a type of another crate implements the trait.
 const HIDDEN: [&str; 2] = ["tymethod.into_outcome", "associatedconstant.TOOLS"];
@@ -34,22 +19,6 @@ const HIDDEN: [&str; 2] = ["tymethod.into_outcome", "associatedconstant.TOOLS"];
 /// a trait of it. A path that rustdoc can't resolve in our own documentation is an error of rustdoc.
 fn is_foreign(target: &str) -> bool {
     target.contains("::") || target == "dispatcher#setting-the-default-subscriber"
-}
-
-/// Adds the files below a folder that a filter accepts.
-fn files(folder: &Path, accepts: &dyn Fn(&Path) -> bool, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_symlink() || SKIPPED.contains(&&*name) {
-            continue;
-        }
-        if path.is_dir() {
-            files(&path, accepts, found);
-        } else if accepts(&path) {
-            found.push(path);
-        }
-    }
 }
 
 /// Returns `true` if a file is part of the documentation of a crate: rustdoc checks the links of those.
@@ -61,13 +30,12 @@ fn is_rustdoc(path: &Path) -> bool {
 
 /// Returns the documents that a reader opens as files.
 fn documents() -> Vec<PathBuf> {
-    let mut found = Vec::new();
     let is_document = |path: &Path| {
-        let is_markdown = path.extension().is_some_and(|extension| extension == "md");
+        let is_markdown = has_extension(path, "md");
         (is_markdown || path.ends_with("llms.txt")) && !is_rustdoc(path)
     };
-    files(root(), &is_document, &mut found);
-    found.sort();
+    let mut found = files(root());
+    found.retain(|path| is_document(path));
     found
 }
 
@@ -174,15 +142,7 @@ fn links_between_documents_lead_somewhere() {
 #[test]
 fn front_pages_of_packages_have_absolute_links_only() {
     // The package `tool-core` has the README of the repository, whose address crates.io completes.
-    for package in [
-        "tool-macros",
-        "tool-agent",
-        "tool-eval",
-        "tool-files",
-        "tool-mcp",
-        "tool-python",
-        "tool-cli",
-    ] {
+    for package in PUBLISHED.into_iter().filter(|name| *name != "tool-core") {
         let text = fs::read_to_string(folder_of(package).join("README.md")).unwrap();
         let relative: Vec<_> = links(&text)
             .into_iter()
@@ -253,11 +213,13 @@ impl Pages {
     fn of_docs_rs(&self, address: &str) -> Option<PathBuf> {
         let rest = address.strip_prefix("https://docs.rs/")?;
         let (package, rest) = rest.split_once('/').unwrap_or((rest, ""));
-        let (_, name) = PACKAGES.iter().find(|(name, _)| *name == package)?;
+        let own = PUBLISHED
+            .into_iter()
+            .find(|own| package_in(own) == package)?;
         // After the version; without one, the front page.
         let path = rest.split_once('/').map_or("", |(_, path)| path);
         Some(match path {
-            "" => self.folder.join(name).join("index.html"),
+            "" => self.folder.join(crate_in(own)).join("index.html"),
             _ => self.folder.join(path),
         })
     }
@@ -290,15 +252,9 @@ fn links_to_rustdoc_pages_lead_somewhere() {
     let mut problems = BTreeSet::new();
     let mut seen = 0;
 
-    let mut found = Vec::new();
-    for (_, name) in PACKAGES {
-        let is_page = |path: &Path| {
-            path.extension()
-                .is_some_and(|extension| extension == "html")
-        };
-        files(&folder.join(name), &is_page, &mut found);
-    }
-    for page in found {
+    let folders = PUBLISHED.map(|own| folder.join(crate_in(own)));
+    let found = folders.iter().flat_map(|folder| files(folder));
+    for page in found.filter(|path| has_extension(path, "html")) {
         let html = fs::read_to_string(&page).unwrap();
         let targets: BTreeSet<_> = Pages::values(&html, "href").collect();
         for target in targets {
