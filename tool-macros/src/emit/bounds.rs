@@ -15,9 +15,7 @@ pub(super) fn is_written_so(field: &Field) -> bool {
 
 /// Returns `true` if the schema of a field is its type's.
 pub(super) fn has_schema_of_type(field: &Field) -> bool {
-    field.constraints.schema_override.is_none()
-        && field.constraints.narrowings.is_empty()
-        && !field.constraints.is_recursive
+    is_written_so(field) && !field.constraints.is_recursive
 }
 
 /// Adds a bound for each field whose type depends on a type parameter.
