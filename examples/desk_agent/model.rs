@@ -1,8 +1,9 @@
 //! The model, asked over HTTP.
 
 use serde_json::json;
+use tool_agent::dialects::{OpenAiChat, OpenAiResponses};
 use tool_agent::model::HttpModel;
-use tool_core::dialect::{Dialect, OpenAiChat, OpenAiResponses};
+use tool_core::dialect::Dialect;
 
 use crate::tools::SystemPrompt;
 

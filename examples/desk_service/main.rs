@@ -30,10 +30,10 @@ use examples::terminal::Terminal;
 use rusqlite::Connection;
 use tool_agent::Agent;
 use tool_agent::conversations::Conversations;
+use tool_agent::dialects::OpenAiChat;
 use tool_agent::run::{RunInfo, SqliteJournal};
 use tool_agent::testing::{RecordedModel, Recording};
 use tool_cli::Cli;
-use tool_core::dialect::OpenAiChat;
 
 use crate::service::{Desk, Lists};
 use crate::users::{User, Users};

@@ -26,9 +26,8 @@ use examples::terminal::Terminal;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_core::Registry;
-use tool_core::dialect::{
-    Anthropic, Dialect, Gemini, GeminiInteractions, Mcp, OpenAiChat, OpenAiResponses, Rendered,
-};
+use tool_core::dialect::{Dialect, Rendered};
+use tool_dialects::{Anthropic, Gemini, GeminiInteractions, Mcp, OpenAiChat, OpenAiResponses};
 
 /// A provider that the program can be run for.
 struct Provider {

@@ -38,7 +38,10 @@ fn query(registry: &Registry, query: &str) -> ToolResult {
 /// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --features toolkit_docs`.
 #[test]
 fn the_catalogue_is_up_to_date() {
-    let docs = registry().docs().title("Toolkit");
+    let docs = registry()
+        .docs()
+        .dialects(tool_dialects::all())
+        .title("Toolkit");
     testing::check(&registry())
         .expect_tools(["calculator", "echo", "sql_query"])
         .lock("toolkit_docs/tools.lock.json")

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use examples::program::{assert_closed_early, assert_rejected, run};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_core::dialect::Dialect;
 use tool_core::schema::{Kind, Property};
 use tool_core::{Registry, Tool, ToolCall, testing};
+use tool_dialects::OpenAiChat;
 
 #[path = "../voice_home/tools.rs"]
 mod tools;

@@ -8,7 +8,8 @@ use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, ModelIden, ServiceTarget};
 use serde_json::{Value, json};
 use tool_agent::model::{Model, ModelError, ModelFuture, Request, Response};
-use tool_core::dialect::{Dialect, HostedTool, JsonWriter, ResponseError, Turn};
+use tool_core::dialect::write::JsonWriter;
+use tool_core::dialect::{Dialect, HostedTool, ResponseError, Turn};
 use tool_core::{ToolCall, ToolEntry, ToolResult};
 
 /// The dialect of `genai`: its tools, messages and responses, serialized.

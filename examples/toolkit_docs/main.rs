@@ -56,7 +56,10 @@ fn run(
 
     let mut out = Terminal::stdout();
     if let Some(folder) = catalogue {
-        let docs = registry.docs().title("Toolkit");
+        let docs = registry
+            .docs()
+            .dialects(tool_dialects::all())
+            .title("Toolkit");
         for name in ["TOOLS.md", "tools.html"] {
             let path = Path::new(folder).join(name);
             docs.write(&path)

@@ -21,9 +21,10 @@ pub fn library_folders() -> Vec<PathBuf> {
 }
 
 /// The folders of the published packages.
-pub const PUBLISHED: [&str; 8] = [
+pub const PUBLISHED: [&str; 9] = [
     "tool-core",
     "tool-macros",
+    "tool-dialects",
     "tool-agent",
     "tool-eval",
     "tool-files",

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tool_core::call::Transient;
-use tool_core::dialect::{Dialect, Gemini};
+use tool_core::dialect::Dialect;
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
 use tool_core::{Registry, Tool, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools};
+use tool_dialects::Gemini;
 
 /// Temperature unit.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, ToolType, PartialEq)]

@@ -5,8 +5,8 @@ use std::thread;
 
 use serde_json::json;
 use tool_core::call::{CancellationToken, Progress};
-use tool_core::dialect::Mcp;
 use tool_core::{CallContext, Registry, Tool, ToolCall, ToolErrorKind, testing, tool, tools};
+use tool_dialects::Mcp;
 
 struct Db(Vec<&'static str>);
 struct User(&'static str);

@@ -6,14 +6,16 @@ use serde_json::{Value, json};
 use tool_agent::run::{Run, Step};
 use tool_core::call::CancellationToken;
 use tool_core::dialect::HostedTool;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Deferral, Dialect, Gemini, GeminiInteractions, Mcp, Mistral,
-    OpenAiChat, OpenAiResponses, StreamEvent, ToolChoice, XAi,
-};
+use tool_core::dialect::write::Deferral;
+use tool_core::dialect::{Dialect, StreamEvent, ToolChoice};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{
     CallContext, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult, tool, tools,
+};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 
 #[path = "../support/capture.rs"]

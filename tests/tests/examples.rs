@@ -6,16 +6,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
-};
+use tool_core::dialect::Dialect;
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
 use tool_core::lock::{Class, compare};
 use tool_core::{
     DecodeOwned, Registry, Tool, ToolCall, ToolEntry, ToolErrorKind, ToolType, docs, testing, tool,
     tools, toolset,
+};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 
 /// Weather in a city.

@@ -26,13 +26,13 @@ use tool_agent::Agent;
 use tool_agent::run::{Run, RunSettings};
 use tool_agent::testing::ScriptedModel;
 use tool_core::call::{CancellationToken, Progress};
-use tool_core::dialect::OpenAiChat;
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::{Gate, HookCall};
 use tool_core::{
     CallContext, Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, ToolType, tool,
     tools, toolset,
 };
+use tool_dialects::OpenAiChat;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 

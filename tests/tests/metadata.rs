@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tool_core::dialect::{self, Mcp, OpenAiChat};
 use tool_core::dynamic::DynamicTool;
 use tool_core::{CallContext, Registry, Tool, ToolCall, ToolErrorKind, tool, tools, toolset};
+use tool_dialects::{Mcp, OpenAiChat};
 
 /// Draws a chart.
 #[tool(
@@ -106,7 +106,7 @@ fn mcp_lists_metadata_and_icons() {
 #[test]
 fn no_provider_is_sent_metadata_or_tools_for_apps() {
     let registry = registry();
-    let asked = dialect::all().map(|known| known.dialect);
+    let asked = tool_dialects::all().map(|known| known.dialect);
     for dialect in asked.filter(|dialect| dialect.http_api().is_some()) {
         let request = registry.request(dialect).build().expect("a valid request");
         let text =

@@ -10,12 +10,18 @@ use std::path::Path;
 use tests::{library_folders, sources};
 
 /// The crates whose files import in one direction. No crate leaves this list.
-const IN_ORDER: [&str; 4] = ["tool-macros", "tool-cli", "tool-files", "tool-python"];
+const IN_ORDER: [&str; 5] = [
+    "tool-macros",
+    "tool-dialects",
+    "tool-cli",
+    "tool-files",
+    "tool-python",
+];
 
-/// The number of files in circles in all other crates: 22 in `tool-core`, 38 in `tool-mcp`, 14 in `tool-agent`, 2 in
+/// The number of files in circles in all other crates: 13 in `tool-core`, 38 in `tool-mcp`, 14 in `tool-agent`, 2 in
 /// `tool-eval` and 5 in `tool-restate`, whose modules are not yet in layers. It may only shrink. It is one number, so that a file may move
 /// to another crate with its circle.
-const IN_CIRCLES: usize = 81;
+const IN_CIRCLES: usize = 72;
 
 /// The files of a crate, each with the files that it imports from.
 type Imports = BTreeMap<String, BTreeSet<String>>;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_core::content::{Audio, Content, File, Image, ResourceLink};
-use tool_core::dialect::{Anthropic, Dialect};
+use tool_core::dialect::Dialect;
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{
     CallContext, Registry, Returned, Tool, ToolCall, ToolEntry, ToolErrorKind, ToolResult,
     ToolType, tool, tools, toolset,
 };
+use tool_dialects::Anthropic;
 
 #[derive(Serialize, ToolType)]
 struct Size {

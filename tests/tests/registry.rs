@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Waker};
 
 use proptest::prelude::*;
-use tool_core::dialect::OpenAiResponses;
 use tool_core::dynamic::DynamicTool;
 use tool_core::registry::RegistryChange;
 use tool_core::{Registry, ToolCall, ToolEntry, testing, tool, tools};
+use tool_dialects::OpenAiResponses;
 
 mod weather {
     /// Temperature of a city.

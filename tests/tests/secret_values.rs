@@ -13,11 +13,11 @@ use tool_agent::Agent;
 use tool_agent::run::{Run, RunOutcome};
 use tool_agent::testing::ScriptedModel;
 use tool_core::call::Arguments;
-use tool_core::dialect::OpenAiChat;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{
     CallContext, Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolType, tool, tools,
 };
+use tool_dialects::OpenAiChat;
 use tracing::Dispatch;
 use tracing::subscriber::{NoSubscriber, with_default};
 use tracing_subscriber::fmt::MakeWriter;

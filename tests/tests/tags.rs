@@ -1,9 +1,10 @@
 //! Tags of tools.
 
 use serde_json::json;
-use tool_core::dialect::{Anthropic, HostedTool, Mcp};
+use tool_core::dialect::HostedTool;
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, Tool, tool, tools, toolset};
+use tool_dialects::{Anthropic, Mcp};
 
 /// Bans a user.
 #[tool(tags = ["admin", "users:write"], timeout = "1s")]

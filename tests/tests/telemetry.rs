@@ -9,9 +9,10 @@ use std::task::{Context, Poll, Waker};
 
 use serde_json::json;
 use tool_core::call::{Arguments, CancellationToken, Progress, TraceContext};
-use tool_core::dialect::{Bedrock, Cohere, HostedTool};
+use tool_core::dialect::HostedTool;
 use tool_core::hooks::Gate;
 use tool_core::{CallContext, Registry, ToolCall, tool, tools};
+use tool_dialects::{Bedrock, Cohere};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::with_default;

@@ -85,7 +85,6 @@ fn every_problem_is_reported_at_once() {
         "compatible  roll: added",
         "TOOLS.md is out of date",
         "more than the budget of 10:\nroll ",
-        "Anthropic, strict",
     ] {
         assert!(said.contains(part), "{part:?} is missing in\n{said}");
     }
@@ -104,7 +103,7 @@ fn a_tool_without_an_example_call_is_reported_on_request() {
 
 #[test]
 fn a_budget_counts_what_a_request_repeats() {
-    let budget = registry(tools![add, roll]).budget();
+    let budget = registry(tools![add, roll]).budget(tool_dialects::all());
     let names: Vec<_> = budget.tools().iter().map(Cost::name).collect();
     assert_eq!(names, ["add", "roll"], "the costliest comes first");
     assert_eq!(
@@ -115,9 +114,9 @@ fn a_budget_counts_what_a_request_repeats() {
         .dialects()
         .iter()
         .find(|(name, _)| *name == "OpenAI Chat");
-    let rendered = registry(tools![add, roll]).render(&tool_core::dialect::OpenAiChat::default());
+    let rendered = registry(tools![add, roll]).render(&tool_dialects::OpenAiChat::default());
     assert_eq!(chat.expect("it is listed").1, rendered.as_str().len());
-    let alone = registry(tools![roll]).render(&tool_core::dialect::Mcp::default());
+    let alone = registry(tools![roll]).render(&tool_dialects::Mcp::default());
     let mcp = budget.tools()[1]
         .dialects()
         .iter()

@@ -10,9 +10,10 @@ use std::num::NonZero;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
 use tool_core::call::Arguments;
-use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat};
+use tool_core::dialect::Dialect;
 use tool_core::hooks::Gate;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolResult, ToolType, tool, tools};
+use tool_dialects::{Anthropic, Gemini, Mcp, OpenAiChat};
 
 #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, ToolType)]
 #[serde(rename_all = "lowercase")]

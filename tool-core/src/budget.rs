@@ -11,7 +11,7 @@
 //!     a + b
 //! }
 //!
-//! let budget = Registry::builder().tools(tools![add]).build()?.budget();
+//! let budget = Registry::builder().tools(tools![add]).build()?.budget(tool_dialects::all());
 //! assert_eq!(budget.bytes(), 190);
 //! assert!(budget.dialects().iter().any(|(name, bytes)| *name == "Anthropic" && *bytes < 210));
 //! println!("{budget}");
@@ -20,7 +20,8 @@
 
 use std::{fmt, slice};
 
-use crate::provider::dialect::{self, Dialect, JsonWriter, Rendered};
+use crate::provider::dialect::{Dialect, NamedDialect, Rendered};
+use crate::provider::writer::JsonWriter;
 use crate::registry::Registry;
 use crate::tool::ToolEntry;
 
@@ -38,7 +39,7 @@ use crate::tool::ToolEntry;
 ///     a + b
 /// }
 ///
-/// let budget = Registry::builder().tools(tools![add]).build()?.budget();
+/// let budget = Registry::builder().tools(tools![add]).build()?.budget(tool_dialects::all());
 /// println!("{budget}");
 /// assert!(budget.bytes() < 250);
 /// assert_eq!(budget.tools()[0].name(), "add");
@@ -61,7 +62,7 @@ pub struct Budget {
 ///     a + b
 /// }
 ///
-/// let budget = Registry::builder().tools(tools![add]).build()?.budget();
+/// let budget = Registry::builder().tools(tools![add]).build()?.budget(tool_dialects::all());
 /// let largest = &budget.tools()[0];
 /// assert_eq!(largest.name(), "add");
 /// assert!(largest.dialects().iter().all(|(_, bytes)| *bytes > 100));
@@ -76,19 +77,25 @@ pub struct Cost {
 
 impl Registry {
     /// Measures the size of the tools in a request. In place of [deferred](crate::RegistryBuilder::defer) tools
-    /// it has `search_tools` and `call_tool`; [`dialects`](Budget::dialects) has what each dialect sends.
-    pub fn budget(&self) -> Budget {
+    /// it has `search_tools` and `call_tool`; [`dialects`](Budget::dialects) has what each of these dialects sends.
+    pub fn budget(&self, dialects: impl IntoIterator<Item = &'static NamedDialect>) -> Budget {
+        let known: Vec<_> = dialects.into_iter().collect();
         let tools = self.listed();
-        let dialects = by_dialect(|dialect| self.rendered(dialect));
-        let mut tools: Vec<_> = tools.iter().map(Cost::new).collect();
+        let dialects = by_dialect(&known, |dialect| self.rendered(dialect));
+        let mut tools: Vec<_> = tools.iter().map(|tool| Cost::new(tool, &known)).collect();
         tools.sort_by_key(|tool| std::cmp::Reverse(tool.bytes()));
         Budget { tools, dialects }
     }
 }
 
 /// Returns the bytes of a request's `tools` field with one tool in each dialect.
-fn by_dialect(render: impl Fn(&'static dyn Dialect) -> Rendered) -> Vec<(&'static str, usize)> {
-    let bytes = dialect::all().map(|known| (known.title, render(known.dialect).as_str().len()));
+fn by_dialect(
+    known: &[&'static NamedDialect],
+    render: impl Fn(&'static dyn Dialect) -> Rendered,
+) -> Vec<(&'static str, usize)> {
+    let bytes = known
+        .iter()
+        .map(|known| (known.title, render(known.dialect).as_str().len()));
     bytes.collect()
 }
 
@@ -117,7 +124,7 @@ impl Budget {
 }
 
 impl Cost {
-    fn new(tool: &ToolEntry) -> Cost {
+    fn new(tool: &ToolEntry, known: &[&'static NamedDialect]) -> Cost {
         let mut out = JsonWriter::new();
         out.object(|out| {
             out.key("name").string(&tool.name);
@@ -127,7 +134,9 @@ impl Cost {
         Cost {
             name: tool.name.to_string(),
             json: out.into_string(),
-            dialects: by_dialect(|dialect| Rendered::new(dialect, slice::from_ref(tool), &[])),
+            dialects: by_dialect(known, |dialect| {
+                Rendered::new(dialect, slice::from_ref(tool), &[])
+            }),
         }
     }
 
@@ -158,7 +167,7 @@ impl Cost {
     ///     a + b
     /// }
     ///
-    /// let budget = Registry::builder().tools(tools![add]).build()?.budget();
+    /// let budget = Registry::builder().tools(tools![add]).build()?.budget(tool_dialects::all());
     /// assert!((20..60).contains(&budget.tools()[0].tokens()));
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
@@ -240,14 +249,14 @@ mod tests {
         println!(
             "{} tools: {} tokens",
             listed.len(),
-            listed.budget().tokens()
+            listed.budget([]).tokens()
         );
-        println!("deferred: {} tokens", deferred.budget().tokens());
+        println!("deferred: {} tokens", deferred.budget([]).tokens());
         for ((name, all), (_, fewer)) in listed
-            .budget()
+            .budget([])
             .dialects()
             .iter()
-            .zip(deferred.budget().dialects())
+            .zip(deferred.budget([]).dialects())
         {
             println!("{name}: {all} bytes, {fewer} deferred");
         }

@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 /// One part of a tool's result: text, an image, audio, a file or a link.
 ///
 /// A tool returns one part, several (`Vec<Content>`), or a value with parts (`(T, Vec<Content>)`), each
@@ -86,7 +88,7 @@ impl Content {
     }
 
     /// Returns the bytes that the part consists of, apart from text.
-    pub(crate) fn media(&self) -> Option<&Media> {
+    pub fn media(&self) -> Option<&Media> {
         match self {
             Content::Image(Image(media))
             | Content::Audio(Audio(media))
@@ -127,7 +129,7 @@ impl Content {
     }
 
     /// Returns a short description for a note in its place: "image/png image, 1234 bytes".
-    pub(crate) fn description(&self) -> String {
+    pub fn description(&self) -> String {
         let kind = match self {
             Content::Text(_) => "text".into(),
             Content::Image(_) => "image".into(),
@@ -170,9 +172,17 @@ impl From<&str> for Content {
     }
 }
 
-/// Bytes with a media type, or a URL.
+/// The bytes of a part with their media type, or its URL: what a dialect writes.
+///
+/// ```
+/// use tool_core::content::Image;
+///
+/// let image = Image::png([1, 2, 3]);
+/// assert_eq!(image.media().media_type(), Some("image/png"));
+/// assert_eq!(image.media().data_url(), "data:image/png;base64,AQID");
+/// ```
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Media {
+pub struct Media {
     /// Empty if it is unknown.
     media_type: Cow<'static, str>,
     pub(crate) source: Source,
@@ -209,18 +219,21 @@ impl Media {
         data.unwrap_or_else(|| Media::of("", Source::Url(url.into())))
     }
 
-    pub(crate) fn media_type(&self) -> Option<&str> {
+    /// Returns the media type, if it is known.
+    pub fn media_type(&self) -> Option<&str> {
         (!self.media_type.is_empty()).then_some(&*self.media_type)
     }
 
-    pub(crate) fn as_bytes(&self) -> Option<&[u8]> {
+    /// Returns the bytes, unless there is a URL.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
         match &self.source {
             Source::Bytes(bytes) => Some(bytes),
             Source::Url(_) => None,
         }
     }
 
-    pub(crate) fn as_url(&self) -> Option<&str> {
+    /// Returns the URL, if there is one in place of bytes.
+    pub fn as_url(&self) -> Option<&str> {
         match &self.source {
             Source::Bytes(_) => None,
             Source::Url(url) => Some(url),
@@ -228,12 +241,12 @@ impl Media {
     }
 
     /// Returns the size of the bytes that a request would contain.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.as_bytes().map_or(0, <[u8]>::len)
     }
 
     /// Returns the text of a text file: of the type `text/…`, JSON or XML, and valid UTF-8.
-    pub(crate) fn as_text(&self) -> Option<&str> {
+    pub fn as_text(&self) -> Option<&str> {
         let media_type = self.media_type.split(';').next().unwrap_or_default();
         let is_text = media_type.starts_with("text/")
             || matches!(media_type, "application/json" | "application/xml")
@@ -245,14 +258,14 @@ impl Media {
     }
 
     /// Returns the bytes as base64. Empty for a URL.
-    pub(crate) fn base64(&self) -> String {
+    pub fn base64(&self) -> String {
         let mut out = String::new();
         base64::encode(self.as_bytes().unwrap_or_default(), &mut out);
         out
     }
 
     /// Returns the URL, or the bytes as a `data:` URL.
-    pub(crate) fn data_url(&self) -> String {
+    pub fn data_url(&self) -> String {
         match &self.source {
             Source::Url(url) => url.to_string(),
             Source::Bytes(bytes) => {
@@ -344,6 +357,11 @@ macro_rules! media {
 pub struct Image(pub(crate) Media);
 
 impl Image {
+    /// Returns the bytes with their media type, or the URL.
+    pub fn media(&self) -> &Media {
+        &self.0
+    }
+
     /// Creates an image from bytes with this media type. The bytes are not inspected.
     pub fn new(media_type: impl Into<Cow<'static, str>>, bytes: impl Into<Vec<u8>>) -> Image {
         Image(Media::bytes(media_type, bytes))
@@ -395,6 +413,11 @@ media!(Image, 0);
 pub struct Audio(pub(crate) Media);
 
 impl Audio {
+    /// Returns the bytes with their media type, or the URL.
+    pub fn media(&self) -> &Media {
+        &self.0
+    }
+
     /// Creates audio from bytes with this media type. The bytes are not inspected.
     pub fn new(media_type: impl Into<Cow<'static, str>>, bytes: impl Into<Vec<u8>>) -> Audio {
         Audio(Media::bytes(media_type, bytes))
@@ -436,6 +459,11 @@ pub struct File {
 }
 
 impl File {
+    /// Returns the bytes with their media type, or the URL.
+    pub fn media(&self) -> &Media {
+        &self.media
+    }
+
     /// Creates a file from bytes with this media type. The bytes are not inspected.
     pub fn new(
         name: impl Into<String>,
@@ -528,6 +556,36 @@ impl ResourceLink {
         self
     }
 
+    /// Returns the link as MCP writes it: a part of the type `resource_link`.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::content::ResourceLink;
+    ///
+    /// let link = ResourceLink::new("file:///srv/report.csv", "report.csv").size(7);
+    /// assert_eq!(
+    ///     link.to_json(),
+    ///     json!({"type": "resource_link", "uri": "file:///srv/report.csv", "name": "report.csv", "size": 7}),
+    /// );
+    /// ```
+    pub fn to_json(&self) -> Value {
+        let mut value = json!({ "type": "resource_link", "uri": self.uri, "name": self.name });
+        let texts = [
+            ("title", &self.title),
+            ("description", &self.description),
+            ("mimeType", &self.media_type),
+        ];
+        for (key, text) in texts {
+            if let Some(text) = text {
+                value[key] = (&**text).into();
+            }
+        }
+        if let Some(size) = self.size {
+            value["size"] = size.into();
+        }
+        value
+    }
+
     /// Returns the URI.
     pub fn uri(&self) -> &str {
         &self.uri
@@ -539,7 +597,7 @@ impl ResourceLink {
     }
 
     /// Returns the link as one line of text.
-    pub(crate) fn as_line(&self) -> String {
+    pub fn as_line(&self) -> String {
         let mut line = format!("{}: {}", self.name, self.uri);
         if let Some(description) = &self.description {
             line.push_str(" – ");

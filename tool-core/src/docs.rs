@@ -43,6 +43,7 @@ use std::{env, error, fmt, io};
 
 use crate::files;
 use crate::ordered_json::Json;
+use crate::provider::dialect::NamedDialect;
 use crate::registry::Registry;
 use crate::spec::ToolSpec;
 use crate::tool::ToolEntry;
@@ -86,6 +87,8 @@ pub struct Docs {
     approved: BTreeSet<String>,
     title: String,
     introduction: String,
+    /// The dialects of a page of HTML.
+    dialects: Vec<&'static NamedDialect>,
     #[cfg(feature = "tokens")]
     has_tokens: bool,
 }
@@ -105,6 +108,7 @@ impl Registry {
             approved: BTreeSet::new(),
             title: "Tools".to_owned(),
             introduction: String::new(),
+            dialects: Vec::new(),
             #[cfg(feature = "tokens")]
             has_tokens: false,
         }
@@ -150,6 +154,26 @@ impl Docs {
     pub fn approval(mut self, is_approved: impl Fn(&ToolEntry) -> bool) -> Docs {
         let tools = self.tools.iter().filter(|tool| is_approved(tool));
         self.approved = tools.map(|tool| tool.name.to_string()).collect();
+        self
+    }
+
+    /// Adds what providers are sent for each tool to a page of HTML.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let docs = Registry::builder().tools(tools![add]).build()?.docs();
+    /// assert!(docs.dialects(tool_dialects::all()).to_html().contains("Gemini"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn dialects(mut self, dialects: impl IntoIterator<Item = &'static NamedDialect>) -> Docs {
+        self.dialects = dialects.into_iter().collect();
         self
     }
 

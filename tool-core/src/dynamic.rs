@@ -4,7 +4,6 @@ mod builder;
 mod clients;
 pub(crate) mod compiled;
 mod cost;
-pub(crate) mod expected;
 mod hidden;
 mod keys;
 mod mcp_result;
@@ -149,11 +148,11 @@ impl DynamicTool {
     ///   some are left out. A tool whose calls would have to repeat some can't be built.
     /// - What is invalid in a schema, such as a reference that can't be resolved, is not validated.
     ///
-    /// The dialect [`Mcp`](crate::dialect::Mcp) lists the tool with its original schema.
+    /// The dialect [`Mcp`](https://docs.rs/tool-dialects/latest/tool_dialects/struct.Mcp.html) lists the tool with its original schema.
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Mcp, OpenAiChat};
+    /// use tool_dialects::{Mcp, OpenAiChat};
     /// use tool_core::dynamic::DynamicTool;
     /// use tool_core::{Registry, ToolCall};
     ///

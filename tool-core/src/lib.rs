@@ -9,6 +9,7 @@
 //
 // visible     characters that nobody sees, and texts without them
 // schema      the schema of arguments and results: tree, JSON text, validation
+// ordered_json   JSON that keeps the order of its keys; the keywords of schemas
 // decode      from JSON text to values: `Decode`, the reader, structs and enums
 // types       `ToolType` for the types of std and of other crates
 // content     the parts of results: text, images, audio, files, links
@@ -16,7 +17,7 @@
 // spec        the description of a tool
 // args        decodes arguments; `output` encodes results
 // tool        handlers and entries: a spec with the code that runs it
-// provider    dialects and rules of the providers
+// provider    the trait of a dialect, and the rules of the providers
 // runtime     timers and threads; `telemetry` emits spans and events
 // registry    looks up, lists, renders and runs tools
 // budget, docs, dynamic, lock, testing    features on top of a registry

@@ -1,5 +1,7 @@
 //! [`Json`]: a JSON value that keeps the order of keys and the spelling of numbers.
 
+#[cfg(feature = "dynamic")]
+pub(crate) mod expected;
 pub(crate) mod keywords;
 
 use std::borrow::Cow;

@@ -1,74 +1,57 @@
-//! Providers: the wire format of each one (its dialect) and its rules.
+//! Providers: what a dialect consists of, and the rules of each provider.
 //!
 //! | module | subject |
 //! |---|---|
-//! | `rule`, `profile`, `subset`, `media`, `portable` | what a profile consists of; the rules that are always on |
-//! | `<provider>::profile` | the rules of a provider: limits, media, accepted subset of JSON Schema |
-//! | `target`, `check`, `rules` | the list of profiles; checks of tools, mostly at compile time; the public table of rules |
+//! | `rule`, `profile`, `subset`, `portable` | what a profile consists of; the rules that are always on |
+//! | `profiles` | the rules of each provider: limits, media, accepted subset of JSON Schema |
+//! | `target`, `rule_check`, `rules` | the list of profiles; checks of tools, mostly at compile time; the public table of rules |
 //! | `writer`, `reshape`, `entry` | write JSON, schemas in a subset, and what the entries of tools have in common |
 //! | `hosted_tool`, `answer`, `request`, `http_api` | the fields of a request, of which a dialect writes some |
-//! | `forms` | tells the responses of providers apart by their keys, for errors |
-//! | `value_limit`, `event`, `response`, `usage`, `unanswered`, `turn`, `server_sent`, `stream` | what responses have in common, and what is read in them |
-//! | `history` | how a request repeats the calls and results of earlier messages |
+//! | `value_limit`, `event`, `response`, `usage`, `unanswered`, `end`, `turn`, `server_sent`, `stream` | what is read in responses |
 //! | `trained` | the trait `TrainedTool`, of tools on which a provider trained its models |
-//! | `wire`, `named` | the trait `Dialect`; a dialect with its names |
-//! | `chat` | the format of chat completions, which several providers share |
-//! | `<provider>` | its dialects; in its folder, the reader of its streams |
+//! | `omitted`, `wire`, `named` | the parts of results that a provider is not sent; the trait `Dialect`; a dialect with its names |
 //! | `rendered`, `tool_request` | the tools and the fields of a request, as a dialect wrote them |
-//! | `dialect` | the public module |
+//! | `dialect`, `write` | the public modules |
 //!
-//! A module imports only from those above it, and what is shared knows no provider. To add a provider,
-//! write its module and folder, declare it here, add a line to `providers` and its feature to
-//! `Cargo.toml`. The reference page `rules.md` and the tests have rows for it, too.
+//! A module imports only from those above it. No module knows a dialect: `tool-dialects` has them. To add the rules of a
+//! provider, write its profile, declare it in `profiles`, add a line to `providers` and its feature to `Cargo.toml`. The
+//! reference page `rules.md` and the tests have rows for it, too.
 
 /// Calls a macro with the list of providers: the target with its documentation, the feature that enables
-/// it, the module and its dialects.
+/// it, and the module of its profile.
 macro_rules! providers {
     ($define:ident) => {
         $define! {
-            /// [`OpenAiChat::strict`](crate::dialect::OpenAiChat::strict) and
-            /// [`OpenAiResponses::strict`](crate::dialect::OpenAiResponses::strict).
-            OpenAiStrict = "openai-strict" in openai: OpenAiChat, OpenAiResponses;
-            /// [`Anthropic::strict`](crate::dialect::Anthropic::strict).
-            AnthropicStrict = "anthropic-strict" in anthropic: Anthropic;
-            /// [`Gemini`](crate::dialect::Gemini) and
-            /// [`GeminiInteractions`](crate::dialect::GeminiInteractions).
-            Gemini = "gemini" in gemini: Gemini, GeminiInteractions;
-            /// [`Bedrock`](crate::dialect::Bedrock).
-            Bedrock = "bedrock" in bedrock: Bedrock;
-            /// [`XAi`](crate::dialect::XAi).
-            XAi = "xai" in xai: XAi;
-            /// [`Cohere`](crate::dialect::Cohere), with `strict_tools` in the request.
-            Cohere = "cohere" in cohere: Cohere;
-            /// [`Mistral`](crate::dialect::Mistral).
-            Mistral = "mistral" in mistral: Mistral;
+            /// The strict modes of OpenAI's chat completions and responses.
+            OpenAiStrict = "openai-strict" in openai;
+            /// The strict mode of Anthropic.
+            AnthropicStrict = "anthropic-strict" in anthropic;
+            /// Gemini.
+            Gemini = "gemini" in gemini;
+            /// Amazon Bedrock.
+            Bedrock = "bedrock" in bedrock;
+            /// xAI.
+            XAi = "xai" in xai;
+            /// Cohere, with `strict_tools` in the request.
+            Cohere = "cohere" in cohere;
+            /// Mistral.
+            Mistral = "mistral" in mistral;
         }
     };
 }
 
-pub(crate) mod anthropic;
-mod bedrock;
-mod cohere;
-mod gemini;
-mod mcp;
-mod mistral;
-pub(crate) mod openai;
-mod xai;
-
 mod answer;
-mod chat;
 pub mod dialect;
 mod end;
 pub(crate) mod entry;
 mod event;
-mod forms;
-pub(crate) mod history;
 pub(crate) mod hosted_tool;
 mod http_api;
-mod media;
 mod named;
+mod omitted;
 pub(crate) mod portable;
 mod profile;
+mod profiles;
 mod rendered;
 mod repair;
 pub(crate) mod request;
@@ -89,5 +72,6 @@ mod turn;
 mod unanswered;
 mod usage;
 mod value_limit;
-mod wire;
-mod writer;
+pub(crate) mod wire;
+pub mod write;
+pub(crate) mod writer;

@@ -289,7 +289,8 @@ impl Registry {
     /// Returns the names of all groups, sorted.
     ///
     /// ```
-    /// use tool_core::{Registry, ToolCall, dialect::Mcp, tool, tools};
+    /// use tool_core::{tool, tools, Registry, ToolCall};
+    /// use tool_dialects::Mcp;
     ///
     /// /// Adds two numbers.
     /// #[tool]

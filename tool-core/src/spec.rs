@@ -22,12 +22,13 @@ pub use self::freeform::Grammar;
 pub use self::need::Need;
 #[doc(hidden)]
 pub use self::parts::Details;
-#[cfg(feature = "dynamic")]
-pub(crate) use self::parts::SourceTool;
-pub(crate) use self::parts::{DynamicParts, JsonTexts, OutputValues, Parts};
+pub use self::parts::OutputValues;
+pub use self::parts::SourceTool;
+pub(crate) use self::parts::{DynamicParts, JsonTexts, Parts};
 #[doc(hidden)]
-pub use self::trained::{Provided, Trained};
-pub(crate) use self::trained::{Setting, wrapped};
+pub use self::trained::Provided;
+pub(crate) use self::trained::wrapped;
+pub use self::trained::{Setting, Trained};
 
 /// The description of a tool: its name, descriptions, schemas and behaviour.
 ///
@@ -205,7 +206,8 @@ impl ToolSpec {
     /// Returns the type of the provider's tool that the function [provides](macro@crate::tool#trained-tools).
     ///
     /// ```
-    /// use tool_core::{Tool, dialect::openai, tool};
+    /// use tool_core::{tool, Tool};
+    /// use tool_dialects::openai;
     ///
     /// /// Runs commands in a sandbox.
     /// #[tool(provides = openai::Shell)]
@@ -228,7 +230,7 @@ impl ToolSpec {
     /// Returns the tool of this provider that the function provides. There is none under another name than the provider's
     /// models know, such as the name of a method with a prefix: their calls would not find it.
     #[inline]
-    pub(crate) fn trained(&self, provider: &str) -> Option<&'static Trained> {
+    pub fn trained(&self, provider: &str) -> Option<&'static Trained> {
         let trained = self.provided()?.tool;
         let is_found = trained.name.is_none_or(|known| known == self.name);
         (is_found && trained.provider == provider).then_some(trained)
@@ -240,7 +242,7 @@ impl ToolSpec {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Anthropic, OpenAiChat};
+    /// use tool_dialects::{Anthropic, OpenAiChat};
     /// use tool_core::{Registry, tool, tools};
     ///
     /// /// Pays a bill.
@@ -349,8 +351,9 @@ impl ToolSpec {
         examples.find(|example| example.len() <= MAX_OFFERED)
     }
 
+    /// Returns `true` if there are example calls, which is cheaper than to look at [`examples`](ToolSpec::examples).
     #[inline]
-    pub(crate) fn has_examples(&self) -> bool {
+    pub fn has_examples(&self) -> bool {
         let details = self.details();
         details.is_some_and(|details| !details.examples.is_empty())
     }

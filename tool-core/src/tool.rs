@@ -394,7 +394,7 @@ impl ToolEntry {
 
     /// Returns `true` if the tool has none of the rare settings: dialects write it in a shorter way.
     #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         matches!(&self.0, Entry::Static(_)) && self.spec().details().is_none()
     }
 
@@ -437,7 +437,7 @@ impl ToolEntry {
     }
 
     /// Returns `true` if both are clones of one entry.
-    pub(crate) fn is_same(&self, other: &ToolEntry) -> bool {
+    pub fn is_same(&self, other: &ToolEntry) -> bool {
         match (&self.0, &other.0) {
             (Entry::Static(one), Entry::Static(other)) => std::ptr::eq(*one, *other),
             (Entry::Live(one), Entry::Live(other)) => Arc::ptr_eq(one, other),

@@ -6,7 +6,7 @@ pub mod tools {
 }
 
 use tool_core::Registry;
-use tool_core::dialect::{Mcp, OpenAiChat};
+use tool_dialects::{Mcp, OpenAiChat};
 
 pub struct Bfcl {
     registry: Registry,

@@ -12,7 +12,7 @@ pub fn program(contender: Contender, functions: &[Function]) -> String {
         }
         Contender::ToolCore => {
             "let registry = tool_core::Registry::linked().unwrap();
-    println!(\"{}\", registry.render(&tool_core::dialect::Mcp::default()).into_string());
+    println!(\"{}\", registry.render(&tool_dialects::Mcp::default()).into_string());
     std::hint::black_box(registry.call_blocking(tool_core::ToolCall::new(\"\", \"\", \"\")));"
         }
         Contender::Rmcp => {

@@ -51,7 +51,7 @@ pub use self::steps::{PreparedCall, Steps};
 /// use tool_agent::Agent;
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// // This stands in for a provider, which `HttpModel` (feature `http`) would ask.
 /// let model = ScriptedModel::new([
@@ -97,7 +97,7 @@ pub struct Agent {
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_agent::{Agent, OpenCalls};
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// // A new message of the user drops the calls that still wait for a decision.
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
@@ -206,7 +206,7 @@ impl Agent {
     /// ```
     /// use serde_json::json;
     /// use tool_agent::Agent;
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::{Registry, ToolType};
     ///
@@ -256,7 +256,7 @@ impl Agent {
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_agent::{Agent, Typed};
     /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// let saying = |text: &str| json!({"choices": [{"message": {"role": "assistant", "content": text}}]});
     /// let model = ScriptedModel::new([saying(r#"{"answer":5}"#), saying(r#"{"answer":7}"#)]);
@@ -312,7 +312,7 @@ impl Agent {
     /// use tool_agent::run::{Run, RunOutcome};
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// let model = ScriptedModel::new([
     ///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
@@ -447,7 +447,7 @@ impl Agent {
     /// use serde_json::json;
     /// use tool_core::Registry;
     /// use tool_agent::{Agent, Event};
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     /// use tool_agent::run::Run;
     /// use tool_agent::testing::ScriptedModel;
     ///
@@ -486,7 +486,7 @@ impl Agent {
     /// use tool_agent::run::{Run, RunOutcome};
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_agent::{Agent, AgentError};
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     /// use tool_core::hooks::{Decision, Gate};
     /// use tool_core::{Registry, tool, tools};
     ///

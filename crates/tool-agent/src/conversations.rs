@@ -41,7 +41,7 @@ const LATE: usize = 256;
 /// use tool_agent::run::{MemoryJournal, Run, RunInfo};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_agent::Agent;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 /// use tool_core::{Registry, ToolCall};
 ///
 /// let model = ScriptedModel::new([

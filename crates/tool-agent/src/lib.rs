@@ -37,6 +37,9 @@ pub mod run;
 pub mod testing;
 pub mod transcript;
 
+#[doc(inline)]
+pub use tool_dialects as dialects;
+
 pub use agent::{
     Agent, AgentError, BackgroundCalls, Compaction, Event, Events, OpenCalls, PartialArguments,
     PreparedCall, Prices, Steps, Typed, Unfinished, UnfinishedReason,

@@ -23,7 +23,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::error_text::without_references;
-use tool_core::dialect::{End, EventJson, Rendered, ToolRequest, Turn};
+use tool_core::dialect::write::EventJson;
+use tool_core::dialect::{End, Rendered, ToolRequest, Turn};
 
 #[cfg(all(feature = "http", not(target_family = "wasm")))]
 pub use self::http::HttpModel;
@@ -77,7 +78,7 @@ pub type ResponseStream = Pin<Box<dyn Stream<Item = Result<EventJson, ModelError
 /// use tool_core::Registry;
 /// use tool_agent::Agent;
 /// use tool_agent::model::{ModelError, Request};
-/// use tool_core::dialect::Anthropic;
+/// use tool_agent::dialects::Anthropic;
 ///
 /// let model = async |request: Request| {
 ///     let _body = request.body(json!({"model": "…", "messages": request.messages}));
@@ -217,7 +218,7 @@ impl Request {
     /// use serde_json::json;
     /// use tool_agent::model::Request;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     ///
     /// let tools = Registry::new().request(&Anthropic::default()).build()?;
     /// let request = Request::new([json!({"role": "user", "content": "Hello?"})], tools);
@@ -313,7 +314,7 @@ impl Request {
     /// use serde_json::json;
     /// use tool_agent::model::Request;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     ///
     /// let request = |text: &str| {
     ///     let tools = Registry::new().request(&Anthropic::default()).build()?;

@@ -24,7 +24,7 @@ use crate::run::{Pending, Round, Run, changed_call, position_of};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_agent::transcript::Transcript;
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// let model = ScriptedModel::new([
 ///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),

@@ -62,7 +62,7 @@ impl Cli {
     /// ```no_run
     /// use tool_agent::Agent;
     /// use tool_agent::model::HttpModel;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// tool_cli::Cli::linked()
     ///     .eval_model("local", |registry| {

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use clap::ArgMatches;
 use serde_json::{Map, Value, json};
-use tool_core::dialect::JsonWriter;
+use tool_core::dialect::write::JsonWriter;
 use tool_core::schema::Json;
 use tool_core::{Registry, ToolEntry, ToolSpec};
 

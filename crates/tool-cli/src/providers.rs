@@ -3,8 +3,8 @@
 use std::io::{IsTerminal, Write};
 
 use clap::ArgMatches;
+use tool_core::Registry;
 use tool_core::schema::Json;
-use tool_core::{Registry, dialect};
 
 use crate::failure::Failure;
 use crate::output;
@@ -12,7 +12,7 @@ use crate::terminal::{BAD, Terminal};
 
 /// Returns the names of the dialects.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    let known = dialect::all().filter(|known| !known.is_strict);
+    let known = tool_dialects::all().filter(|known| !known.is_strict);
     known.map(|known| known.name)
 }
 
@@ -21,9 +21,12 @@ pub(crate) fn render(registry: &Registry, matches: &ArgMatches) -> Result<(), Fa
         .get_one::<String>("provider")
         .map_or("", |name| name);
     if matches.get_flag("sizes") {
-        return output::document(matches, &format!("{}\n", registry.budget()));
+        return output::document(
+            matches,
+            &format!("{}\n", registry.budget(tool_dialects::all())),
+        );
     }
-    let Some(known) = dialect::find(name, matches.get_flag("strict")) else {
+    let Some(known) = tool_dialects::find(name, matches.get_flag("strict")) else {
         return Err(Failure::wrong(format!(
             "{name} has no strict mode; remove --strict"
         )));

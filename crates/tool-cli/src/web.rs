@@ -254,7 +254,11 @@ fn is_same(given: &str, token: &str) -> bool {
 }
 
 async fn page(State(web): State<Arc<Web>>) -> Response {
-    let docs = web.registry.docs().title(&*web.title);
+    let docs = web
+        .registry
+        .docs()
+        .dialects(tool_dialects::all())
+        .title(&*web.title);
     #[cfg(feature = "tokens")]
     let docs = docs.tokens();
     typed("text/html; charset=utf-8", docs.to_served_html(HEAD))

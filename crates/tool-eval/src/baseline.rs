@@ -22,7 +22,7 @@ const VERSION: u32 = 1;
 /// use tool_agent::Agent;
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 /// use tool_eval::{Baseline, Candidate, Case, Eval};
 ///
 /// let eval = Eval::new([Case::new("greeting", "Hello!").no_call()]);

@@ -15,7 +15,7 @@ use crate::recordings::Replay;
 /// use tool_agent::Agent;
 /// use tool_agent::model::HttpModel;
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 /// use tool_eval::{Candidate, Case, Eval};
 ///
 /// let models = ["qwen3", "llama3.3"].map(|name| {

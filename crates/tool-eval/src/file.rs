@@ -11,7 +11,8 @@ use toml::de::{DeTable, DeValue};
 use tool_agent::model::{Model, ModelError, ModelErrorKind};
 use tool_agent::{Agent, Prices};
 use tool_core::Registry;
-use tool_core::dialect::{self, Dialect, NamedDialect};
+use tool_core::dialect::Dialect;
+use tool_core::dialect::NamedDialect;
 
 use crate::recordings::Replay;
 use crate::storage::read_text;
@@ -237,7 +238,7 @@ impl Model for Unasked {
 /// Returns the dialects of providers with an HTTP API.
 fn dialects() -> impl Iterator<Item = &'static NamedDialect> {
     let is_asked = |known: &&NamedDialect| !known.is_strict && known.dialect.http_api().is_some();
-    dialect::all().filter(is_asked)
+    tool_dialects::all().filter(is_asked)
 }
 
 fn dialect(provider: &str) -> Result<&'static dyn Dialect, EvalError> {

@@ -14,9 +14,9 @@ use std::process::Command;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tool_agent::Agent;
+use tool_agent::dialects::OpenAiChat;
 use tool_agent::testing::ScriptedModel;
 use tool_core::Registry;
-use tool_core::dialect::OpenAiChat;
 use tool_eval::{Candidate, Eval, bfcl};
 
 /// A verdict of the original checker.

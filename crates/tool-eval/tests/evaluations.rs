@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
+use tool_agent::dialects::OpenAiChat;
 use tool_agent::model::{ModelError, ModelErrorKind};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Prices};
-use tool_core::dialect::OpenAiChat;
 use tool_core::{Registry, ToolType, tool, tools};
 use tool_eval::{
     AttemptReport, Baseline, CallOutcome, Candidate, Case, ChangeKind, Eval, EvalError, EvalFile,

@@ -1,5 +1,5 @@
-use tool_core::dialect::anthropic::{self, EditorCommand};
 use tool_core::toolset;
+use tool_dialects::anthropic::{self, EditorCommand};
 
 use crate::commands::Commands;
 use crate::error::FileError;

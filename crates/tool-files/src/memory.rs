@@ -1,5 +1,5 @@
-use tool_core::dialect::anthropic::{self, MemoryCommand};
 use tool_core::toolset;
+use tool_dialects::anthropic::{self, MemoryCommand};
 
 use crate::commands::Commands;
 use crate::error::FileError;
@@ -16,7 +16,7 @@ const ROOT: &str = "/memories";
 /// The folder's limits and [writable](Folder::writable) paths apply. Use `**` to let the model write everything.
 ///
 /// ```
-/// use tool_core::dialect::Anthropic;
+/// use tool_dialects::Anthropic;
 /// use tool_core::{Registry, ToolCall};
 /// use tool_files::{Folder, Memory};
 ///

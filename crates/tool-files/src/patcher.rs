@@ -1,5 +1,5 @@
-use tool_core::dialect::openai::{self, PatchOperation};
 use tool_core::toolset;
+use tool_dialects::openai::{self, PatchOperation};
 
 use crate::diff;
 use crate::error::{FileError, Reason};

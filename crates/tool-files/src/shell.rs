@@ -10,8 +10,8 @@ use std::future::Future;
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-use tool_core::dialect::{anthropic, openai};
 use tool_core::toolset;
+use tool_dialects::{anthropic, openai};
 
 /// Maximum number of commands in one call of [`ShellTool`].
 const COMMANDS: usize = 32;
@@ -315,7 +315,7 @@ impl<S: Shell> BashTool<S> {
 /// ```
 /// use std::io;
 ///
-/// use tool_core::dialect::OpenAiResponses;
+/// use tool_dialects::OpenAiResponses;
 /// use tool_core::Registry;
 /// use tool_files::shell::{Limits, Output, Shell, ShellTool};
 ///

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::Place;
-use tool_core::dialect::{Anthropic, OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, ToolCall};
+use tool_dialects::{Anthropic, OpenAiChat, OpenAiResponses};
 use tool_files::shell::{BashTool, Limits, Output, Shell, ShellTool};
 use tool_files::{Editor, Memory, Patcher};
 

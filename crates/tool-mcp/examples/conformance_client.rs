@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tool_core::call::elicit::{ElicitMode, Elicited};
-use tool_core::dialect::Mcp;
 use tool_core::{Registry, ToolCall};
+use tool_dialects::Mcp;
 use tool_mcp::import::oauth::{Enterprise, JwtAlgorithm, MemoryStore, OAuth};
 use tool_mcp::{Import, Protocol};
 

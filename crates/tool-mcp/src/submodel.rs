@@ -11,7 +11,7 @@
 //! ```no_run
 //! use tokio::process::Command;
 //! use tool_agent::Agent;
-//! use tool_core::dialect::Anthropic;
+//! use tool_agent::dialects::Anthropic;
 //! use tool_agent::testing::ScriptedModel;
 //! use tool_core::Registry;
 //! use tool_mcp::submodel::{self, Submodels};

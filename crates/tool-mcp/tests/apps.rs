@@ -7,9 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use rmcp::model::{CacheScope, ReadResourceRequestParams};
 use serde_json::{Value, json};
 use support::{BOTH, Lifecycle, Running, TestClient, call, connect, import_of, in_time, text};
-use tool_core::dialect::OpenAiChat;
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
+use tool_dialects::OpenAiChat;
 use tool_mcp::server::{Annotations, App, AppPermission};
 use tool_mcp::{Protocol, Server};
 

@@ -11,9 +11,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tool_core::dialect::Mcp;
 use tool_core::hooks::Gate;
 use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind};
+use tool_dialects::Mcp;
 use tool_mcp::{Backoff, Import, Protocol, Status};
 
 /// Two installations at once would disturb each other.

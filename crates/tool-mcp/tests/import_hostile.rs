@@ -8,8 +8,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::process::Command;
-use tool_core::dialect::{Dialect, Mcp, OpenAiResponses};
+use tool_core::dialect::Dialect;
 use tool_core::{Registry, ToolCall, ToolErrorKind};
+use tool_dialects::{Mcp, OpenAiResponses};
 use tool_mcp::{Backoff, Import, ImportBuilder, ImportErrorKind, Protocol, Status};
 
 #[path = "support/in_time.rs"]
@@ -1060,7 +1061,7 @@ async fn icons_and_metadata_of_a_server_are_bounded_and_checked() {
         assert!(tool.get("icons").is_none(), "{tool}");
     }
     let sent = registry
-        .render(&tool_core::dialect::OpenAiChat::default())
+        .render(&tool_dialects::OpenAiChat::default())
         .as_str()
         .to_owned();
     assert!(

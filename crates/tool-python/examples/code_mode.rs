@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_core::dialect::Dialect;
 use tool_core::hooks::Gate;
 use tool_core::{Registry, tool, tools};
+use tool_dialects::OpenAiChat;
 use tool_python::{Policy, Sandbox, User, code_mode};
 
 /// An order.

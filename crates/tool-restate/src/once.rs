@@ -155,7 +155,7 @@ mod tests {
     use tool_agent::Agent;
     use tool_agent::run::Run;
     use tool_agent::testing::ScriptedModel;
-    use tool_core::dialect::OpenAiChat;
+    use tool_agent::dialects::OpenAiChat;
     use tool_core::{Registry, ToolCall, tool, tools};
 
     use super::*;

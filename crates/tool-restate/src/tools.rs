@@ -11,7 +11,7 @@ use tool_agent::model::{ModelError, ModelErrorKind};
 use tool_agent::run::{PortableCall, RunInfo};
 use tool_agent::{Agent, AgentError};
 use tool_core::call::CancellationToken;
-use tool_core::dialect::OpenAiChat;
+use tool_agent::dialects::OpenAiChat;
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
 use crate::cancel::{Cancellable, INACTIVITY, NEVER};

@@ -8,8 +8,8 @@ use examples::program::{assert_closed_early, assert_rejected, run};
 use examples::provider::Scripted;
 use serde_json::{Value, json};
 use tool_agent::Agent;
+use tool_agent::dialects::{OpenAiChat, OpenAiResponses};
 use tool_agent::run::{Run, RunOutcome};
-use tool_core::dialect::{OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind, testing};
 
 mod confinement;

@@ -291,7 +291,10 @@ fn the_catalogue_is_up_to_date() {
         .expect_tools(["change_price", "draw_sales", "find_order", "refund_order"])
         .lock("desk_service/tools.lock.json")
         .catalogue(
-            &registry.docs().title("Desk service"),
+            &registry
+                .docs()
+                .dialects(tool_dialects::all())
+                .title("Desk service"),
             "desk_service/TOOLS.md",
         )
         .examples()

@@ -3,7 +3,7 @@
 use tool_agent::Agent;
 use tool_agent::model::{HttpModel, Model};
 use tool_agent::run::{FileJournal, Run, RunOutcome};
-use tool_core::dialect::OpenAiResponses;
+use tool_agent::dialects::OpenAiResponses;
 use tool_core::{Registry, RegistryError, tool};
 
 /// Adds two numbers.

@@ -11,7 +11,6 @@ use properties::random::Random;
 use properties::rounds;
 use serde_json::{Map, Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use tool_core::dialect;
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall};
 
@@ -293,7 +292,7 @@ fn a_hostile_schema_costs_as_much_as_its_size_allows() {
         let Some(tool) = tool else { continue };
         let registry = Registry::builder().tool(tool).build().unwrap();
         step(1, &mut || {
-            for known in dialect::all() {
+            for known in tool_dialects::all() {
                 drop(registry.render(known.dialect));
             }
         });

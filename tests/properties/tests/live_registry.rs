@@ -15,10 +15,11 @@ use std::thread;
 use properties::random::Random;
 use properties::rounds;
 use serde_json::{Value, json};
-use tool_core::dialect::{Anthropic, HostedTool, OpenAiResponses};
+use tool_core::dialect::HostedTool;
 use tool_core::dynamic::DynamicTool;
 use tool_core::registry::ChangeListener;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind};
+use tool_dialects::{Anthropic, OpenAiResponses};
 
 /// Returns a tool of a version that is ready at its second poll.
 fn tool(name: &str, version: u64) -> ToolEntry {

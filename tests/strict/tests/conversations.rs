@@ -11,7 +11,7 @@ use tool_agent::run::{Run, RunOutcome, RunSettings};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Compaction, OpenCalls};
 use tool_core::content::Image;
-use tool_core::dialect::{self, Dialect, ToolChoice};
+use tool_core::dialect::{Dialect, ToolChoice};
 use tool_core::hooks::{Decision, Gate};
 use tool_core::runtime::block_on;
 use tool_core::{Registry, tool, tools};
@@ -313,7 +313,9 @@ fn model(
 
 /// Holds a conversation. Returns the number of requests, and what was rejected first.
 fn converse(format: Format, seed: u64) -> (usize, Option<(String, Value)>) {
-    let dialect: &'static dyn Dialect = dialect::find(format.dialect(), false).unwrap().dialect;
+    let dialect: &'static dyn Dialect = tool_dialects::find(format.dialect(), false)
+        .unwrap()
+        .dialect;
     let mut random = Random::named(&format!("{format:?}"), seed);
     let shared: Shared = Arc::new(Mutex::new(Conversation {
         random: random.clone(),
@@ -401,7 +403,9 @@ fn the_user_goes_on_after_results_that_nothing_answered() {
             calls: vec![("id0000001".to_owned(), "echo", r#"{"text":"Hi"}"#)],
             is_cut: false,
         };
-        let dialect = dialect::find(format.dialect(), false).unwrap().dialect;
+        let dialect = tool_dialects::find(format.dialect(), false)
+            .unwrap()
+            .dialect;
         let model = ScriptedModel::new((0..4).map(|_| said.response(format)));
         let agent = Agent::new(registry(), dialect, model.clone());
         let mut run = Run::new("run");

@@ -1,10 +1,9 @@
 //! A tool that every provider accepts compiles with any provider feature, and works.
 
 use serde::Deserialize;
-use tool_core::dialect::{
-    Anthropic, Dialect, Gemini, GeminiInteractions, OpenAiChat, OpenAiResponses, XAi,
-};
+use tool_core::dialect::Dialect;
 use tool_core::{Registry, ToolCall, ToolType, tool};
+use tool_dialects::{Anthropic, Gemini, GeminiInteractions, OpenAiChat, OpenAiResponses, XAi};
 
 /// How to travel.
 #[derive(Deserialize, ToolType)]

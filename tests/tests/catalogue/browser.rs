@@ -80,7 +80,11 @@ fn said(document: &str) -> &str {
 }
 
 fn page(registry: &Registry) -> String {
-    registry.docs().title("All").to_html()
+    registry
+        .docs()
+        .dialects(tool_dialects::all())
+        .title("All")
+        .to_html()
 }
 
 #[test]

@@ -41,7 +41,10 @@ fn dynamic_tools_are_listed_with_an_example_that_fits() {
         example,
         json!({"kind": "b", "when": "2026-01-01", "step": 8, "list": [{"n": 1}, {"n": 2}]})
     );
-    let markdown = registry([tool]).docs().to_markdown();
+    let markdown = registry([tool])
+        .docs()
+        .dialects(tool_dialects::all())
+        .to_markdown();
     for part in [
         "\nDoes \\<b\\>things\\</b\\>.\n",
         "| <code>kind</code> | value | yes | one of \"b\", \"a\" |  |\n",

@@ -110,6 +110,7 @@ fn visible(text: &str) -> String {
 fn markdown_shows_texts_verbatim() {
     let markdown = registry()
         .docs()
+        .dialects(tool_dialects::all())
         .title(TEXT)
         .introduction(TEXT)
         .to_markdown();
@@ -138,7 +139,12 @@ fn markdown_shows_texts_verbatim() {
 
 #[test]
 fn a_page_shows_texts_verbatim() {
-    let html = registry().docs().title(TEXT).introduction(TEXT).to_html();
+    let html = registry()
+        .docs()
+        .dialects(tool_dialects::all())
+        .title(TEXT)
+        .introduction(TEXT)
+        .to_html();
     assert_balanced(&html);
     let escaped = visible(TEXT)
         .replace('&', "&amp;")

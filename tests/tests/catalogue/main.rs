@@ -103,6 +103,7 @@ fn registry() -> Registry {
 fn a_markdown_catalogue_describes_every_part_of_a_tool() {
     let text = registry()
         .docs()
+        .dialects(tool_dialects::all())
         .title("All")
         .introduction("First.\n\nSecond.")
         .to_markdown();
@@ -141,7 +142,11 @@ fn a_markdown_catalogue_describes_every_part_of_a_tool() {
 
 #[test]
 fn a_page_has_the_same_content_and_is_well_formed() {
-    let html = registry().docs().title("All").to_html();
+    let html = registry()
+        .docs()
+        .dialects(tool_dialects::all())
+        .title("All")
+        .to_html();
     for part in [
         "<title>All</title>",
         "<summary><h2>find_way</h2> <em>Find a way</em> <b class=\"read-only\">read-only</b> <b class=\"closed\">closed world</b> \
@@ -170,7 +175,7 @@ fn a_missing_or_stale_file_is_reported() {
     std::fs::create_dir_all(&folder).expect("a writable folder");
     for name in ["TOOLS.md", "tools.html"] {
         let path = folder.join(name);
-        let docs = registry().docs();
+        let docs = registry().docs().dialects(tool_dialects::all());
         let missing = docs.check(&path).expect_err("there is none");
         assert!(missing.to_string().contains("does not exist"), "{missing}");
         let text = if name == "TOOLS.md" {
@@ -205,12 +210,25 @@ fn only_a_catalogue_is_replaced() {
     };
     for name in ["TOOLS.md", "tools.html"] {
         let path = folder.join(name);
-        let new = registry().docs().title("New");
+        let new = registry()
+            .docs()
+            .dialects(tool_dialects::all())
+            .title("New");
         for old in [
-            registry().docs(),
-            registry().docs().title(hostile).introduction(hostile),
-            Registry::new().docs().introduction(hostile),
-            grouped().docs().introduction("One.\n\nTwo, three: four."),
+            registry().docs().dialects(tool_dialects::all()),
+            registry()
+                .docs()
+                .dialects(tool_dialects::all())
+                .title(hostile)
+                .introduction(hostile),
+            Registry::new()
+                .docs()
+                .dialects(tool_dialects::all())
+                .introduction(hostile),
+            grouped()
+                .docs()
+                .dialects(tool_dialects::all())
+                .introduction("One.\n\nTwo, three: four."),
         ] {
             old.write(&path).unwrap_or_else(|error| panic!("{error}"));
             old.check(&path).expect("it was just written");

@@ -99,24 +99,43 @@ fn pages_for_a_browser() {
     };
     for count in [10, 60, 1000] {
         let registry = many(count);
-        let docs = registry.docs().title("Account service");
+        let docs = registry
+            .docs()
+            .dialects(tool_dialects::all())
+            .title("Account service");
         let docs = docs.introduction(
             "What agents can do with an account. Calls need a key; ask the *platform* team.",
         );
         write(&format!("{count}.html"), docs.to_html());
     }
-    let docs = super::registry().docs().title("All");
+    let docs = super::registry()
+        .docs()
+        .dialects(tool_dialects::all())
+        .title("All");
     write(
         "all.html",
         docs.approval(|tool| tool.name == "open_door").to_html(),
     );
-    write("files.html", files().docs().title("Files").to_html());
-    write("hostile.html", super::escaping::registry().docs().to_html());
+    write(
+        "files.html",
+        files()
+            .docs()
+            .dialects(tool_dialects::all())
+            .title("Files")
+            .to_html(),
+    );
+    write(
+        "hostile.html",
+        super::escaping::registry()
+            .docs()
+            .dialects(tool_dialects::all())
+            .to_html(),
+    );
 }
 
 #[test]
 fn the_policy_names_the_digests_of_script_and_style() {
-    let html = files().docs().to_html();
+    let html = files().docs().dialects(tool_dialects::all()).to_html();
     for (name, start) in [("script", "<script>"), ("style", "<style>")] {
         let (_, inside) = html.split_once(start).expect("there is one");
         let (inside, _) = inside.split_once(&format!("</{name}>")).expect("it ends");
@@ -130,7 +149,7 @@ fn the_policy_names_the_digests_of_script_and_style() {
 
 #[test]
 fn tools_are_sorted_by_the_numbers_in_their_names() {
-    let html = many(60).docs().to_html();
+    let html = many(60).docs().dialects(tool_dialects::all()).to_html();
     let at = |name: &str| {
         html.find(&format!("<div id=\"tool-{name}\">"))
             .unwrap_or_else(|| panic!("{name} is not on the page"))
@@ -143,7 +162,10 @@ fn tools_are_sorted_by_the_numbers_in_their_names() {
 
 #[test]
 fn a_page_shows_at_a_glance_what_a_call_may_do() {
-    let docs = files().docs().approval(|tool| tool.name == "delete_file");
+    let docs = files()
+        .docs()
+        .dialects(tool_dialects::all())
+        .approval(|tool| tool.name == "delete_file");
     let html = docs.to_html();
     for part in [
         "<b class=\"destructive\">destructive</b> <b class=\"approval\">approval</b>",
@@ -173,7 +195,7 @@ fn data(html: &str) -> Value {
 #[test]
 fn a_page_knows_what_each_provider_is_sent_and_what_a_wrong_call_is_told() {
     let registry = super::registry();
-    let data = data(&registry.docs().to_html());
+    let data = data(&registry.docs().dialects(tool_dialects::all()).to_html());
     let providers = data["providers"].as_array().expect("a list");
     let at = |name: &str| {
         providers
@@ -185,16 +207,13 @@ fn a_page_knows_what_each_provider_is_sent_and_what_a_wrong_call_is_told() {
     for (name, rendered) in [
         (
             "OpenAI Chat, strict",
-            registry.render(&tool_core::dialect::OpenAiChat::strict()),
+            registry.render(&tool_dialects::OpenAiChat::strict()),
         ),
         (
             "Anthropic",
-            registry.render(&tool_core::dialect::Anthropic::default()),
+            registry.render(&tool_dialects::Anthropic::default()),
         ),
-        (
-            "Gemini",
-            registry.render(&tool_core::dialect::Gemini::default()),
-        ),
+        ("Gemini", registry.render(&tool_dialects::Gemini::default())),
     ] {
         let sent = &tool["sent"][at(name)];
         let text = sent[0].as_str().expect("text");
@@ -239,7 +258,7 @@ fn a_page_knows_what_each_provider_is_sent_and_what_a_wrong_call_is_told() {
 #[test]
 fn a_page_that_is_compressed_differently_is_up_to_date() {
     let path = env::temp_dir().join(format!("tool-core-data-{}.html", std::process::id()));
-    let docs = files().docs();
+    let docs = files().docs().dialects(tool_dialects::all());
     let html = docs.to_html();
     let (before, rest) = html.split_once("id=\"data\">").expect("there is data");
     let (digits, after) = rest.split_once("</script>").expect("it ends");
@@ -266,6 +285,7 @@ fn a_page_that_is_compressed_differently_is_up_to_date() {
 fn a_page_for_a_server_may_load_from_its_origin_alone() {
     let html = files()
         .docs()
+        .dialects(tool_dialects::all())
         .to_served_html("<script src=\"live.js\" defer></script>\n");
     for part in [
         "\n<script src=\"live.js\" defer></script>\n</head>",
@@ -275,7 +295,13 @@ fn a_page_for_a_server_may_load_from_its_origin_alone() {
     ] {
         assert!(html.contains(part), "{part} is missing in {html}");
     }
-    assert!(!files().docs().to_html().contains("'self'"));
+    assert!(
+        !files()
+            .docs()
+            .dialects(tool_dialects::all())
+            .to_html()
+            .contains("'self'")
+    );
 }
 
 /// Tools from elsewhere have names that nobody has checked.
@@ -314,7 +340,10 @@ fn hostile_names_are_text() {
         .group("other", [tool("plain").into()])
         .build()
         .expect("two names");
-    let docs = registry.docs().title(hostile("head"));
+    let docs = registry
+        .docs()
+        .dialects(tool_dialects::all())
+        .title(hostile("head"));
     let docs = docs.introduction(hostile("introduction"));
     let html = docs.to_html();
     let page = &html[..html.find("<script").expect("data")];

@@ -11,8 +11,9 @@ use tool_agent::run::{Round, Run, RunOutcome, RunSettings};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, AgentError, Event};
 use tool_core::call::CancellationToken;
-use tool_core::dialect::{Anthropic, Cohere, Dialect, OpenAiChat, ToolChoice, Usage};
+use tool_core::dialect::{Dialect, ToolChoice, Usage};
 use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools};
+use tool_dialects::{Anthropic, Cohere, OpenAiChat};
 
 use super::{dialects, registry, sample_responses};
 

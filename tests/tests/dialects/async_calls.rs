@@ -1,8 +1,9 @@
 //! Calls of OpenAI whose results come in any later request.
 
 use serde_json::{Value, json};
-use tool_core::dialect::{Dialect, HostedTool, OpenAiResponses, StreamEvent};
+use tool_core::dialect::{Dialect, HostedTool, StreamEvent};
 use tool_core::{Registry, ToolCall, tool, tools};
+use tool_dialects::OpenAiResponses;
 
 use super::freeform::streamed_responses;
 use super::list_alarms;

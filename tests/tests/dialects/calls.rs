@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 use tool_core::ToolCall;
 use tool_core::call::Arguments;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, End, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+use tool_core::dialect::{Dialect, End};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
     OpenAiResponses,
 };
 

@@ -1,9 +1,10 @@
 //! How responses end: every reason to stop that a provider's SDK or description lists, whole and streamed.
 
 use serde_json::{Value, json};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, End, Gemini, GeminiInteractions, Mistral, OpenAiChat,
-    OpenAiResponses, Turn, XAi,
+use tool_core::dialect::{Dialect, End, Turn};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mistral, OpenAiChat, OpenAiResponses,
+    XAi,
 };
 
 use super::refusal;

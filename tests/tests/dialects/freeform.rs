@@ -6,14 +6,15 @@ use tool_agent::run::Run;
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Event};
 use tool_core::call::Arguments;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, RequestOptions, StreamEvent, ToolChoice, XAi,
-};
+use tool_core::dialect::{Dialect, RequestOptions, StreamEvent, ToolChoice};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
 use tool_core::spec::Grammar;
 use tool_core::{CallContext, Registry, Tool, ToolCall, ToolEntry, ToolErrorKind, tool, tools};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
+};
 
 /// Runs a query.
 #[tool(freeform)]

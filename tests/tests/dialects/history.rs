@@ -10,11 +10,9 @@ use serde_json::{Value, json};
 use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 use tool_agent::run::{Run, RunOutcome};
 use tool_agent::{Agent, Compaction};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Dialect, Gemini, Mistral, OpenAiChat, OpenAiResponses, RequestOptions,
-    ToolChoice, Turn,
-};
+use tool_core::dialect::{Dialect, RequestOptions, ToolChoice, Turn};
 use tool_core::{Registry, ToolCall, ToolResult, tools};
+use tool_dialects::{Anthropic, Bedrock, Gemini, Mistral, OpenAiChat, OpenAiResponses};
 
 use super::streams::split;
 use super::{get_forecast, list_alarms, registry};

@@ -1,12 +1,13 @@
 //! Hosted tools: tools that the provider runs.
 
 use serde_json::{Value, json};
+use tool_core::dialect::Dialect;
 use tool_core::dialect::HostedTool;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+use tool_core::{Registry, tools};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
-use tool_core::{Registry, tools};
 use tracing::Level;
 
 use super::capture::capture;

@@ -26,11 +26,12 @@ mod unanswered;
 
 use serde::Serialize;
 use serde_json::Value;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+use tool_core::dialect::Dialect;
+use tool_core::{Registry, ToolType, tool, tools};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
-use tool_core::{Registry, ToolType, tool, tools};
 
 #[derive(Serialize, ToolType)]
 struct Forecast {

@@ -1,8 +1,9 @@
 //! Malformed responses and calls: each gets its own message.
 
 use serde_json::{Value, json};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+use tool_core::dialect::Dialect;
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
     OpenAiResponses,
 };
 

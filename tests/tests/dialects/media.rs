@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 use tool_core::content::{Audio, Content, File, Image, ResourceLink};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+use tool_core::dialect::Dialect;
+use tool_core::{ToolCall, ToolResult};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
-use tool_core::{ToolCall, ToolResult};
 
 use super::{dialects, sample_responses};
 

@@ -16,10 +16,8 @@ use properties::sample::Sampler;
 use properties::subject::Subject;
 use serde_json::{Value, json};
 use tool_agent::run::{Run, Step};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, JsonWriter, Mcp, Mistral,
-    OpenAiChat, OpenAiResponses, XAi,
-};
+use tool_core::dialect::Dialect;
+use tool_core::dialect::write::JsonWriter;
 use tool_core::dialect::{HostedTool, ToolChoice, Turn};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Decision;
@@ -27,6 +25,10 @@ use tool_core::schema::Violation;
 use tool_core::{
     Registry, RegistryBuilder, ToolCall, ToolEntry, ToolError, ToolErrorKind, ToolResult, tool,
     tools,
+};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 
 #[path = "../../support/deferred.rs"]

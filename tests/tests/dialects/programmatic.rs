@@ -9,14 +9,15 @@ use tool_agent::testing::ScriptedModel;
 use tool_core::call::CallPosition;
 use tool_core::content::Image;
 use tool_core::dialect::HostedTool;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, RequestOptions, StreamEvent, ToolChoice, XAi,
-};
+use tool_core::dialect::{Dialect, RequestOptions, StreamEvent, ToolChoice};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
 use tool_core::spec::Programmatic;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolResult, ToolType, tool, tools};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
+};
 
 use super::{Forecast, get_forecast, list_alarms};
 

@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::dialect::HostedTool;
+use tool_core::dialect::write::JsonWriter;
 use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, JsonWriter, Mcp, Mistral,
-    OpenAiChat, OpenAiResponses, RequestOptions, ResponseError, ToolChoice, ToolRequest, Turn,
-    TypedAnswer, XAi,
+    Dialect, RequestOptions, ResponseError, ToolChoice, ToolRequest, Turn, TypedAnswer,
 };
 use tool_core::schema::Violation;
 use tool_core::{Registry, ToolEntry, ToolResult, ToolType, tool, tools};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
+};
 
 use super::{dialects, registry};
 

@@ -3,12 +3,13 @@
 use std::convert::Infallible;
 
 use serde_json::{Value, json};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
-};
+use tool_core::dialect::Dialect;
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall, ToolResult, tools};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
+};
 
 use super::{cancel_booking, dialects, get_forecast, registry, sample_responses};
 

@@ -10,12 +10,13 @@ use properties::random::Random;
 use serde_json::{Value, json};
 use tool_core::call::Arguments;
 use tool_core::dialect::HostedTool;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, EventJson, Gemini, GeminiInteractions, JsonWriter, Mcp,
-    Mistral, OpenAiChat, OpenAiResponses, ParseError, ResponseError, StreamEvent, StreamReader,
-    Turn, ValueLimit, XAi,
-};
+use tool_core::dialect::write::{EventJson, JsonWriter, ParseError, ValueLimit};
+use tool_core::dialect::{Dialect, ResponseError, StreamEvent, StreamReader, Turn};
 use tool_core::{ToolCall, ToolEntry, ToolErrorKind, ToolResult};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
+};
 
 /// What a reader returned: all events, and the end.
 pub(super) struct Read {

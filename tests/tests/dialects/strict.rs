@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Dialect, Gemini, JsonWriter, Mistral, OpenAiChat, OpenAiResponses, XAi,
-};
+use tool_core::dialect::Dialect;
+use tool_core::dialect::write::JsonWriter;
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolType, tool, tools};
+use tool_dialects::{Anthropic, Bedrock, Gemini, Mistral, OpenAiChat, OpenAiResponses, XAi};
 
 /// How loud.
 #[derive(Debug, Deserialize, ToolType)]

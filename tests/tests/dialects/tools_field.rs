@@ -2,11 +2,13 @@
 
 use serde_json::{Value, json};
 use tool_core::dialect::HostedTool;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, JsonWriter, Mcp, Mistral,
-    OpenAiChat, OpenAiResponses, ResponseError, Turn, XAi,
-};
+use tool_core::dialect::write::JsonWriter;
+use tool_core::dialect::{Dialect, ResponseError, Turn};
 use tool_core::{Registry, ToolCall, ToolEntry, ToolResult, tools};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
+};
 
 use super::{dialects, get_forecast, list_alarms, refusal, registry};
 

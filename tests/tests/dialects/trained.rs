@@ -5,15 +5,13 @@
 use serde_json::{Value, json};
 use tool_core::call::CancellationToken;
 use tool_core::content::{Audio, Content, File, Image};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Dialect, Gemini, HostedTool, OpenAiChat, OpenAiResponses, ToolChoice, Turn,
-    anthropic, openai,
-};
+use tool_core::dialect::{Dialect, HostedTool, ToolChoice, Turn};
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{
     AnyOutput, CallContext, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult, tool, tools,
     toolset,
 };
+use tool_dialects::{Anthropic, Bedrock, Gemini, OpenAiChat, OpenAiResponses, anthropic, openai};
 
 use super::streams;
 
@@ -341,7 +339,7 @@ fn a_choice_names_the_tool_of_the_provider() {
 #[test]
 fn a_request_has_each_tool_of_a_provider_once() {
     mod second {
-        use tool_core::dialect::openai;
+        use tool_dialects::openai;
 
         /// Runs commands elsewhere.
         #[tool_core::tool(provides = openai::Shell, unlinked)]

@@ -1,11 +1,12 @@
 //! Responses truncated in the middle of a call, and refusals in place of an answer.
 
 use serde_json::{Value, json};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
-};
+use tool_core::dialect::Dialect;
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, tool, tools};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mistral, OpenAiChat, OpenAiResponses,
+    XAi,
+};
 
 /// Deletes notes, or all of them.
 #[tool(unlinked, destructive)]

@@ -3,9 +3,10 @@
 use properties::random::Random;
 use serde_json::{Map, Value, json};
 use tool_core::ToolCall;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, StreamEvent, Turn, Unanswered, XAi,
+use tool_core::dialect::{Dialect, StreamEvent, Turn, Unanswered};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
 };
 
 use super::streams::{self, split};

@@ -3,12 +3,12 @@
 use std::convert::Infallible;
 
 use serde_json::{Value, json};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Dialect, Gemini, GeminiInteractions, Mcp, OpenAiChat, OpenAiResponses,
-    Rejected, XAi,
-};
+use tool_core::dialect::{Dialect, Rejected};
 use tool_core::dynamic::{DynamicTool, Repair};
 use tool_core::{Registry, ToolCall, ToolEntry};
+use tool_dialects::{
+    Anthropic, Bedrock, Gemini, GeminiInteractions, Mcp, OpenAiChat, OpenAiResponses, XAi,
+};
 
 use super::{builder, violations};
 

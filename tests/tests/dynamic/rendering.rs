@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use serde_json::json;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
-};
+use tool_core::dialect::Dialect;
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall, tool, tools};
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
+    OpenAiResponses, XAi,
+};
 
 use super::{builder, trip, violations};
 

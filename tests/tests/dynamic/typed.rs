@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tool_core::dialect::{Anthropic, Mcp, OpenAiChat};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind};
+use tool_dialects::{Anthropic, Mcp, OpenAiChat};
 
 use super::{call, violations};
 

@@ -7,12 +7,14 @@ use tool_agent::run::{RunOutcome, RunSettings, Step};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::transcript::{ShownHold, Transcript};
 use tool_agent::{Agent, AgentError, Event};
-use tool_core::dialect::{Dialect, HostedTool, JsonWriter, OpenAiResponses, ResponseError, Turn};
+use tool_core::dialect::write::JsonWriter;
+use tool_core::dialect::{Dialect, HostedTool, ResponseError, Turn};
 use tool_core::hooks::{ApprovalRequest, Decision, DecisionDenied, Gate};
 use tool_core::runtime::block_on;
 use tool_core::{
     CallContext, Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult, tool, tools,
 };
+use tool_dialects::OpenAiResponses;
 
 use super::saving::saved;
 

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use tool_agent::run::{Increment, MemoryJournal, Run, RunError, RunOutcome, Step};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, AgentError, OpenCalls};
-use tool_core::dialect::{OpenAiResponses, Unanswered};
+use tool_core::dialect::Unanswered;
 use tool_core::{Registry, ToolResult, tool, tools};
+use tool_dialects::OpenAiResponses;
 
 use super::saving::saved;
 use super::{dialect, holding, new_run, question, run_calls, saying, turn};

@@ -16,9 +16,10 @@ use tool_agent::run::{
 };
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, AgentError, Compaction};
-use tool_core::dialect::{Anthropic, Dialect};
+use tool_core::dialect::Dialect;
 use tool_core::hooks::{Decision, DecisionDenied, Gate};
 use tool_core::{CallContext, Registry, ToolCall, ToolEntry, ToolErrorKind, tool, tools};
+use tool_dialects::Anthropic;
 
 use super::saving::TempFolder;
 use super::{calling, dialect, question, saying, turn};

@@ -19,11 +19,12 @@ use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, BackgroundCalls, Compaction, Event, OpenCalls};
 use tool_core::call::{CallPosition, CancellationToken};
 use tool_core::content::Image;
-use tool_core::dialect::{self, Dialect, Mcp, OpenAiResponses, RequestOptions};
+use tool_core::dialect::{Dialect, RequestOptions};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::registry::WAIT_FOR_RESULTS;
 use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
+use tool_dialects::{Mcp, OpenAiResponses};
 
 use super::saving::{Through, saved, through_json};
 use super::{calling, dialect, new_run, question, saying, turn};
@@ -919,7 +920,7 @@ fn the_tool_that_waits_is_offered_while_there_are_tools_in_the_background() {
     let options = || RequestOptions::new().background();
     assert!(!offers(&registry, &dialect(), options()));
     registry.add(tools![publish]).unwrap();
-    let asked = dialect::all().filter(|known| known.dialect.http_api().is_some());
+    let asked = tool_dialects::all().filter(|known| known.dialect.http_api().is_some());
     for known in asked {
         assert!(
             offers(&registry, known.dialect, options()),

@@ -5,8 +5,9 @@ use tool_agent::model::{ModelError, ModelErrorKind};
 use tool_agent::run::{MemoryJournal, NoAnswer, Run, RunOutcome, RunSettings, Step};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, AgentError, Event, Typed, UnfinishedReason};
-use tool_core::dialect::{Anthropic, Dialect, End, Gemini, OpenAiChat};
+use tool_core::dialect::{Dialect, End};
 use tool_core::{Registry, tool, tools};
+use tool_dialects::{Anthropic, Gemini, OpenAiChat};
 
 use super::saving::{saved, through_json};
 use super::{calling, dialect, new_run, question, saying, turn};

@@ -34,10 +34,11 @@ use tool_agent::run::{DecideError, Pending, Round, Run, RunError, RunOutcome, Ru
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Event};
 use tool_core::call::{CallPosition, CancellationToken, Progress};
-use tool_core::dialect::{Dialect, OpenAiChat, Turn, Usage};
+use tool_core::dialect::{Dialect, Turn, Usage};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{CallContext, Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
+use tool_dialects::OpenAiChat;
 
 /// Returns a response with these calls: name and arguments.
 fn calling(calls: &[(&str, &str)]) -> Value {

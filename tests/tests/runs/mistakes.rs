@@ -11,7 +11,7 @@ use tool_agent::model::ModelError;
 use tool_agent::run::{FileJournal, Journal, MemoryJournal, Run, RunError, SqliteJournal};
 use tool_agent::testing::{RecordedModel, ScriptedModel};
 use tool_core::Registry;
-use tool_core::dialect::{Anthropic, OpenAiChat};
+use tool_dialects::{Anthropic, OpenAiChat};
 
 use super::saving::{TempFolder, first_line};
 use super::{new_run, question};

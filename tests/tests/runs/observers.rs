@@ -12,12 +12,13 @@ use tool_agent::run::{Run, RunOutcome, RunSettings};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Compaction};
 use tool_core::Registry;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
-};
+use tool_core::dialect::Dialect;
 use tool_core::hooks::{CallRecord, Decision, Gate, Observer, RequestRecord, RunRecord};
 use tool_core::tools;
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mistral, OpenAiChat, OpenAiResponses,
+    XAi,
+};
 
 use super::{calling, delete_note, dialect, look_up, new_run, question, saying};
 

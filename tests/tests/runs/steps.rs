@@ -13,9 +13,10 @@ use tool_agent::run::{
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, AgentError, Compaction, Event, Steps, Typed};
 use tool_core::call::CancellationToken;
-use tool_core::dialect::{Anthropic, RequestOptions, ToolChoice};
+use tool_core::dialect::{RequestOptions, ToolChoice};
 use tool_core::hooks::{Decision, Gate, Observer, RunRecord};
 use tool_core::{CallContext, Registry, ToolCall, ToolError, ToolResult, tool, tools};
+use tool_dialects::Anthropic;
 
 use super::saving::{saved, through_json};
 use super::{calling, dialect, holding, new_run, question, saying, turn};

@@ -11,9 +11,10 @@ use tool_agent::model::{ModelError, Request};
 use tool_agent::run::{FileJournal, Run, RunOutcome};
 use tool_agent::testing::ScriptedModel;
 use tool_core::content::Image;
-use tool_core::dialect::{Anthropic, Dialect, OpenAiResponses, anthropic, openai};
+use tool_core::dialect::Dialect;
 use tool_core::hooks::Decision;
 use tool_core::{Registry, tool, tools};
+use tool_dialects::{Anthropic, OpenAiResponses, anthropic, openai};
 
 use super::interruptions::{Points, append, go_on, go_on_until_killed, run_and_kill};
 

@@ -6,9 +6,10 @@ use tool_agent::run::{Journal, MemoryJournal, Run, RunInfo};
 use tool_agent::testing::{RecordedModel, Recording, ScriptedModel};
 use tool_agent::transcript::{CallStatus, Shown, ShownCall, Transcript, Verdict};
 use tool_agent::{Agent, Compaction, Event};
-use tool_core::dialect::{Bedrock, Dialect, Gemini, GeminiInteractions, OpenAiResponses};
+use tool_core::dialect::Dialect;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{Registry, ToolCall, tool, tools};
+use tool_dialects::{Bedrock, Gemini, GeminiInteractions, OpenAiResponses};
 
 use super::{calling, dialect, saying};
 

@@ -6,9 +6,10 @@ use std::future::Future;
 use std::time::Duration;
 
 use tool_core::call::CancellationToken;
-use tool_core::dialect::{self, Dialect, Gemini};
+use tool_core::dialect::Dialect;
 use tool_core::hooks::Gate;
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult, tool, tools};
+use tool_dialects::Gemini;
 
 #[allow(dead_code)] // Another test looks at spans.
 #[path = "../../support/capture.rs"]
@@ -21,7 +22,9 @@ use leaky_tools::{Bomb, SECRET, all};
 /// Returns the texts of a result in every dialect.
 fn texts_for_model(result: ToolResult) -> (ToolResult, Vec<String>) {
     let open_api: &dyn Dialect = &Gemini::open_api();
-    let dialects = dialect::all().map(|known| known.dialect).chain([open_api]);
+    let dialects = tool_dialects::all()
+        .map(|known| known.dialect)
+        .chain([open_api]);
     let results = [result];
     let texts = dialects.map(|dialect| {
         let messages = dialect.results(&results);

@@ -2,7 +2,7 @@
 
 #![allow(unused_variables)]
 
-use tool_core::dialect::anthropic::{Bash20250124, MemoryCommand};
+use tool_dialects::anthropic::{Bash20250124, MemoryCommand};
 use tool_core::tool;
 
 /// Runs.

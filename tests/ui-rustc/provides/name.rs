@@ -2,7 +2,7 @@
 
 #![allow(unused_variables)]
 
-use tool_core::dialect::anthropic::{EditorCommand, TextEditor20250728};
+use tool_dialects::anthropic::{EditorCommand, TextEditor20250728};
 use tool_core::tool;
 
 /// Edits.

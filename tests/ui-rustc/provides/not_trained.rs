@@ -2,7 +2,7 @@
 
 #![allow(unused_variables)]
 
-use tool_core::dialect::anthropic::BashCommand;
+use tool_dialects::anthropic::BashCommand;
 use tool_core::tool;
 
 /// Runs.

@@ -2,7 +2,7 @@
 
 #![allow(unused_variables)]
 
-use tool_core::dialect::anthropic;
+use tool_dialects::anthropic;
 use tool_core::tool;
 
 /// Runs.

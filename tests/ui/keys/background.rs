@@ -1,6 +1,6 @@
 //! Tools whose result is needed at once, called in the background.
 
-use tool_core::dialect::anthropic;
+use tool_dialects::anthropic;
 use tool_core::{tool, tools};
 
 /// Submits the report.

@@ -10,7 +10,7 @@ use strict::{Format, Server as Kind};
 use tool_agent::model::HttpModel;
 use tool_agent::run::{Round, Run, RunOutcome};
 use tool_agent::{Agent, AgentError};
-use tool_core::dialect::{self, Dialect};
+use tool_core::dialect::Dialect;
 use tool_core::{Registry, ToolType, tool, tools};
 
 use crate::report::Report;
@@ -105,8 +105,8 @@ impl Case<'_> {
     fn read(json: &Value) -> Result<Case<'_>, String> {
         let name = json["name"].as_str().ok_or("`name` is no string")?;
         let format = json["dialect"].as_str().unwrap_or("openai-chat");
-        let known =
-            dialect::find(format, false).ok_or_else(|| format!("there is no dialect {format}"))?;
+        let known = tool_dialects::find(format, false)
+            .ok_or_else(|| format!("there is no dialect {format}"))?;
         let replies = json["replies"].as_array().ok_or("`replies` is no list")?;
         let is_stream =
             json["stream"] == true || replies.iter().any(|reply| reply["sse"].is_array());

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use strict::{Format, Server};
 use tool_core::call::Arguments;
-use tool_core::dialect::{self, Dialect, ResponseError, StreamEvent, Turn};
+use tool_core::dialect::{Dialect, ResponseError, StreamEvent, Turn};
 use tool_core::{ToolCall, ToolResult};
 
 use crate::report::Report;
@@ -78,8 +78,8 @@ fn read_line(line: &Value) -> Result<Recorded, String> {
             .ok_or_else(|| format!("`{key}` is no string"))
     };
     let format = text("dialect")?;
-    let known =
-        dialect::find(&format, false).ok_or_else(|| format!("there is no dialect {format}"))?;
+    let known = tool_dialects::find(&format, false)
+        .ok_or_else(|| format!("there is no dialect {format}"))?;
     Ok(Recorded {
         server: text("server")?,
         case: text("case")?,

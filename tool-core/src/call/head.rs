@@ -16,7 +16,7 @@ pub(crate) const CALL_TOOL: &str = "call_tool";
 /// The form of a call, and of its id, in the provider's message. The result has the same form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) enum WireId {
+pub enum WireId {
     /// A string.
     #[default]
     Text,

@@ -95,7 +95,8 @@ macro_rules! origin {
             ///
             /// ```
             /// use serde_json::json;
-            /// use tool_core::dialect::{Anthropic, Dialect};
+            /// use tool_core::dialect::Dialect;
+            /// use tool_dialects::Anthropic;
             ///
             /// let response = json!({
             ///     "role": "assistant",

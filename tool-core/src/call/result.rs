@@ -108,8 +108,13 @@ impl ToolResult {
         &self.name
     }
 
-    /// Returns the name in the model's call.
-    pub(crate) fn wire_name(&self) -> &str {
+    /// Returns the form in which the provider sent the call.
+    pub fn wire_id(&self) -> WireId {
+        self.wire_id
+    }
+
+    /// Returns the name in the model's call, which a result repeats.
+    pub fn wire_name(&self) -> &str {
         let written = self
             .origin()
             .and_then(|origin| origin.written_name.as_deref());
@@ -427,6 +432,12 @@ impl ToolResult {
         self.wire_id = head.call.wire_id;
         self.is_wrapped = head.call.is_wrapped;
         self.with_origin(head.origin)
+    }
+
+    /// Returns the item that answers the call, without what the result adds, if the dialect
+    /// [set](ToolCall::with_answer) one.
+    pub fn answer(&self) -> Option<&Value> {
+        self.origin()?.answer.as_ref()
     }
 
     pub(crate) fn origin(&self) -> Option<&Origin> {

@@ -94,6 +94,18 @@ impl ToolCall {
         }
     }
 
+    /// Returns the form in which the provider sent the call.
+    pub fn wire_id(&self) -> WireId {
+        self.wire_id
+    }
+
+    /// Sets the form in which the provider sent the call, for your own [`Dialect`](crate::dialect::Dialect). The result has
+    /// the same.
+    pub fn with_wire_id(mut self, wire_id: WireId) -> ToolCall {
+        self.wire_id = wire_id;
+        self
+    }
+
     /// Attaches a context value, which the model can neither see nor forge: the current user, the
     /// tenant, a connection. Replaces an earlier value of the same type. A tool reads it from its
     /// [`CallContext`](crate::CallContext).
@@ -252,7 +264,8 @@ impl ToolCall {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Anthropic, Dialect};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::Anthropic;
     ///
     /// let response = json!({
     ///     "role": "assistant",
@@ -334,7 +347,7 @@ impl ToolCall {
     }
 
     /// Sets the item that answers the call, without what the result adds.
-    pub(crate) fn with_answer(mut self, answer: Value) -> ToolCall {
+    pub fn with_answer(mut self, answer: Value) -> ToolCall {
         self.origin.get_or_insert_default().answer = Some(answer);
         self
     }

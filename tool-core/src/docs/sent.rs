@@ -8,7 +8,8 @@ use super::Docs;
 use super::page::{Page, Section};
 use crate::call::{ToolCall, error::ToolErrorKind};
 use crate::ordered_json::{Json, quote};
-use crate::provider::dialect::{self, JsonWriter, Rendered};
+use crate::provider::dialect::Rendered;
+use crate::provider::writer::JsonWriter;
 
 /// Stand for the schema and for the quoted description of a tool in the texts of providers. JSON has no such characters.
 const SCHEMA: char = '\u{1}';
@@ -34,7 +35,7 @@ pub(super) struct Provider {
 
 impl Sent {
     pub(super) fn of(docs: &Docs, page: &Page<'_>) -> Sent {
-        let providers = dialect::all().map(|known| {
+        let providers = docs.dialects.iter().map(|known| {
             let all = docs.registry.rendered(known.dialect);
             Provider {
                 name: known.title,
@@ -96,7 +97,7 @@ fn write_tool(docs: &Docs, section: &Section<'_>, out: &mut JsonWriter) {
     }
     let own = Json::parse(schema).expect("a tool's schema is valid JSON");
     out.key("sent").array(|out| {
-        for known in dialect::all() {
+        for known in &docs.dialects {
             let rendered = Rendered::new(known.dialect, slice::from_ref(tool), &[]);
             let text = rendered.as_str();
             let short = text.replace(schema, SCHEMA.encode_utf8(&mut [0; 4]));

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::references::{References, has_key, is_reference, rows};
-use crate::ordered_json::keywords::{Applies, Holds, Step};
+use super::references::{References, has_key, is_reference};
+use crate::ordered_json::keywords::{Applies, Holds, Step, rows};
 use crate::ordered_json::{Json, pointer_below};
 
 /// The maximum nesting of a schema's JSON. Readers of JSON allow 127 levels, of which listings, lock

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::cost::size;
-use super::references::{References, decoded, rows};
+use super::references::{References, decoded};
 use crate::ordered_json::Json;
-use crate::ordered_json::keywords::{Applies, Holds, Keyword, Step};
+use crate::ordered_json::keywords::{Applies, Holds, Keyword, Step, rows};
 use crate::provider::portable::{is_param_name, is_tool_name, with_suffix};
 
 /// The renamed keys of one tool, at every depth.

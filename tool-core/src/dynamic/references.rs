@@ -150,12 +150,6 @@ pub(super) fn each_object<'s>(value: &'s Json, visit: &mut dyn FnMut(&'s Json)) 
     }
 }
 
-/// Returns the keywords of a schema that have a row in the table, with their values.
-pub(super) fn rows(schema: &Json) -> impl Iterator<Item = (&'static Keyword, &Json)> {
-    let members = schema.members().iter();
-    members.filter_map(|(name, value)| Some((Keyword::of(name)?, value)))
-}
-
 /// Decodes a step of a reference.
 pub(super) fn decoded(step: &str) -> String {
     let mut bytes = Vec::new();

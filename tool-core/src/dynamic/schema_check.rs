@@ -13,10 +13,10 @@ use super::cost::{
 };
 use super::hidden::remove_from_schema;
 use super::plain;
-use super::references::{References, each_object, has_key, is_reference, rows};
+use super::references::{References, each_object, has_key, is_reference};
 use super::repair::Repairs;
 use super::violations::message;
-use crate::ordered_json::keywords::{Drafts, Holds};
+use crate::ordered_json::keywords::{Drafts, Holds, rows};
 use crate::ordered_json::{Json, pointer_below, pointer_key};
 use crate::schema::Schema;
 use crate::schema::validate::{Options, ValidateError, normalise};

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::expected::{either, shown, target};
 use crate::ordered_json::Json;
+use crate::ordered_json::expected::{either, shown, target};
 use crate::schema::messages::{did_you_mean, nearest};
 
 /// The maximum number of references to follow.

@@ -6,8 +6,8 @@ use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use super::expected::{either, expected, shown, typed};
 use super::unions::intent;
+use crate::ordered_json::expected::{either, expected, shown, typed};
 use crate::ordered_json::{Json, pointer_key};
 use crate::schema::messages::{did_you_mean, itself, nearest, one_of, shorten, text, unknown};
 use crate::schema::validate::{duplicate_item, push_index, push_key};

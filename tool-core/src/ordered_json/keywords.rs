@@ -257,6 +257,13 @@ impl Step<'_> {
     }
 }
 
+/// Returns the keywords of a schema that have a row in the table, with their values.
+#[cfg(feature = "dynamic")]
+pub(crate) fn rows(schema: &Json) -> impl Iterator<Item = (&'static Keyword, &Json)> {
+    let members = schema.members().iter();
+    members.filter_map(|(name, value)| Some((Keyword::of(name)?, value)))
+}
+
 impl Keyword {
     pub(crate) fn of(name: &str) -> Option<&'static Keyword> {
         static ROWS: LazyLock<HashMap<&str, &Keyword>> =

@@ -27,7 +27,7 @@ use crate::spec::{Annotations, Details, DynamicParts, Location, OutputValues, Pa
 use crate::tool::{LiveTool, StaticSpec, ToolEntry};
 use crate::types::ToolType;
 
-/// The name of the schema in a request.
+/// The name of the schema in a request, and the key of a value that is no object.
 pub(crate) const NAME: &str = "answer";
 
 /// The tool by which a model answers, where the provider has no structured output.
@@ -36,7 +36,7 @@ pub(crate) const TOOL: &str = "final_answer";
 /// The form of a final answer; see [`RequestOptions::answer`](crate::dialect::RequestOptions::answer).
 ///
 /// ```
-/// use tool_core::dialect::AnswerFormat;
+/// use tool_core::dialect::write::AnswerFormat;
 ///
 /// // Providers require an object, so other types stand under `answer`.
 /// let schema = AnswerFormat::of::<Vec<String>>().schema();
@@ -52,6 +52,9 @@ pub struct AnswerFormat {
 }
 
 impl AnswerFormat {
+    /// The name of the schema in a request.
+    pub const NAME: &str = NAME;
+
     /// Returns the form of a type.
     pub fn of<T: ToolType + ?Sized>() -> AnswerFormat {
         let is_wrapped = !matches!(T::SCHEMA.kind, Kind::Object(_));
@@ -73,7 +76,7 @@ impl AnswerFormat {
     }
 
     /// Writes the schema in a subset. Returns what the target rejects.
-    pub(crate) fn reduced(&self, target: Target, subset: &Subset) -> Result<String, String> {
+    pub fn reduced(&self, target: Target, subset: &Subset) -> Result<String, String> {
         rule_check::check(self.schema, target)?;
         let mut out = JsonWriter::new();
         reshape::write(self.schema, subset, &mut out);
@@ -189,7 +192,8 @@ impl<T: ToolType + ?Sized> Wrapped<T> {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::dialect::{Anthropic, Dialect, TypedAnswer};
+/// use tool_core::dialect::{Dialect, TypedAnswer};
+/// use tool_dialects::Anthropic;
 /// use tool_core::{Registry, ToolType};
 ///
 /// #[derive(Debug, PartialEq, ToolType)]
@@ -278,7 +282,8 @@ impl Turn {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Anthropic, Dialect};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::Anthropic;
     ///
     /// let dialect = Anthropic::default();
     /// let mut turn = dialect.read(&json!({"role": "assistant", "content": [

@@ -6,7 +6,8 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use tool_core::dialect::{Dialect, OpenAiChat};
+//! use tool_core::dialect::Dialect;
+//! use tool_dialects::OpenAiChat;
 //! use tool_core::{Registry, tool, tools};
 //!
 //! /// Adds two numbers.
@@ -42,77 +43,20 @@
 //! in another case. A few things can't be expressed at all; they are listed at [`rules`](crate::rules),
 //! with the features that make it a compile error.
 
-pub use crate::provider::answer::{AnswerError, AnswerFormat, TypedAnswer};
-pub use crate::provider::anthropic::trained as anthropic;
+#[doc(inline)]
+pub use crate::provider::write;
+
+pub use crate::provider::answer::{AnswerError, TypedAnswer};
 pub use crate::provider::end::End;
-pub use crate::provider::event::EventJson;
 pub use crate::provider::hosted_tool::{HostedTool, Rejected, RejectedTool};
-pub use crate::provider::http_api::{HttpApi, Streaming, SystemPrompt};
-pub use crate::provider::mcp::Mcp;
-pub use crate::provider::media::OmittedPart;
 pub use crate::provider::named::NamedDialect;
-pub use crate::provider::openai::trained as openai;
+pub use crate::provider::omitted::OmittedPart;
 pub use crate::provider::rendered::Rendered;
-pub use crate::provider::repair::repair_json;
-pub use crate::provider::request::{
-    Choice, NamedTool, RequestError, RequestOptions, RequestParts, RequestWriter, ToolChoice,
-};
+pub use crate::provider::request::{RequestError, RequestOptions, ToolChoice};
 pub use crate::provider::response::ResponseError;
-pub use crate::provider::server_sent::{ServerSentError, ServerSentEvents};
 pub use crate::provider::stream::{StreamEvent, StreamReader};
 pub use crate::provider::tool_request::ToolRequest;
-pub use crate::provider::trained::TrainedTool;
 pub use crate::provider::turn::Turn;
 pub use crate::provider::unanswered::Unanswered;
 pub use crate::provider::usage::Usage;
-pub use crate::provider::value_limit::{ParseError, ValueLimit};
-pub use crate::provider::wire::{Deferral, Dialect};
-pub use crate::provider::writer::JsonWriter;
-
-/// Exports the dialects of every provider.
-macro_rules! dialects {
-    ($($(#[$doc:meta])* $target:ident = $feature:literal in $module:ident: $($dialect:ident),*;)*) => {
-        $(pub use crate::provider::$module::{$($dialect),*};)*
-
-        /// The dialects by their types, so that one without names does not compile.
-        const NAMED: &[&[NamedDialect]] = &[$($($dialect::NAMED,)*)* Mcp::NAMED];
-    };
-}
-
-providers!(dialects);
-
-/// Returns every dialect, for lists to choose from: by provider, those without strict mode first.
-///
-/// ```
-/// use tool_core::{Registry, dialect, tool, tools};
-///
-/// /// Adds two numbers.
-/// #[tool]
-/// fn add(a: i64, b: i64) -> i64 {
-///     a + b
-/// }
-///
-/// let registry = Registry::builder().tools(tools![add]).build()?;
-/// for known in dialect::all() {
-///     let sent = registry.render(known.dialect);
-///     println!("{}: {} bytes", known.title, sent.as_str().len());
-/// }
-/// # Ok::<(), tool_core::RegistryError>(())
-/// ```
-pub fn all() -> impl Iterator<Item = &'static NamedDialect> {
-    NAMED.iter().copied().flatten()
-}
-
-/// Returns the dialect with this [name](NamedDialect::name), such as one that a user has typed. Returns `None` if there is
-/// none, or if it is to be strict and has no such mode.
-///
-/// ```
-/// use tool_core::dialect;
-///
-/// assert_eq!(dialect::find("gemini-interactions", false).unwrap().title, "Gemini Interactions");
-/// assert!(dialect::find("openai-chat", true).unwrap().is_strict);
-/// assert!(dialect::find("openai", false).is_none());
-/// ```
-pub fn find(name: &str, is_strict: bool) -> Option<&'static NamedDialect> {
-    all().find(|known| known.name == name && known.is_strict == is_strict)
-}
+pub use crate::provider::wire::Dialect;

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::provider::turn::Turn;
-
 /// How a response ended; [`Turn::end`] returns it.
 ///
 /// It is made of the provider's reason to stop and of what the response holds: each dialect has a table of the
@@ -13,7 +11,8 @@ use crate::provider::turn::Turn;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::dialect::{Anthropic, Dialect, End, OpenAiChat};
+/// use tool_core::dialect::{Dialect, End};
+/// use tool_dialects::{Anthropic, OpenAiChat};
 ///
 /// let cut = json!({"content": [{"type": "text", "text": "Once upon"}], "stop_reason": "max_tokens"});
 /// assert_eq!(Anthropic::default().read(&cut)?.end(), End::Length);
@@ -73,31 +72,47 @@ impl fmt::Display for End {
     }
 }
 
-/// What a provider's reason to stop means.
+/// What a provider's reason to stop means. [`Turn::end`] returns an [`End`], which depends on what the response holds, too.
+///
+/// ```
+/// use tool_core::dialect::write::Reason;
+/// use tool_core::dialect::{End, Turn};
+///
+/// let mut turn = Turn::new(Vec::new());
+/// turn.reason = Some(Reason::MaySilent);
+/// assert_eq!(turn.end(), End::Silent);
+/// assert!(Reason::Length.cuts() && !Reason::Calls.cuts());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+#[non_exhaustive]
+pub enum Reason {
+    /// The model answered, and the answer is complete.
     Answered,
     /// The same, at a provider whose models end a turn without a word after the results of calls.
     MaySilent,
     /// The same, at a sequence of the request. It may be in the middle of a call.
     Sequence,
+    /// The model waits for the results of calls.
     Calls,
+    /// A limit of tokens cut the response off.
     Length,
+    /// The model refused to answer.
     Refused,
+    /// A filter stopped the response.
     Filtered,
+    /// The provider could not read a call of the model.
     Malformed,
     /// The same, but the calls that the response holds are whole.
     Misread,
+    /// The provider paused in the middle of the turn.
     Paused,
+    /// The provider failed.
     Failed,
 }
 
-/// The reasons to stop of a dialect.
-pub(crate) type Reasons = &'static [(&'static str, Reason)];
-
 impl Reason {
     /// Returns `true` if the last call of the response may be incomplete.
-    pub(crate) fn cuts(self) -> bool {
+    pub fn cuts(self) -> bool {
         matches!(
             self,
             Reason::Sequence
@@ -107,80 +122,5 @@ impl Reason {
                 | Reason::Malformed
                 | Reason::Failed
         )
-    }
-}
-
-impl Turn {
-    /// Returns how the response ended.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tool_core::dialect::{Dialect, End, OpenAiChat};
-    ///
-    /// let read = |message, reason: &str| {
-    ///     let response = json!({"choices": [{"message": message, "finish_reason": reason}]});
-    ///     OpenAiChat::default().read(&response).map(|turn| turn.end())
-    /// };
-    /// assert_eq!(read(json!({"content": "It is sunny."}), "stop")?, End::Answered);
-    /// assert_eq!(read(json!({"content": ""}), "stop")?, End::Empty);
-    /// assert_eq!(read(json!({"content": null}), "tool_calls")?, End::Malformed);
-    /// assert_eq!(read(json!({"content": "It"}), "tired")?, End::Unknown("tired".into()));
-    /// # Ok::<(), tool_core::dialect::ResponseError>(())
-    /// ```
-    pub fn end(&self) -> End {
-        let reason = match (self.reason, self.stop.as_deref()) {
-            (Some(reason), _) => reason,
-            (None, None | Some("")) => Reason::Answered,
-            (None, Some(_)) if self.has_calls() => Reason::Calls,
-            (None, Some(reason)) => return End::Unknown(reason.to_owned()),
-        };
-        match reason {
-            Reason::Length => End::Length,
-            Reason::Refused => End::Refused,
-            Reason::Filtered => End::Filtered,
-            Reason::Failed => End::Failed,
-            Reason::Malformed => End::Malformed,
-            Reason::Paused => End::Paused,
-            _ if self.has_calls() => End::Calls,
-            Reason::Calls | Reason::Misread => End::Malformed,
-            _ if self.has_output || !self.text.trim_ascii().is_empty() => End::Answered,
-            Reason::MaySilent => End::Silent,
-            Reason::Answered | Reason::Sequence => End::Empty,
-        }
-    }
-
-    /// Sets what the reason to stop means, for your own [`Dialect`](crate::dialect::Dialect). The
-    /// [end](Turn::end) still depends on what the turn holds: an answer without text is [`Empty`](End::Empty).
-    ///
-    /// ```
-    /// use tool_core::dialect::{End, Turn};
-    ///
-    /// let mut turn = Turn::new(Vec::new()).with_end(End::Answered);
-    /// assert_eq!(turn.end(), End::Empty);
-    /// turn.text = "It is sunny.".into();
-    /// assert_eq!(turn.end(), End::Answered);
-    /// ```
-    pub fn with_end(mut self, end: End) -> Turn {
-        self.reason = Some(match end {
-            End::Answered | End::Empty => Reason::Answered,
-            End::Silent => Reason::MaySilent,
-            End::Calls => Reason::Calls,
-            End::Length => Reason::Length,
-            End::Refused => Reason::Refused,
-            End::Filtered => Reason::Filtered,
-            End::Malformed => Reason::Malformed,
-            End::Paused => Reason::Paused,
-            End::Failed => Reason::Failed,
-            End::Unknown(reason) => {
-                self.stop = Some(reason);
-                self.reason = None;
-                return self;
-            }
-        });
-        self
-    }
-
-    fn has_calls(&self) -> bool {
-        !self.calls.is_empty() || !self.unanswered.is_empty()
     }
 }

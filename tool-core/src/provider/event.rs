@@ -5,15 +5,16 @@
 //! it is spelled unusually, invalid, large or deep, is read as a [`Value`]. [`Json`] is both to the reader of a stream.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::provider::stream::{DONE, size};
 use crate::provider::value_limit::{ParseError, ValueLimit};
 use crate::schema::cursor::Cursor;
+
+/// The last event of some streams, which is no JSON.
+pub const DONE: &str = "[DONE]";
 
 /// The levels that values may nest.
 const DEPTH: usize = 24;
@@ -22,8 +23,22 @@ const TOKENS: usize = 2_000;
 /// The members that an object may have. Each is compared with those before it.
 const MEMBERS: usize = 16;
 
-/// A value of an event.
-pub(crate) trait Json<'e>: Copy {
+/// A value of an event: an [`Event`], or a [`Value`] behind a reference. A reader of a stream takes both.
+///
+/// ```
+/// use tool_core::dialect::write::{EventReader, Json};
+///
+/// fn text<'e>(event: impl Json<'e>) -> Option<&'e str> {
+///     event.get("delta").get("text").as_str()
+/// }
+///
+/// let json = r#"{"delta":{"text":"Hi"}}"#;
+/// let value = serde_json::from_str(json).unwrap();
+/// assert_eq!(text(&value), Some("Hi"));
+/// let mut reader = EventReader::default();
+/// assert_eq!(reader.read(json).and_then(text), Some("Hi"));
+/// ```
+pub trait Json<'e>: Copy {
     /// Returns the member `key`, or `null`.
     fn get(self, key: &str) -> Self;
 
@@ -57,88 +72,8 @@ pub(crate) trait Json<'e>: Copy {
     /// Returns `true` if it equals a value.
     fn is(self, value: &Value) -> bool;
 
-    /// Replaces what is kept of an earlier event.
-    fn keep(self, kept: &mut Kept);
-}
-
-/// A value of an event that is kept as it came.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kept {
-    Value(Value),
-    Text(String),
-}
-
-/// Members of a response of which each event may bring another value.
-#[derive(Default)]
-pub(crate) struct Latest {
-    /// The first ones, which are searched one by one.
-    members: Vec<(String, Kept)>,
-    /// Where the next member is likely to be, because all events have the same order.
-    next: usize,
-    /// No provider sends so many.
-    more: BTreeMap<String, Kept>,
-}
-
-/// The members of a [`Latest`] that are searched one by one.
-const SEARCHED: usize = 32;
-
-impl Latest {
-    fn find(&mut self, key: &str) -> Option<usize> {
-        let is_next = |(known, _): &(String, Kept)| known == key;
-        let found = if self.members.get(self.next).is_some_and(is_next) {
-            self.next
-        } else {
-            self.members.iter().position(is_next)?
-        };
-        self.next = found + 1;
-        Some(found)
-    }
-
-    /// Returns `true` if there is a member `key`.
-    pub(crate) fn has(&mut self, key: &str) -> bool {
-        self.find(key).is_some() || self.more.contains_key(key)
-    }
-
-    /// Sets a member.
-    pub(crate) fn set<'e>(&mut self, key: &str, value: impl Json<'e>) {
-        if let Some(found) = self.find(key) {
-            value.keep(&mut self.members[found].1);
-        } else if let Some(known) = self.more.get_mut(key) {
-            value.keep(known);
-        } else {
-            let mut kept = Kept::Text(String::new());
-            value.keep(&mut kept);
-            if self.members.len() < SEARCHED {
-                self.members.push((key.to_owned(), kept));
-            } else {
-                self.more.insert(key.to_owned(), kept);
-            }
-        }
-    }
-
-    /// Returns about how many bytes the members take as values.
-    pub(crate) fn size(&self) -> usize {
-        let members = self.members.iter().map(|(_, kept)| kept);
-        let members = members.chain(self.more.values());
-        let size = |kept: &Kept| match kept {
-            Kept::Value(value) => size([value]),
-            Kept::Text(json) => json.len() * 70,
-        };
-        members.map(size).sum()
-    }
-
-    /// Returns the members as values.
-    pub(crate) fn into_values(self) -> Map<String, Value> {
-        let members = self.members.into_iter().chain(self.more);
-        let members = members.map(|(key, kept)| {
-            let value = match kept {
-                Kept::Value(value) => value,
-                Kept::Text(json) => parse(&json),
-            };
-            (key, value)
-        });
-        members.collect()
-    }
+    /// Returns its JSON text, if it is read from one.
+    fn json_text(self) -> Option<&'e str>;
 }
 
 /// Parses JSON that an [`EventReader`] has read.
@@ -194,10 +129,8 @@ impl<'e> Json<'e> for &'e Value {
         self == value
     }
 
-    fn keep(self, kept: &mut Kept) {
-        if !matches!(kept, Kept::Value(known) if known == self) {
-            *kept = Kept::Value(self.clone());
-        }
+    fn json_text(self) -> Option<&'e str> {
+        None
     }
 }
 
@@ -209,12 +142,12 @@ impl<'e> Json<'e> for &'e Value {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::dialect::{EventJson, ValueLimit};
+/// use tool_core::dialect::write::{EventJson, ValueLimit};
 ///
 /// let mut limit = ValueLimit::default();
 /// let event = EventJson::parse(r#"{"type":"ping"}"#, &mut limit)?;
 /// assert_eq!(*event.value(), json!({"type": "ping"}));
-/// # Ok::<(), tool_core::dialect::ParseError>(())
+/// # Ok::<(), tool_core::dialect::write::ParseError>(())
 /// ```
 #[derive(Clone)]
 pub struct EventJson(Form);
@@ -259,7 +192,7 @@ impl EventJson {
     }
 
     /// Returns the event as it was read, or its value.
-    pub(crate) fn read(&self) -> Result<Event<'_>, &Value> {
+    pub fn read(&self) -> Result<Event<'_>, &Value> {
         match &self.0 {
             Form::Text(json, reader) => Ok(reader.event(json)),
             Form::Value(value) => Err(value),
@@ -281,8 +214,18 @@ impl fmt::Debug for EventJson {
 }
 
 /// Reads events, one after the other.
+///
+/// ```
+/// use tool_core::dialect::write::{EventReader, Json};
+///
+/// let mut reader = EventReader::default();
+/// let event = reader.read(r#"{"type":"ping"}"#).unwrap();
+/// assert_eq!(event.get("type").as_str(), Some("ping"));
+/// // What is unusual is left to `serde_json`.
+/// assert!(reader.read("1e3").is_none());
+/// ```
 #[derive(Clone, Default)]
-pub(crate) struct EventReader {
+pub struct EventReader {
     /// The values of an event, each before what is in it. The first is the `null` of what is absent, and the second is the
     /// event. An object has keys and values in turn.
     tokens: Vec<Token>,
@@ -323,7 +266,7 @@ enum Kind {
 
 impl EventReader {
     /// Reads an event, or returns `None` if it has to be read as a value.
-    pub(crate) fn read<'e>(&'e mut self, json: &'e str) -> Option<Event<'e>> {
+    pub fn read<'e>(&'e mut self, json: &'e str) -> Option<Event<'e>> {
         u32::try_from(json.len()).ok()?;
         self.tokens.clear();
         self.unescaped.clear();
@@ -467,8 +410,16 @@ impl EventReader {
 }
 
 /// A value in an event that an [`EventReader`] has read.
+///
+/// ```
+/// use tool_core::dialect::write::{EventReader, Json};
+///
+/// let mut reader = EventReader::default();
+/// let event = reader.read(r#"{"index":1,"text":"Hi"}"#).unwrap();
+/// assert_eq!((event.get("index").as_u64(), event.get("text").as_str()), (Some(1), Some("Hi")));
+/// ```
 #[derive(Clone, Copy)]
-pub(crate) struct Event<'e> {
+pub struct Event<'e> {
     reader: &'e EventReader,
     json: &'e str,
     at: usize,
@@ -476,12 +427,12 @@ pub(crate) struct Event<'e> {
 
 impl<'e> Event<'e> {
     /// Returns how many values the event has, as [`ValueLimit`](super::value_limit::ValueLimit) counts them.
-    pub(crate) fn values(self) -> usize {
+    pub fn values(self) -> usize {
         self.reader.values
     }
 
     /// Returns about how many bytes the event would take as a value.
-    pub(crate) fn size(self) -> usize {
+    pub fn size(self) -> usize {
         self.json.len() + self.reader.tokens.len() * 64
     }
 
@@ -602,15 +553,8 @@ impl<'e> Json<'e> for Event<'e> {
         }
     }
 
-    fn keep(self, kept: &mut Kept) {
-        match kept {
-            Kept::Text(known) if known == self.text() => {}
-            Kept::Text(known) => {
-                known.clear();
-                known.push_str(self.text());
-            }
-            Kept::Value(_) => *kept = Kept::Text(self.text().to_owned()),
-        }
+    fn json_text(self) -> Option<&'e str> {
+        Some(self.text())
     }
 }
 
@@ -638,9 +582,8 @@ mod tests {
         for (event, item) in items.into_iter().zip(Json::items(value)) {
             assert_same(event, item);
         }
-        let mut latest = Latest::default();
-        latest.set("a", event);
-        assert_eq!(latest.into_values()["a"], *value);
+        let text = event.json_text().map(serde_json::from_str::<Value>);
+        assert_eq!(text.unwrap().unwrap(), *value);
     }
 
     #[test]
@@ -658,25 +601,6 @@ mod tests {
             let event = reader.read(json);
             assert_same(event.unwrap_or_else(|| panic!("{json}")), &value);
         }
-    }
-
-    #[test]
-    fn the_latest_value_of_any_number_of_members_is_kept() {
-        let mut latest = Latest::default();
-        let keys: Vec<_> = (0..100).map(|at| at.to_string()).collect();
-        for round in 0..3_u64 {
-            for key in keys.iter().rev().skip(usize::from(round == 1)) {
-                assert_eq!(latest.has(key), round > 0);
-                latest.set(key, &Value::from(round));
-            }
-        }
-        latest.set("50", EventReader::default().read("[7]").unwrap());
-        let values = latest.into_values();
-        assert_eq!(values.len(), 100);
-        assert_eq!(
-            (&values["99"], &values["50"]),
-            (&2.into(), &serde_json::json!([7]))
-        );
     }
 
     /// Whatever is read is valid JSON with the same meaning, also after every change of one byte.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::provider::writer::JsonWriter;
 use crate::schema::messages::{self, shorten};
 use crate::tool::ToolEntry;
 
@@ -25,7 +24,8 @@ use crate::tool::ToolEntry;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::dialect::{Gemini, HostedTool, OpenAiResponses};
+/// use tool_core::dialect::HostedTool;
+/// use tool_dialects::{Gemini, OpenAiResponses};
 /// use tool_core::Registry;
 ///
 /// let registry = Registry::builder()
@@ -65,7 +65,8 @@ impl HostedTool {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{HostedTool, OpenAiChat, OpenAiResponses};
+    /// use tool_core::dialect::HostedTool;
+    /// use tool_dialects::{OpenAiChat, OpenAiResponses};
     /// use tool_core::Registry;
     ///
     /// let search = HostedTool::unchecked(json!({"type": "x_search"}));
@@ -111,7 +112,8 @@ impl fmt::Debug for HostedTool {
 /// ```
 /// use serde_json::json;
 /// use tool_core::Registry;
-/// use tool_core::dialect::{Gemini, HostedTool};
+/// use tool_core::dialect::HostedTool;
+/// use tool_dialects::Gemini;
 ///
 /// let search = HostedTool::new(json!({"type": "web_search"}));
 /// let registry = Registry::builder().hosted(search.clone()).build()?;
@@ -224,7 +226,7 @@ pub(super) fn is_same(name: &str, hosted: &str) -> bool {
 }
 
 /// Returns `true` if a key is `googleSearch`, as it is or as `google_search`.
-pub(crate) fn is_spelling(key: &str, known: &str) -> bool {
+pub fn is_spelling(key: &str, known: &str) -> bool {
     let snake = known.chars().flat_map(|letter| {
         let gap = letter.is_ascii_uppercase().then_some('_');
         gap.into_iter().chain([letter.to_ascii_lowercase()])
@@ -235,59 +237,5 @@ pub(crate) fn is_spelling(key: &str, known: &str) -> bool {
 impl fmt::Display for RejectedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
-    }
-}
-
-/// Returns `true` for a tool that is identified by its `type`, and is known or unchecked.
-pub(crate) fn is_of_type(tool: &HostedTool, is_known: impl Fn(&str) -> bool) -> bool {
-    match &tool.json()["type"] {
-        // A function belongs to the registry.
-        Value::String(name) => name != "function" && (tool.is_unchecked() || is_known(name)),
-        _ => false,
-    }
-}
-
-/// Returns `true` for a tool that is identified by its keys, and is known or unchecked.
-pub(crate) fn has_keys(tool: &HostedTool, is_known: impl Fn(&str) -> bool) -> bool {
-    let Value::Object(members) = tool.json() else {
-        return false;
-    };
-    let is_accepted = |key: &str| key != "type" && (tool.is_unchecked() || is_known(key));
-    !members.is_empty() && members.keys().all(|key| is_accepted(key))
-}
-
-/// Writes an object that identifies a hosted tool in a list of allowed tools (OpenAI's Python SDK,
-/// `ToolChoiceAllowedParam`).
-pub(crate) fn write_reference(tool: &HostedTool, out: &mut JsonWriter) {
-    let json = tool.json();
-    out.object(|out| {
-        for key in ["type", "server_label", "name"] {
-            if let Some(value) = json[key].as_str() {
-                out.word(key).string(value);
-            }
-        }
-    });
-}
-
-/// Writes a hosted tool with another member, unless it has that already.
-pub(crate) fn write_with(tool: &HostedTool, key: &'static str, json: &str, out: &mut JsonWriter) {
-    match tool.json() {
-        Value::Object(members) if !members.contains_key(key) => {
-            out.object(|out| {
-                for (key, value) in members {
-                    out.key(key).raw(&value.to_string());
-                }
-                out.word(key).raw(json);
-            });
-        }
-        json => {
-            out.raw(&json.to_string());
-        }
-    }
-}
-
-pub(crate) fn write(hosted: &[HostedTool], out: &mut JsonWriter) {
-    for tool in hosted {
-        out.raw(&tool.to_string());
     }
 }

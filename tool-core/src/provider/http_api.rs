@@ -9,7 +9,7 @@
 /// Later versions may add fields.
 ///
 /// ```
-/// use tool_core::dialect::{HttpApi, SystemPrompt};
+/// use tool_core::dialect::write::{HttpApi, SystemPrompt};
 ///
 /// static API: HttpApi = HttpApi {
 ///     key_variables: &["EXAMPLE_API_KEY"],
@@ -77,7 +77,7 @@ impl HttpApi {
 /// How a streamed response is requested; see [`HttpApi::streaming`].
 ///
 /// ```
-/// use tool_core::dialect::{HttpApi, Streaming};
+/// use tool_core::dialect::write::{HttpApi, Streaming};
 ///
 /// // A server that wants its usage in the stream, too.
 /// static API: HttpApi = HttpApi {
@@ -99,7 +99,9 @@ pub enum Streaming {
 /// Where a request has the system prompt; see [`HttpApi::system`].
 ///
 /// ```
-/// use tool_core::dialect::{Anthropic, Dialect, SystemPrompt};
+/// use tool_core::dialect::write::SystemPrompt;
+/// use tool_core::dialect::Dialect;
+/// use tool_dialects::Anthropic;
 ///
 /// // Where Anthropic's API has the system prompt.
 /// let api = Anthropic::default().http_api().unwrap();

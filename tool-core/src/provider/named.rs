@@ -4,13 +4,11 @@ use std::fmt;
 
 use crate::provider::wire::Dialect;
 
-/// A dialect with its names, for a program whose user chooses a provider. [`all`](crate::dialect::all) lists them, and
-/// [`find`](crate::dialect::find) finds one.
+/// A dialect with its names, for a program whose user chooses a provider. `tool_dialects::all` lists them, and
+/// `tool_dialects::find` finds one.
 ///
 /// ```
-/// use tool_core::dialect;
-///
-/// for known in dialect::all().filter(|known| known.is_strict) {
+/// for known in tool_dialects::all().filter(|known| known.is_strict) {
 ///     println!("{}: {}", known.name, known.title);
 /// }
 /// ```
@@ -28,6 +26,23 @@ pub struct NamedDialect {
     pub dialect: &'static dyn Dialect,
 }
 
+impl NamedDialect {
+    /// Creates one. `is_strict` is set for the strict one of two dialects with a name.
+    pub const fn new(
+        name: &'static str,
+        title: &'static str,
+        is_strict: bool,
+        dialect: &'static dyn Dialect,
+    ) -> NamedDialect {
+        NamedDialect {
+            name,
+            title,
+            is_strict,
+            dialect,
+        }
+    }
+}
+
 impl fmt::Debug for NamedDialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NamedDialect")
@@ -35,61 +50,5 @@ impl fmt::Debug for NamedDialect {
             .field("title", &self.title)
             .field("is_strict", &self.is_strict)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use serde_json::Value;
-
-    use crate::Registry;
-    use crate::dialect::{all, find};
-
-    /// The other promise, that each dialect is there, is kept by the compiler: `dialect` lists the dialects by their types.
-    #[test]
-    fn each_dialect_is_found_by_its_name() {
-        let (mut names, mut titles) = (BTreeSet::new(), BTreeSet::new());
-        for known in all() {
-            assert!(names.insert((known.name, known.is_strict)), "{known:?}");
-            assert!(titles.insert(known.title), "{known:?}");
-            let found = find(known.name, known.is_strict).unwrap();
-            assert_eq!(found.title, known.title);
-            // A strict dialect is one of two.
-            assert!(find(known.name, false).is_some(), "{known:?}");
-            assert_eq!(known.title.ends_with(", strict"), known.is_strict);
-            let rendered = Registry::new().render(known.dialect);
-            let written: Result<Value, _> = serde_json::from_str(rendered.as_str());
-            assert!(written.is_ok(), "{known:?}");
-        }
-        assert!(find("openai", false).is_none());
-        assert!(find("gemini", true).is_none());
-    }
-
-    #[test]
-    fn every_dialect_of_the_crate_is_listed() {
-        /// Returns the files in a folder, at every depth.
-        fn files(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
-            for entry in std::fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    files(&path, found);
-                } else {
-                    found.push(path);
-                }
-            }
-        }
-        let mut paths = Vec::new();
-        files(
-            std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src/provider")),
-            &mut paths,
-        );
-        let code = paths
-            .iter()
-            .map(|path| std::fs::read_to_string(path).unwrap());
-        let written = code.map(|code| code.matches("\nimpl Dialect for ").count());
-        let listed = all().filter(|known| !known.is_strict);
-        assert_eq!(written.sum::<usize>(), listed.count());
     }
 }

@@ -85,7 +85,7 @@ pub(crate) const fn is_tool_name(name: &str) -> bool {
 }
 
 /// Shortens a valid name and adds a suffix that depends on `original` only.
-pub(crate) fn with_suffix(name: &str, original: &str) -> String {
+pub fn with_suffix(name: &str, original: &str) -> String {
     // FNV-1a. Valid names are ASCII.
     let hash = original
         .bytes()

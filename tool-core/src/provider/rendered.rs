@@ -23,7 +23,7 @@ use crate::tool::ToolEntry;
 /// `serde_json` is enabled.
 ///
 /// ```
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_dialects::OpenAiChat;
 /// use tool_core::{Registry, tool, tools};
 ///
 /// /// Adds two numbers.
@@ -88,7 +88,8 @@ impl Rendered {
     /// Returns the provider's rules that the tools break together, such as a limit on their number.
     ///
     /// ```
-    /// use tool_core::{Registry, dialect::Bedrock};
+    /// use tool_core::Registry;
+    /// use tool_dialects::Bedrock;
     ///
     /// let rendered = Registry::new().render(&Bedrock::default());
     /// assert_eq!(rendered.broken_rules()[0].rule.id, "bedrock.tools_min");

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 /// Replaces what is no character by U+FFFD: bytes that are not UTF-8, and escapes of half a character. Removes a byte order
 /// mark. Returns `None` if there is nothing of this kind.
 ///
-/// [`ValueLimit::parse`](crate::dialect::ValueLimit::parse) and the readers of streams do this themselves.
+/// [`ValueLimit::parse`](crate::dialect::write::ValueLimit::parse) and the readers of streams do this themselves.
 ///
 /// ```
-/// use tool_core::dialect::repair_json;
+/// use tool_core::dialect::write::repair_json;
 ///
 /// assert_eq!(repair_json(br#"{"text":"\ud83d"}"#).unwrap(), r#"{"text":"\ufffd"}"#);
 /// assert_eq!(repair_json(b"{}"), None);

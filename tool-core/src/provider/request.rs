@@ -13,14 +13,12 @@ pub use self::options::{RequestOptions, ToolChoice};
 pub use self::writer::RequestWriter;
 use crate::provider::answer::{self, AnswerFormat};
 use crate::provider::hosted_tool::{self, HostedTool};
-use crate::provider::subset::Subset;
-use crate::provider::target::Target;
 use crate::tool::ToolEntry;
 
 /// A tool of a request that a setting names.
 ///
 /// ```
-/// use tool_core::dialect::{NamedTool, RequestParts};
+/// use tool_core::dialect::write::{NamedTool, RequestParts};
 ///
 /// /// The names of the allowed tools, in your own dialect.
 /// fn allowed<'p>(parts: &'p RequestParts<'_>) -> Vec<&'p str> {
@@ -66,7 +64,7 @@ impl NamedTool<'_> {
 /// A [`ToolChoice`] with its tool.
 ///
 /// ```
-/// use tool_core::dialect::{Choice, RequestParts, RequestWriter};
+/// use tool_core::dialect::write::{Choice, RequestParts, RequestWriter};
 ///
 /// /// In `Dialect::write_request` of your own dialect.
 /// fn write_choice(parts: &RequestParts<'_>, out: &mut RequestWriter) {
@@ -99,7 +97,7 @@ pub enum Choice<'r> {
 /// The tools that the dialect rejects are left out already, and names are replaced by their tools.
 ///
 /// ```
-/// use tool_core::dialect::{RequestParts, RequestWriter};
+/// use tool_core::dialect::write::{RequestParts, RequestWriter};
 ///
 /// /// In `Dialect::write_request` of your own dialect.
 /// fn write_tools(parts: &RequestParts<'_>, out: &mut RequestWriter) {
@@ -152,6 +150,12 @@ impl<'r> RequestParts<'r> {
         self.tools.is_empty() && self.hosted.is_empty()
     }
 
+    /// Sets which tools the model may or must call, where the provider needs another choice.
+    pub fn with_choice(mut self, choice: Choice<'r>) -> RequestParts<'r> {
+        self.choice = Some(choice);
+        self
+    }
+
     /// Returns which tools the model may or must call, if that is set.
     pub fn choice(&self) -> Option<Choice<'r>> {
         self.choice
@@ -182,33 +186,9 @@ impl<'r> RequestParts<'r> {
         self.answer
     }
 
-    /// Returns the schema of the answer in a subset. Without one that the target accepts, the parts have
-    /// a tool for the answer.
-    pub(crate) fn structured(
-        &self,
-        target: Target,
-        subset: &Subset,
-        out: &mut RequestWriter,
-    ) -> (Cow<'_, RequestParts<'r>>, Option<String>) {
-        let Some(format) = self.answer() else {
-            return (Cow::Borrowed(self), None);
-        };
-        match format.reduced(target, subset) {
-            Ok(schema) => (Cow::Borrowed(self), Some(schema)),
-            Err(problem) => {
-                let reason = format!("does not accept the schema of the answer ({problem})");
-                (Cow::Owned(self.with_answer_tool(&reason, out)), None)
-            }
-        }
-    }
-
     /// Returns the parts with a tool for the final answer, for a provider without structured output. The
     /// model must call it or another tool. Notes the reason.
-    pub(crate) fn with_answer_tool(
-        &self,
-        reason: &str,
-        out: &mut RequestWriter,
-    ) -> RequestParts<'r> {
+    pub fn with_answer_tool(&self, reason: &str, out: &mut RequestWriter) -> RequestParts<'r> {
         let mut parts = self.clone();
         let Some(tool) = self.answer_tool else {
             return parts;
@@ -263,7 +243,7 @@ impl<'r> RequestParts<'r> {
 
     /// Returns the parts with one tool alone, for a provider that can require a call but can't name its
     /// tool. Notes it.
-    pub(crate) fn with_only<'p>(
+    pub fn with_only<'p>(
         &'p self,
         tool: NamedTool<'p>,
         out: &mut RequestWriter,
@@ -291,7 +271,7 @@ impl<'r> RequestParts<'r> {
     }
 
     /// Returns the parts with stubs in place of the tools that the conversation names and the request lacks.
-    pub(crate) fn with_history(mut self) -> RequestParts<'r> {
+    pub fn with_history(mut self) -> RequestParts<'r> {
         if !self.history.missing.is_empty() {
             let missing = self.history.missing.iter().cloned();
             self.tools.to_mut().extend(missing);
@@ -301,7 +281,7 @@ impl<'r> RequestParts<'r> {
 
     /// Returns the parts without tools, for a provider that can't forbid calls, or with all of them if the conversation
     /// needs them. Notes it.
-    pub(crate) fn without_tools(&self, out: &mut RequestWriter) -> RequestParts<'r> {
+    pub fn without_tools(&self, out: &mut RequestWriter) -> RequestParts<'r> {
         if !self.history.names.is_empty() {
             let provider = out.provider;
             out.note(format!(

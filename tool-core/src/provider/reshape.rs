@@ -20,18 +20,25 @@ use crate::schema::{
 };
 use crate::spec::ToolSpec;
 
-/// Writes the schema of a tool's arguments in a subset that accepts every common schema: most tools
-/// need no rewriting. The schema of a tool that came at run time is text only, and one that is
-/// portable as written stays as it is.
-pub(crate) fn write_tool(tool: &ToolSpec, subset: &Subset, out: &mut JsonWriter) {
-    #[cfg(feature = "dynamic")]
-    if tool.dynamic_parts().is_some_and(|parts| parts.is_reduced) {
-        return json::write(tool.portable_json(), subset, out);
+impl Subset {
+    /// Writes a schema with its definitions.
+    pub fn write(&self, schema: &Schema, out: &mut JsonWriter) {
+        write(schema, self, out);
     }
-    if tool.is_dynamic() || is_common(&tool.parameters()) {
-        out.raw(tool.parameters_json());
-    } else {
-        write(&tool.parameters(), subset, out);
+
+    /// Writes the schema of the arguments of a tool. The subset must accept every schema that most tools have, so that
+    /// those need no rewriting.
+    pub fn write_tool(&self, tool: &ToolSpec, out: &mut JsonWriter) {
+        // The schema of a tool that came at run time is text only, and one that is portable as written stays as it is.
+        #[cfg(feature = "dynamic")]
+        if tool.dynamic_parts().is_some_and(|parts| parts.is_reduced) {
+            return json::write(tool.portable_json(), self, out);
+        }
+        if tool.is_dynamic() || is_common(&tool.parameters()) {
+            out.raw(tool.parameters_json());
+        } else {
+            write(&tool.parameters(), self, out);
+        }
     }
 }
 
@@ -45,7 +52,6 @@ pub(crate) fn text_notes(property: &Property, has_pattern: bool) -> String {
     Notes::as_member(property, &schema, &Subset::BASE).text()
 }
 
-/// Writes a whole schema with its definitions.
 pub(crate) fn write(schema: &Schema, subset: &Subset, out: &mut JsonWriter) {
     let names = if subset.has_recursion {
         Names::of(schema, Direction::Arguments)

@@ -108,6 +108,18 @@ pub(crate) const fn programmatic(tool: &str) {
     }
 }
 
+impl Target {
+    /// Checks whether the provider accepts the arguments of a tool, or an answer, with this schema. Parts that its dialect
+    /// rewrites are accepted.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that says what to write instead.
+    pub fn check(self, schema: &Schema) -> Result<(), String> {
+        check(schema, self).map(drop)
+    }
+}
+
 /// Counts what the schema of a tool's arguments contains. Returns an error text if the target
 /// rejects it.
 pub(crate) fn check(schema: &Schema, target: Target) -> Result<SchemaStats, String> {

@@ -53,7 +53,7 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 /// A rule that the tools of a request break together.
 ///
 /// ```
-/// use tool_core::dialect::Bedrock;
+/// use tool_dialects::Bedrock;
 /// use tool_core::Registry;
 ///
 /// // Bedrock rejects an empty list of tools.
@@ -69,6 +69,16 @@ pub struct BrokenRule {
     pub rule: &'static Rule,
     /// The mistake and the advice, in words.
     pub message: String,
+}
+
+impl BrokenRule {
+    /// Creates one, for your own [`Dialect`](crate::dialect::Dialect).
+    pub fn new(rule: &'static Rule, message: impl Into<String>) -> BrokenRule {
+        BrokenRule {
+            rule,
+            message: message.into(),
+        }
+    }
 }
 
 impl fmt::Display for BrokenRule {

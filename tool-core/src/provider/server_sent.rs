@@ -10,10 +10,10 @@ use serde::de::IgnoredAny;
 ///
 /// [`StreamReader::bytes`](crate::dialect::StreamReader::bytes) does this itself. This is for what stands between a
 /// connection and a reader, such as a client of your own for `tool-agent`, together with
-/// [`EventJson`](crate::dialect::EventJson).
+/// [`EventJson`](crate::dialect::write::EventJson).
 ///
 /// ```
-/// use tool_core::dialect::{ServerSentError, ServerSentEvents};
+/// use tool_core::dialect::write::{ServerSentError, ServerSentEvents};
 ///
 /// let mut events = ServerSentEvents::default();
 /// let mut data = Vec::new();
@@ -124,7 +124,7 @@ fn is_object(data: &str) -> bool {
 /// The error of [`ServerSentEvents::push`].
 ///
 /// ```
-/// use tool_core::dialect::{ServerSentError, ServerSentEvents};
+/// use tool_core::dialect::write::{ServerSentError, ServerSentEvents};
 ///
 /// let read = ServerSentEvents::default().push(b"data: \xff\n", |_| Ok(()));
 /// assert_eq!(read, Err(ServerSentError::NotUtf8));

@@ -1,11 +1,12 @@
 //! [`Subset`]: what a provider's subset of JSON Schema can express.
 
 use crate::provider::portable::is_param_name;
+use crate::provider::profiles;
 use crate::provider::rule::Rule;
-use crate::schema::Strings;
+use crate::schema::{Kind, Schema, Strings};
 
 /// A subset of JSON Schema.
-pub(crate) struct Subset {
+pub struct Subset {
     /// The rules that list its keywords.
     pub(crate) keywords: &'static [&'static Rule],
     /// The rule that lists the formats of strings; every format is accepted if there is none.
@@ -41,6 +42,27 @@ impl Subset {
         has_type_lists: true,
     };
 
+    /// The subset of OpenAI's strict modes.
+    pub const OPENAI_STRICT: Subset = profiles::openai::STRICT;
+
+    /// The subset of Anthropic's strict mode.
+    pub const ANTHROPIC_STRICT: Subset = profiles::anthropic::STRICT;
+
+    /// The subset of Gemini's `parametersJsonSchema`.
+    pub const GEMINI: Subset = profiles::gemini::JSON_SCHEMA;
+
+    /// The subset of Gemini's `parameters`, which is one of OpenAPI.
+    pub const GEMINI_OPEN_API: Subset = profiles::gemini::OPEN_API;
+
+    /// The subset of xAI.
+    pub const XAI: Subset = profiles::xai::SUBSET;
+
+    /// Returns `false` if a schema has a part that the subset has no form for: one without a type, or an object without
+    /// properties, in that of OpenAPI.
+    pub fn fits(&self, schema: &Schema) -> bool {
+        !self.is_open_api || fits_open_api(self, schema)
+    }
+
     pub(crate) fn accepts(&self, keyword: &str) -> bool {
         self.keywords.iter().any(|rule| rule.value.lists(keyword))
     }
@@ -65,6 +87,30 @@ impl Subset {
     pub(crate) fn accepts_keys(&self, keys: Strings) -> bool {
         let mut keys = keys.values.iter();
         !self.requires_identifiers || keys.all(|key| is_param_name(key.as_str()))
+    }
+}
+
+/// Returns `true` if a schema is possible under `parameters`, where every node has a type and every
+/// object has properties.
+fn fits_open_api(subset: &Subset, schema: &Schema) -> bool {
+    match schema.kind {
+        Kind::Any | Kind::Reference(_) => false,
+        Kind::Nullable(inner) => fits_open_api(subset, inner),
+        Kind::Array(rule) => fits_open_api(subset, rule.items),
+        Kind::AnyOf(schemas) | Kind::Tuple(schemas) => {
+            schemas.iter().all(|schema| fits_open_api(subset, schema))
+        }
+        Kind::Map(rule) => match rule.keys.kind {
+            Kind::Enum(keys) => subset.accepts_keys(keys) && fits_open_api(subset, rule.values),
+            _ => false,
+        },
+        Kind::Object(properties) => {
+            !properties.is_empty()
+                && properties
+                    .iter()
+                    .all(|property| fits_open_api(subset, property.schema))
+        }
+        _ => true,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::provider::profile::Profile;
 
 /// Defines [`Target`].
 macro_rules! targets {
-    ($($(#[$doc:meta])* $target:ident = $feature:literal in $module:ident: $($dialect:ident),*;)*) => {
+    ($($(#[$doc:meta])* $target:ident = $feature:literal in $module:ident;)*) => {
         /// A provider whose rules every tool of a build can be checked against. A feature of this
         /// crate enables each one.
         ///
@@ -41,7 +41,7 @@ macro_rules! targets {
             /// Returns the profile of the provider.
             pub(crate) const fn profile(self) -> &'static Profile {
                 match self {
-                    $(Target::$target => &crate::provider::$module::profile::PROFILE,)*
+                    $(Target::$target => &crate::provider::profiles::$module::PROFILE,)*
                 }
             }
         }

@@ -2,34 +2,31 @@
 
 use crate::ToolType;
 use crate::provider::profile::Construct;
+use crate::provider::profiles::{anthropic, gemini, openai, xai};
 use crate::provider::reshape::{is_common, write};
 use crate::provider::subset::Subset;
 use crate::provider::writer::JsonWriter;
-use crate::provider::{anthropic, gemini, openai, xai};
 use crate::schema::Schema;
 
 #[test]
 fn subsets_accept_what_their_rules_list() {
-    let openai = openai::profile::STRICT;
+    let openai = openai::STRICT;
     assert!(openai.accepts("maximum") && !openai.accepts("uniqueItems"));
     assert!(openai.accepts_format("ipv4") && !openai.accepts_format("uri"));
-    let anthropic = anthropic::profile::STRICT;
+    let anthropic = anthropic::STRICT;
     assert!(!anthropic.accepts("minimum") && anthropic.accepts_format("uri"));
     assert!(anthropic.accepts_length("minItems", 1) && !anthropic.accepts_length("minItems", 2));
     assert!(!anthropic.accepts_length("maxItems", 1));
-    assert!(
-        gemini::profile::OPEN_API.accepts("pattern")
-            && !gemini::profile::JSON_SCHEMA.accepts("pattern")
-    );
+    assert!(gemini::OPEN_API.accepts("pattern") && !gemini::JSON_SCHEMA.accepts("pattern"));
 }
 
 #[test]
 fn a_subset_has_recursion_unless_the_profile_rejects_it() {
     let providers = [
-        (&anthropic::profile::PROFILE, &anthropic::profile::STRICT),
-        (&openai::profile::PROFILE, &openai::profile::STRICT),
-        (&xai::profile::PROFILE, &xai::profile::SUBSET),
-        (&gemini::profile::PROFILE, &gemini::profile::JSON_SCHEMA),
+        (&anthropic::PROFILE, &anthropic::STRICT),
+        (&openai::PROFILE, &openai::STRICT),
+        (&xai::PROFILE, &xai::SUBSET),
+        (&gemini::PROFILE, &gemini::JSON_SCHEMA),
     ];
     for (profile, subset) in providers {
         let is_recursion = |rejected: &(Construct, _)| matches!(rejected.0, Construct::Recursion);
@@ -91,14 +88,11 @@ fn common_schemas_are_not_rewritten() {
     for schema in [Heat::SCHEMA, Dip::SCHEMA, &list, <Vec<Vec<bool>>>::SCHEMA] {
         assert!(is_common(schema));
         let plain: serde_json::Value = serde_json::from_str(&schema.to_json()).unwrap();
-        assert_eq!(reshaped(schema, &gemini::profile::JSON_SCHEMA), plain);
-        assert_eq!(reshaped(schema, &xai::profile::SUBSET), plain);
+        assert_eq!(reshaped(schema, &gemini::JSON_SCHEMA), plain);
+        assert_eq!(reshaped(schema, &xai::SUBSET), plain);
     }
     // `null` in a list, and keywords that Gemini ignores.
     assert!(!is_common(Dish::SCHEMA) && !is_common(Sized::SCHEMA));
     let plain: serde_json::Value = serde_json::from_str(&Sized::SCHEMA.to_json()).unwrap();
-    assert_ne!(
-        reshaped(Sized::SCHEMA, &gemini::profile::JSON_SCHEMA),
-        plain
-    );
+    assert_ne!(reshaped(Sized::SCHEMA, &gemini::JSON_SCHEMA), plain);
 }

@@ -23,7 +23,8 @@ use crate::tool::ToolEntry;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::dialect::{OpenAiChat, ToolChoice};
+/// use tool_core::dialect::ToolChoice;
+/// use tool_dialects::OpenAiChat;
 /// use tool_core::{Registry, tool, tools};
 ///
 /// /// Adds two numbers.
@@ -166,7 +167,7 @@ impl ToolRequest {
     ///
     /// ```
     /// use tool_core::Registry;
-    /// use tool_core::dialect::Gemini;
+    /// use tool_dialects::Gemini;
     ///
     /// let request = Registry::new().request(&Gemini::default()).parallel(false).build()?;
     /// assert_eq!(
@@ -185,7 +186,7 @@ impl ToolRequest {
     /// ```
     /// use serde_json::json;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_dialects::OpenAiChat;
     ///
     /// let request = Registry::new().request(&OpenAiChat::default()).build()?;
     /// assert_eq!(request.body(json!({"model": "…"})), r#"{"model":"…"}"#);

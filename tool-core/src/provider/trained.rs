@@ -8,11 +8,11 @@ use crate::spec::{Setting, Trained};
 
 /// A tool on which a provider trained its models, and which the application runs: a shell, an editor, a memory.
 ///
-/// The types that implement it are in the modules of the providers: [`anthropic`](crate::dialect::anthropic) and
-/// [`openai`](crate::dialect::openai). A function [provides](macro@crate::tool#trained-tools) such a tool.
+/// The types that implement it are in the modules of the providers: [`anthropic`](https://docs.rs/tool-dialects/latest/tool_dialects/anthropic/index.html) and
+/// [`openai`](https://docs.rs/tool-dialects/latest/tool_dialects/openai/index.html). A function [provides](macro@crate::tool#trained-tools) such a tool.
 ///
 /// ```
-/// use tool_core::dialect::{Anthropic, OpenAiChat, anthropic};
+/// use tool_dialects::{anthropic, Anthropic, OpenAiChat};
 /// use tool_core::{Registry, tool, tools};
 ///
 /// /// Runs a command in a sandbox.
@@ -73,7 +73,7 @@ pub const fn provided<Tool: TrainedTool, Input: InputOf<Tool>>(name: &str) -> &'
 }
 
 /// Writes the members of the entry in a request.
-pub(crate) fn write_entry(trained: &Trained, out: &mut JsonWriter) {
+pub fn write_entry(trained: &Trained, out: &mut JsonWriter) {
     out.word("type").string(trained.kind);
     if let Some(name) = trained.name {
         out.word("name").string(name);

@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::call::ToolCall;
-use crate::provider::end::Reason;
+use crate::provider::end::{End, Reason};
 use crate::provider::unanswered::{Offered, Unanswered};
 use crate::provider::usage::Usage;
 
@@ -48,7 +48,7 @@ pub struct Turn {
     /// [`Registry::claim`](crate::Registry::claim) makes calls of what a tool [provides](macro@crate::tool#trained-tools).
     pub unanswered: Vec<Unanswered>,
     /// What of it can be a call.
-    pub(crate) offered: Vec<Offered>,
+    pub offered: Vec<Offered>,
     /// The text that the model wrote, without calls and reasoning. Includes a refusal.
     pub text: String,
     /// How many tokens the response used, if it says so.
@@ -58,9 +58,9 @@ pub struct Turn {
     /// What the provider says about the reason, such as the explanation of a refusal or the call that it could not read.
     pub explanation: Option<String>,
     /// What the reason means. `None` if the dialect does not know it, or if there is none.
-    pub(crate) reason: Option<Reason>,
+    pub reason: Option<Reason>,
     /// Set if the response has no text, but an image, audio or a file.
-    pub(crate) has_output: bool,
+    pub has_output: bool,
     /// Set if the provider paused in the middle of its turn to run hosted tools. It continues when the
     /// next request repeats the turn.
     pub is_paused: bool,
@@ -102,7 +102,7 @@ impl Turn {
     }
 
     /// Adds the calls of tools before those that only ask for approvals.
-    pub(crate) fn with_calls(mut self, mut calls: Vec<ToolCall>) -> Turn {
+    pub fn with_calls(mut self, mut calls: Vec<ToolCall>) -> Turn {
         calls.append(&mut self.calls);
         self.calls = calls;
         self
@@ -121,5 +121,81 @@ impl fmt::Debug for Turn {
             .field("end", &self.end())
             .field("is_paused", &self.is_paused)
             .finish_non_exhaustive()
+    }
+}
+
+impl Turn {
+    /// Returns how the response ended.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, End};
+    /// use tool_dialects::OpenAiChat;
+    ///
+    /// let read = |message, reason: &str| {
+    ///     let response = json!({"choices": [{"message": message, "finish_reason": reason}]});
+    ///     OpenAiChat::default().read(&response).map(|turn| turn.end())
+    /// };
+    /// assert_eq!(read(json!({"content": "It is sunny."}), "stop")?, End::Answered);
+    /// assert_eq!(read(json!({"content": ""}), "stop")?, End::Empty);
+    /// assert_eq!(read(json!({"content": null}), "tool_calls")?, End::Malformed);
+    /// assert_eq!(read(json!({"content": "It"}), "tired")?, End::Unknown("tired".into()));
+    /// # Ok::<(), tool_core::dialect::ResponseError>(())
+    /// ```
+    pub fn end(&self) -> End {
+        let reason = match (self.reason, self.stop.as_deref()) {
+            (Some(reason), _) => reason,
+            (None, None | Some("")) => Reason::Answered,
+            (None, Some(_)) if self.has_calls() => Reason::Calls,
+            (None, Some(reason)) => return End::Unknown(reason.to_owned()),
+        };
+        match reason {
+            Reason::Length => End::Length,
+            Reason::Refused => End::Refused,
+            Reason::Filtered => End::Filtered,
+            Reason::Failed => End::Failed,
+            Reason::Malformed => End::Malformed,
+            Reason::Paused => End::Paused,
+            _ if self.has_calls() => End::Calls,
+            Reason::Calls | Reason::Misread => End::Malformed,
+            _ if self.has_output || !self.text.trim_ascii().is_empty() => End::Answered,
+            Reason::MaySilent => End::Silent,
+            Reason::Answered | Reason::Sequence => End::Empty,
+        }
+    }
+
+    /// Sets what the reason to stop means, for your own [`Dialect`](crate::dialect::Dialect). The
+    /// [end](Turn::end) still depends on what the turn holds: an answer without text is [`Empty`](End::Empty).
+    ///
+    /// ```
+    /// use tool_core::dialect::{End, Turn};
+    ///
+    /// let mut turn = Turn::new(Vec::new()).with_end(End::Answered);
+    /// assert_eq!(turn.end(), End::Empty);
+    /// turn.text = "It is sunny.".into();
+    /// assert_eq!(turn.end(), End::Answered);
+    /// ```
+    pub fn with_end(mut self, end: End) -> Turn {
+        self.reason = Some(match end {
+            End::Answered | End::Empty => Reason::Answered,
+            End::Silent => Reason::MaySilent,
+            End::Calls => Reason::Calls,
+            End::Length => Reason::Length,
+            End::Refused => Reason::Refused,
+            End::Filtered => Reason::Filtered,
+            End::Malformed => Reason::Malformed,
+            End::Paused => Reason::Paused,
+            End::Failed => Reason::Failed,
+            End::Unknown(reason) => {
+                self.stop = Some(reason);
+                self.reason = None;
+                return self;
+            }
+        });
+        self
+    }
+
+    fn has_calls(&self) -> bool {
+        !self.calls.is_empty() || !self.unanswered.is_empty()
     }
 }

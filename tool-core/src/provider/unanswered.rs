@@ -1,6 +1,5 @@
 //! [`Unanswered`]: what a response asks the application for, other than by calls.
 
-use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::Value;
@@ -19,7 +18,8 @@ use crate::schema::messages::shorten;
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::dialect::{Dialect, OpenAiResponses};
+/// use tool_core::dialect::Dialect;
+/// use tool_dialects::OpenAiResponses;
 ///
 /// let call = json!({"type": "shell_call", "id": "sh_1", "call_id": "call_1", "status": "completed",
 ///     "action": {"commands": ["uptime"]}});
@@ -53,7 +53,7 @@ impl Unanswered {
     }
 
     /// Creates one for an item that has its kind under `type`.
-    pub(super) fn of(item: &Value, id: Option<&str>) -> Unanswered {
+    pub fn of(item: &Value, id: Option<&str>) -> Unanswered {
         let kind = item["type"].as_str().unwrap_or("an item without a type");
         Unanswered::new(kind, id.map(str::to_owned), item.clone())
     }
@@ -81,42 +81,11 @@ impl fmt::Display for Unanswered {
 
 /// What is unanswered and can be a call, if a tool of the registry provides the provider's tool.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Offered {
+pub struct Offered {
     /// The position in [`Turn::unanswered`](crate::dialect::Turn::unanswered).
-    pub(crate) asked: usize,
+    pub asked: usize,
     /// The provider and the type of its tool, as in [`Trained`](crate::spec::Trained).
-    pub(crate) tool: (&'static str, &'static str),
+    pub tool: (&'static str, &'static str),
     /// The call, without a name.
-    pub(crate) call: ToolCall,
-}
-
-/// The ids of what has an answer in the response itself.
-pub(super) struct Answered<'r>(HashSet<&'r str>);
-
-impl<'r> Answered<'r> {
-    /// Collects the ids that `id` finds in the parts of a response.
-    pub(super) fn by(parts: &'r [Value], id: impl Fn(&'r Value) -> Option<&'r str>) -> Self {
-        Answered(parts.iter().filter_map(id).collect())
-    }
-
-    /// Returns `true` if this id has an answer.
-    pub(super) fn has(&self, id: Option<&str>) -> bool {
-        id.is_some_and(|id| self.0.contains(id))
-    }
-}
-
-/// Returns a member of a part whose only key names what it holds, if the key is not among `known` and ends with one of
-/// `ends`: what Gemini and Bedrock call a request of the model.
-pub(super) fn unknown_request<'p>(
-    part: &'p Value,
-    known: &[&str],
-    ends: &[&str],
-) -> Option<(&'p str, &'p Value)> {
-    let mut members = part.as_object()?.iter();
-    let (key, value) = members.find(|(key, value)| {
-        value.is_object()
-            && !known.contains(&key.as_str())
-            && ends.iter().any(|end| key.ends_with(end))
-    })?;
-    Some((key, value))
+    pub call: ToolCall,
 }

@@ -10,12 +10,12 @@ use crate::provider::repair::repaired;
 /// Parses the JSON of a response or of the events of its stream, each of which may have a million values. Bytes alone are no
 /// limit, because a value takes up to seventy times the memory of its JSON.
 ///
-/// JSON that is none is [repaired](crate::dialect::repair_json), and `NaN` and `Infinity` are `null`. A character of which two
+/// JSON that is none is [repaired](crate::dialect::write::repair_json), and `NaN` and `Infinity` are `null`. A character of which two
 /// events have one half each is put together.
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_core::dialect::{ParseError, ValueLimit};
+/// use tool_core::dialect::write::{ParseError, ValueLimit};
 ///
 /// let mut limit = ValueLimit::default();
 /// assert_eq!(limit.parse(br#"{"id":7}"#).unwrap(), json!({"id": 7}));
@@ -42,7 +42,7 @@ impl ValueLimit {
     }
 
     /// Parses an event. Keeps the half of a character for the next one.
-    pub(crate) fn parse_event(&mut self, json: &[u8]) -> Result<Value, ParseError> {
+    pub fn parse_event(&mut self, json: &[u8]) -> Result<Value, ParseError> {
         self.parse_with(json, true)
     }
 
@@ -68,7 +68,7 @@ impl ValueLimit {
     }
 
     /// Returns an error if an event has too many values.
-    pub(crate) fn check(&mut self, values: usize) -> Result<(), ParseError> {
+    pub fn check(&mut self, values: usize) -> Result<(), ParseError> {
         self.half = None;
         if values > MOST {
             return Err(ParseError::TooManyValues);
@@ -95,7 +95,7 @@ fn values(json: &[u8]) -> usize {
 /// The error of [`ValueLimit::parse`].
 ///
 /// ```
-/// use tool_core::dialect::{ParseError, ValueLimit};
+/// use tool_core::dialect::write::{ParseError, ValueLimit};
 ///
 /// match ValueLimit::default().parse(b"{\"content\":[") {
 ///     Err(ParseError::TooManyValues) => println!("ask for less"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::call::ToolResult;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::http_api::HttpApi;
-use crate::provider::media::OmittedPart;
+use crate::provider::omitted::OmittedPart;
 use crate::provider::request::{Choice, RequestParts, RequestWriter};
 use crate::provider::response::ResponseError;
 use crate::provider::rules::BrokenRule;
@@ -22,7 +22,8 @@ use crate::tool::ToolEntry;
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use tool_core::dialect::{Dialect, HostedTool, JsonWriter, ResponseError, Turn};
+/// use tool_core::dialect::write::JsonWriter;
+/// use tool_core::dialect::{Dialect, HostedTool, ResponseError, Turn};
 /// use tool_core::{ToolCall, ToolEntry, ToolResult};
 ///
 /// struct Custom;
@@ -114,7 +115,8 @@ pub trait Dialect: Send + Sync {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Anthropic, Dialect};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::Anthropic;
     ///
     /// let response = json!({"role": "assistant", "stop_reason": "end_turn", "content": [
     ///     {"type": "text", "text": "Done."},
@@ -142,7 +144,8 @@ pub trait Dialect: Send + Sync {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Dialect, OpenAiChat, StreamEvent};
+    /// use tool_core::dialect::{Dialect, StreamEvent};
+    /// use tool_dialects::OpenAiChat;
     ///
     /// let dialect = OpenAiChat::default();
     /// let mut reader = dialect.stream();
@@ -172,7 +175,8 @@ pub trait Dialect: Send + Sync {
     /// see [`omitted`](Dialect::omitted). A text file is sent as text then, as is a link.
     ///
     /// ```
-    /// use tool_core::dialect::{Dialect, OpenAiChat};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::OpenAiChat;
     /// use tool_core::{ToolCall, ToolResult};
     ///
     /// let result = ToolResult::new(&ToolCall::new("call_1", "add", "{}"), 5);
@@ -186,7 +190,8 @@ pub trait Dialect: Send + Sync {
     /// another model.
     ///
     /// ```
-    /// use tool_core::dialect::{Anthropic, Dialect};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::Anthropic;
     /// use tool_core::content::Audio;
     /// use tool_core::{ToolCall, ToolResult};
     ///
@@ -206,7 +211,8 @@ pub trait Dialect: Send + Sync {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Dialect, Gemini};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::Gemini;
     ///
     /// let message = Gemini::default().user_message("Hello!");
     /// assert_eq!(message, json!({"role": "user", "parts": [{"text": "Hello!"}]}));
@@ -227,7 +233,8 @@ pub trait Dialect: Send + Sync {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Dialect, OpenAiChat};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::OpenAiChat;
     ///
     /// let message = |name: &str, arguments: &str| {
     ///     let function = json!({"name": name, "arguments": arguments});
@@ -251,7 +258,8 @@ pub trait Dialect: Send + Sync {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Dialect, Mistral, OpenAiChat};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::{Mistral, OpenAiChat};
     ///
     /// let result = json!({"role": "tool", "tool_call_id": "abcDEF123", "content": "12 degrees"});
     /// let question = json!({"role": "user", "content": "And tomorrow?"});
@@ -269,7 +277,8 @@ pub trait Dialect: Send + Sync {
     /// ```
     /// use serde_json::json;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::{Dialect, OpenAiChat};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::OpenAiChat;
     ///
     /// let dialect = OpenAiChat::default();
     /// let mut messages = vec![dialect.user_message("What time is it?")];
@@ -313,7 +322,9 @@ pub trait Dialect: Send + Sync {
 /// How a provider is sent [deferred](crate::RegistryBuilder::defer) tools.
 ///
 /// ```
-/// use tool_core::dialect::{Anthropic, Deferral, Dialect, Gemini};
+/// use tool_core::dialect::write::Deferral;
+/// use tool_core::dialect::Dialect;
+/// use tool_dialects::{Anthropic, Gemini};
 ///
 /// // Anthropic searches deferred tools itself. Elsewhere two tools do it.
 /// assert_eq!(Anthropic::default().deferral(), Deferral::Native);

@@ -7,7 +7,7 @@ use crate::schema::cursor::before_special;
 /// Writes JSON text, with commas where they are needed.
 ///
 /// ```
-/// use tool_core::dialect::JsonWriter;
+/// use tool_core::dialect::write::JsonWriter;
 ///
 /// let mut out = JsonWriter::new();
 /// out.object(|out| {
@@ -57,7 +57,7 @@ impl JsonWriter {
 
     /// Writes a key that needs no escapes.
     #[inline]
-    pub(crate) fn word(&mut self, key: &'static str) -> &mut JsonWriter {
+    pub fn word(&mut self, key: &'static str) -> &mut JsonWriter {
         debug_assert!(!needs_escapes(key), "{key} needs escapes");
         self.quote(key);
         self.json.push(':');
@@ -67,7 +67,7 @@ impl JsonWriter {
 
     /// Writes a key that is JSON text already, with its colon: what every tool of a list has.
     #[inline]
-    pub(crate) fn quoted(&mut self, key: &'static str) -> &mut JsonWriter {
+    pub fn quoted(&mut self, key: &'static str) -> &mut JsonWriter {
         debug_assert!(
             key.starts_with('"') && key.ends_with("\":"),
             "{key} is no key with a colon"

@@ -74,7 +74,8 @@ impl RegistryBuilder {
     /// ```
     /// use serde_json::json;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::{HostedTool, OpenAiResponses};
+    /// use tool_core::dialect::HostedTool;
+    /// use tool_dialects::OpenAiResponses;
     ///
     /// let search = HostedTool::new(json!({"type": "web_search"}));
     /// let registry = Registry::builder().hosted(search).build()?;
@@ -124,13 +125,13 @@ impl RegistryBuilder {
     /// Every request repeats all tools. Dozens of them cost many tokens, and models choose worse among
     /// them. So defer the tools that few conversations need.
     ///
-    /// - [`Anthropic`](crate::dialect::Anthropic) and [`OpenAiResponses`](crate::dialect::OpenAiResponses)
+    /// - [`Anthropic`](https://docs.rs/tool-dialects/latest/tool_dialects/struct.Anthropic.html) and [`OpenAiResponses`](https://docs.rs/tool-dialects/latest/tool_dialects/struct.OpenAiResponses.html)
     ///   send the deferred tools marked as such, together with the provider's own search. OpenAI gets a
     ///   [group](RegistryBuilder::group) as a namespace.
     /// - Other dialects send two tools in their place: `search_tools` and `call_tool`. They are the same in
     ///   every request, so that a cached prompt stays valid. A call of `call_tool` is validated, gated, traced,
     ///   limited and counted as a call of the tool that it names; hooks and the result have that tool.
-    /// - [`Mcp`](crate::dialect::Mcp) lists all tools: the client decides what a model sees.
+    /// - [`Mcp`](https://docs.rs/tool-dialects/latest/tool_dialects/struct.Mcp.html) lists all tools: the client decides what a model sees.
     ///
     /// A deferred tool runs as any other, whichever way a model calls it. Deferring protects nothing: if a
     /// caller must not find a tool, [`select`](Registry::select) the tools that it may use. A call with an
@@ -139,7 +140,7 @@ impl RegistryBuilder {
     /// `tool_search_tool_regex`.
     ///
     /// ```
-    /// use tool_core::dialect::{Anthropic, OpenAiChat};
+    /// use tool_dialects::{Anthropic, OpenAiChat};
     /// use tool_core::{Registry, ToolCall, tool, tools};
     ///
     /// /// Rolls a die.
@@ -194,7 +195,7 @@ impl RegistryBuilder {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::OpenAiResponses;
+    /// use tool_dialects::OpenAiResponses;
     /// use tool_core::{Registry, tool, tools};
     ///
     /// /// Lists the open orders of a customer.
@@ -475,7 +476,7 @@ impl RegistryBuilder {
     /// boundary, and a note, which does not count, says how much is missing.
     ///
     /// A truncated result is text and no longer [structured](ToolResult::structured). Rendered tools
-    /// therefore have no output schema, which [`Mcp`](crate::dialect::Mcp) would include. The
+    /// therefore have no output schema, which [`Mcp`](https://docs.rs/tool-dialects/latest/tool_dialects/struct.Mcp.html) would include. The
     /// [`after`](RegistryBuilder::after) hooks see the whole text; their result is truncated.
     ///
     /// Of a result with [parts](ToolResult::parts), the text parts are limited together. Images, audio and files

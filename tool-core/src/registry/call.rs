@@ -266,7 +266,8 @@ impl Registry {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Dialect, OpenAiResponses, openai};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::{openai, OpenAiResponses};
     /// use tool_core::{Registry, tool, tools};
     ///
     /// /// Changes files of the project.

@@ -92,7 +92,8 @@ impl Registry {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Anthropic, HostedTool};
+    /// use tool_core::dialect::HostedTool;
+    /// use tool_dialects::Anthropic;
     /// use tool_core::Registry;
     ///
     /// let registry = Registry::new();

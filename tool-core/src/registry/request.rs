@@ -8,8 +8,9 @@ use serde_json::Value;
 use super::snapshot::Snapshot;
 use super::{Registry, background};
 use crate::provider::dialect::{
-    Deferral, Dialect, Rendered, RequestError, RequestOptions, ToolChoice, ToolRequest,
+    Dialect, Rendered, RequestError, RequestOptions, ToolChoice, ToolRequest,
 };
+use crate::provider::wire::Deferral;
 use crate::telemetry;
 use crate::tool::ToolEntry;
 use crate::types::ToolType;
@@ -22,7 +23,8 @@ impl Registry {
     /// [`Rendered::rejected`] the tools that the dialect omits. Both are logged too.
     ///
     /// ```
-    /// use tool_core::{Registry, dialect::Anthropic};
+    /// use tool_core::Registry;
+    /// use tool_dialects::Anthropic;
     ///
     /// let body = serde_json::json!({ "tools": Registry::new().render(&Anthropic::default()) });
     /// assert_eq!(body["tools"], serde_json::json!([]));
@@ -48,7 +50,8 @@ impl Registry {
     ///
     /// ```
     /// use serde_json::json;
-    /// use tool_core::dialect::{Anthropic, ToolChoice};
+    /// use tool_core::dialect::ToolChoice;
+    /// use tool_dialects::Anthropic;
     /// use tool_core::{Registry, tool, tools};
     ///
     /// /// Adds two numbers.
@@ -122,7 +125,8 @@ impl Registry {
 /// Builds a [`ToolRequest`]; see [`Registry::request`].
 ///
 /// ```
-/// use tool_core::dialect::{OpenAiChat, ToolChoice};
+/// use tool_core::dialect::ToolChoice;
+/// use tool_dialects::OpenAiChat;
 /// use tool_core::{Registry, tool, tools};
 ///
 /// /// Rolls a die.
@@ -179,7 +183,8 @@ impl<'r, D: Dialect + ?Sized> RequestBuilder<'r, D> {
     /// ```
     /// use serde_json::json;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::{Bedrock, Dialect};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_dialects::Bedrock;
     ///
     /// let dialect = Bedrock::default();
     /// let call = json!({"toolUse": {"toolUseId": "call_1", "name": "get_time", "input": {}}});

@@ -286,7 +286,7 @@ pub(crate) fn did_you_mean<'a>(
 }
 
 /// Truncates a value for display.
-pub(crate) fn shorten(json: &str) -> Cow<'_, str> {
+pub fn shorten(json: &str) -> Cow<'_, str> {
     // At most `SHOWN` bytes are at most `SHOWN` characters.
     if json.len() <= SHOWN {
         return json.into();
@@ -300,7 +300,7 @@ pub(crate) fn shorten(json: &str) -> Cow<'_, str> {
 /// Truncates a name that the model wrote, for display.
 ///
 /// The name also goes into the operator's log, so one with hidden characters is quoted and escaped.
-pub(crate) fn name(written: &str) -> Cow<'_, str> {
+pub fn name(written: &str) -> Cow<'_, str> {
     if written.len() <= SHOWN && written.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return written.into();
     }
@@ -314,7 +314,7 @@ pub(crate) fn name(written: &str) -> Cow<'_, str> {
 
 /// Returns the part of a name that names a tool: without a path before it, as in `functions.get_weather`, and without
 /// the tokens of a chat format and arguments, as in `get_weather<|channel|>commentary`.
-pub(crate) fn bare_name(name: &str) -> &str {
+pub fn bare_name(name: &str) -> &str {
     let mut name = name;
     while let Some((_, rest)) = name
         .strip_prefix("<|")

@@ -51,7 +51,7 @@ impl ToolSpec {
     /// tool, and a call of it that a model makes ends as a call of an unknown tool.
     ///
     /// ```
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_dialects::OpenAiChat;
     /// use tool_core::{Registry, Tool, ToolCall, tool, tools};
     ///
     /// /// Turns the chart to the next page.

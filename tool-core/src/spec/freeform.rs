@@ -62,7 +62,7 @@ impl Grammar {
     }
 
     /// Returns the name of the syntax.
-    pub(crate) fn syntax(&self) -> &'static str {
+    pub fn syntax(&self) -> &'static str {
         match self {
             Grammar::Regex(_) => "regex",
             Grammar::Lark(_) => "lark",

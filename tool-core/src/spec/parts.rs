@@ -7,6 +7,7 @@ use std::time::Duration;
 #[cfg(feature = "dynamic")]
 use super::{Annotations, Location};
 use super::{ForClients, Freeform, Need, Programmatic, Provided, ToolSpec};
+use crate::schema::{Direction, Kind, Schema};
 
 /// The JSON texts of the schemas and the rarely used fields.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub(crate) struct DynamicParts {
     pub(crate) parameters: Arc<str>,
     /// JSON text of the result's schema; empty if there is none.
     pub(crate) output: Arc<str>,
-    /// The output schema's values, as [`Mcp`](crate::dialect::Mcp) needs to know them.
+    /// The output schema's values, as [`Mcp`](https://docs.rs/tool-dialects/latest/tool_dialects/struct.Mcp.html) needs to know them.
     pub(crate) output_values: OutputValues,
     /// JSON text of the arguments' schema without what some provider rejects, if that differs.
     pub(crate) portable: Option<String>,
@@ -45,26 +46,103 @@ pub(crate) struct DynamicParts {
     pub(crate) details: Details,
 }
 
-/// A tool as another server lists it.
+/// A tool as another server lists it. [`ToolSpec::source`] returns it.
+///
+/// ```
+/// use tool_core::{Tool, tool};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// // No other server has this tool.
+/// assert!(roll_die::SPEC.source().is_none());
+/// ```
 #[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 #[derive(Clone, Debug)]
-pub(crate) struct SourceTool {
-    pub(crate) name: String,
+#[non_exhaustive]
+pub struct SourceTool {
+    /// The name.
+    pub name: String,
     /// The name that [`ToolSpec::name`] is made from. It has a suffix if two tools have this name.
-    pub(crate) valid_name: String,
-    pub(crate) description: String,
+    pub valid_name: String,
+    /// The description.
+    pub description: String,
     /// JSON text of the arguments' schema.
-    pub(crate) parameters: Arc<str>,
+    pub parameters: Arc<str>,
 }
 
-/// The JSON types of a tool's results.
+/// The JSON types of a tool's results, for dialects that send results as values.
+///
+/// ```
+/// use tool_core::spec::OutputValues;
+/// use tool_core::{Tool, tool};
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// assert_eq!(roll_die::SPEC.output_values(), OutputValues::Structured);
+/// ```
 #[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OutputValues {
+#[non_exhaustive]
+pub enum OutputValues {
+    /// Objects.
     Objects,
     /// No strings and no `null`, which are sent as text.
     Structured,
+    /// Any value, or no schema says it.
     Any,
+}
+
+impl OutputValues {
+    /// Returns the types of what a schema accepts.
+    fn of(schema: &Schema) -> OutputValues {
+        let form = schema.form(Direction::Result);
+        if !is_structured(schema) || !fits_values(schema) {
+            OutputValues::Any
+        } else if matches!(form.kind, Kind::Object(_) | Kind::Map(_)) {
+            OutputValues::Objects
+        } else {
+            OutputValues::Structured
+        }
+    }
+}
+
+/// Returns `true` if a `Value` holds every integer of the schema. It rounds integers of more than 64
+/// bits, which are sent as text instead.
+fn fits_values(schema: &Schema) -> bool {
+    let direction = Direction::Result;
+    match schema.form(direction).kind {
+        Kind::Integer(range) => {
+            range.minimum >= i128::from(i64::MIN) && range.maximum <= i128::from(u64::MAX)
+        }
+        _ => (0..)
+            .map_while(|at| schema.child(direction, at))
+            .all(fits_values),
+    }
+}
+
+/// Returns `true` if every value of the schema is sent as structured content. A string is not.
+fn is_structured(schema: &Schema) -> bool {
+    match schema.form(Direction::Result).kind() {
+        Kind::Boolean
+        | Kind::Integer(_)
+        | Kind::Number(_)
+        | Kind::Array(_)
+        | Kind::Tuple(_)
+        | Kind::Map(_)
+        | Kind::Object(_) => true,
+        Kind::Nullable(inner) => is_structured(inner),
+        Kind::AnyOf(schemas) => schemas.iter().all(|schema| is_structured(schema)),
+        // Strings and `()` are sent as text.
+        _ => false,
+    }
 }
 
 /// The rarely used fields of a spec. They are behind one pointer, so that a tool without them does
@@ -196,6 +274,12 @@ impl ToolSpec {
         }
     }
 
+    /// Returns `true` if the tool has one of the rare settings: a title, examples, tags or the like.
+    #[inline]
+    pub fn has_details(&self) -> bool {
+        self.details().is_some()
+    }
+
     #[inline]
     pub(crate) fn details(&self) -> Option<&Details> {
         match &self.parts {
@@ -213,15 +297,30 @@ impl ToolSpec {
         }
     }
 
+    /// Returns the keys of objects that some providers reject, of a tool built at run time.
+    pub fn unusual_keys(&self) -> &[String] {
+        self.dynamic_parts()
+            .map_or(&[], |parts| &parts.unusual_keys)
+    }
+
+    /// Returns the JSON types of the results, if the tool has an [output schema](ToolSpec::output_json).
+    pub fn output_values(&self) -> OutputValues {
+        match (self.dynamic_parts(), self.output()) {
+            (Some(parts), _) => parts.output_values,
+            (None, Some(schema)) => OutputValues::of(schema),
+            (None, None) => OutputValues::Any,
+        }
+    }
+
     /// Returns `true` if the schemas exist only as JSON text.
     #[inline]
-    pub(crate) fn is_dynamic(&self) -> bool {
+    pub fn is_dynamic(&self) -> bool {
         matches!(self.parts, Parts::Dynamic(_))
     }
 
     /// Returns the tool as its server lists it, if that differs.
     #[inline]
-    pub(crate) fn source(&self) -> Option<&SourceTool> {
+    pub fn source(&self) -> Option<&SourceTool> {
         self.dynamic_parts()?.source.as_ref()
     }
 
@@ -232,7 +331,7 @@ impl ToolSpec {
 
     /// Returns the schema of the arguments as dialects send it: without what some provider rejects.
     #[inline]
-    pub(crate) fn portable_json(&self) -> &str {
+    pub fn portable_json(&self) -> &str {
         match self
             .dynamic_parts()
             .and_then(|parts| parts.portable.as_deref())

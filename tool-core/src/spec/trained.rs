@@ -6,24 +6,43 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A tool on which a provider trained its models, as its requests contain it.
-#[doc(hidden)]
 #[derive(Debug)]
 pub struct Trained {
     /// The provider, by the name of its module in [`dialect`](crate::dialect).
     pub(crate) provider: &'static str,
     /// The `type` of the entry in a request.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// The name by which models call the tool, if their calls have one.
     pub(crate) name: Option<&'static str>,
     /// The other members of the entry.
     pub(crate) settings: &'static [(&'static str, Setting)],
 }
 
+impl Trained {
+    /// Creates the description of a tool of a provider. `name` is the name by which models call it, if their calls have one.
+    pub const fn new(
+        provider: &'static str,
+        kind: &'static str,
+        name: Option<&'static str>,
+        settings: &'static [(&'static str, Setting)],
+    ) -> Trained {
+        Trained {
+            provider,
+            kind,
+            name,
+            settings,
+        }
+    }
+}
+
 /// The value of a setting. Zero and `false` stand for a setting that is left out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Setting {
+pub enum Setting {
+    /// A number.
     Number(u32),
+    /// A flag.
     Flag(bool),
+    /// JSON text.
     Json(&'static str),
 }
 

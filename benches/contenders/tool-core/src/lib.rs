@@ -12,7 +12,7 @@ mod own;
 
 use harness::Work;
 use harness::now::now;
-use tool_core::dialect::{Anthropic, Gemini, Mcp, OpenAiChat, OpenAiResponses};
+use tool_dialects::{Anthropic, Gemini, Mcp, OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, ToolCall};
 
 pub struct ToolCore {

@@ -13,7 +13,8 @@ use std::hint::black_box;
 
 use harness::now::now;
 use harness::{Work, cases};
-use tool_core::dialect::{Anthropic, Dialect, Mcp, OpenAiChat};
+use tool_core::dialect::Dialect;
+use tool_dialects::{Anthropic, Mcp, OpenAiChat};
 use tool_core::{Registry, ToolCall, tool, tools};
 
 pub const CASES: &[&str] = &[

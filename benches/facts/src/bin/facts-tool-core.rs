@@ -3,7 +3,7 @@
 use facts::{Reply, Subject};
 use harness::now::now;
 use serde_json::Value;
-use tool_core::dialect::Mcp;
+use tool_dialects::Mcp;
 use tool_core::{Registry, ToolCall, ToolType, tool};
 
 // The tool.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use tool_core::dialect::OpenAiChat;
+use tool_dialects::OpenAiChat;
 use tool_core::{Registry, ToolCall};
 
 #[allow(dead_code, reason = "fields are decoded, not read")]

@@ -28,7 +28,7 @@ use crate::run::{Run, RunError};
 /// use tool_agent::run::{Run, RunOutcome};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_agent::{Agent, BackgroundCalls};
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 /// use tool_core::{Registry, tool, tools};
 ///
 /// /// Builds the project, which takes minutes.

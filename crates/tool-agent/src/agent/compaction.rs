@@ -21,7 +21,7 @@ use crate::run::Run;
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_agent::{Agent, Compaction};
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// // Above 100,000 tokens, the model summarizes all but the last six parts.
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))

@@ -18,7 +18,7 @@ use crate::run::{DecideError, JournalError, ReplayError, Run, RunError, RunOutco
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_agent::{Agent, AgentError};
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]));
 /// match agent.ask_blocking("Hello?") {

@@ -29,7 +29,8 @@ impl Agent {
     /// ```
     /// use tool_core::Registry;
     /// use tool_agent::Agent;
-    /// use tool_core::dialect::{Anthropic, ToolChoice};
+    /// use tool_agent::dialects::Anthropic;
+    /// use tool_core::dialect::ToolChoice;
     /// use tool_agent::testing::ScriptedModel;
     ///
     /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
@@ -88,7 +89,7 @@ impl Agent {
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_agent::{Agent, Compaction};
     /// use tool_core::Registry;
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     ///
     /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
     ///     .compact(Compaction::at_tokens(100_000));
@@ -119,7 +120,7 @@ impl Agent {
     /// use tool_agent::Agent;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// let say = |text: &str, reason: &str| {
     ///     json!({"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": reason}]})
@@ -154,7 +155,7 @@ impl Agent {
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_agent::{Agent, Event};
     /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
     ///     .on_event(|event| {
@@ -238,7 +239,7 @@ impl Agent {
     /// use tool_agent::Agent;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     ///
     /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));
     /// let agent = agent.trace_content(16_384);
@@ -258,7 +259,7 @@ impl Agent {
     /// use tool_agent::run::FileJournal;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]))
     ///     .journal(FileJournal::new("runs"));
@@ -284,7 +285,7 @@ impl Agent {
     /// ```
     /// use tool_agent::Agent;
     /// use tool_agent::model::Request;
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     /// use tool_agent::run::{Run, RunOutcome};
     /// use tool_core::call::CancellationToken;
     /// use tool_core::Registry;
@@ -310,7 +311,7 @@ impl Agent {
     /// ```
     /// use tool_core::Registry;
     /// use tool_agent::Agent;
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     /// use tool_agent::testing::ScriptedModel;
     ///
     /// struct Folder(&'static str);
@@ -338,7 +339,7 @@ impl Agent {
     /// use tool_agent::Agent;
     /// use tool_agent::run::RunInfo;
     /// use tool_agent::testing::ScriptedModel;
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     /// use tool_core::{Registry, ToolCall};
     ///
     /// /// A user with the rights that the tools check.
@@ -382,7 +383,7 @@ impl Agent {
     /// use tool_agent::Agent;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     ///
     /// async fn is_lead(user: &str) -> bool {
     ///     // Read from the database.
@@ -568,7 +569,7 @@ impl Agent {
     /// use tool_core::Registry;
     /// use tool_agent::Agent;
     /// use tool_agent::model::Retry;
-    /// use tool_core::dialect::Anthropic;
+    /// use tool_agent::dialects::Anthropic;
     /// use tool_agent::testing::ScriptedModel;
     ///
     /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]));

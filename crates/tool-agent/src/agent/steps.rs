@@ -25,7 +25,7 @@ use tool_core::{ToolCall, ToolError, ToolResult};
 /// use tool_agent::run::{Run, RunOutcome, Step};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::call::CancellationToken;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 /// use tool_core::{Registry, tool, tools};
 ///
 /// /// Adds two numbers.
@@ -142,7 +142,7 @@ impl Agent {
     /// ```
     /// use tool_agent::Agent;
     /// use tool_agent::testing::ScriptedModel;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     /// use tool_core::{Registry, tool, tools};
     ///
     /// struct User(String);

@@ -33,7 +33,7 @@ impl Agent {
     /// use tool_agent::Agent;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// let saying = |text: &str| json!({"choices": [{"message": {"role": "assistant", "content": text}}]});
     /// let billing = ScriptedModel::new([saying("It was paid on Monday.")]);

@@ -23,7 +23,8 @@ pub(super) use self::runtime::sleep;
 use self::runtime::{InRuntime, handle};
 use self::secrets::Secrets;
 use super::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
-use tool_core::dialect::{Dialect, HttpApi};
+use tool_core::dialect::Dialect;
+use tool_core::dialect::write::HttpApi;
 use tool_core::runtime::BoxFuture;
 
 /// A provider's model, called over HTTP.
@@ -44,7 +45,7 @@ use tool_core::runtime::BoxFuture;
 /// use tool_core::Registry;
 /// use tool_agent::Agent;
 /// use tool_agent::model::HttpModel;
-/// use tool_core::dialect::Anthropic;
+/// use tool_agent::dialects::Anthropic;
 ///
 /// let dialect = Anthropic::default();
 /// let model = HttpModel::new(&dialect, "claude-sonnet-4-5").system("Be brief.");
@@ -57,7 +58,7 @@ use tool_core::runtime::BoxFuture;
 ///
 /// ```
 /// use tool_agent::model::HttpModel;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// let model = HttpModel::new(&OpenAiChat::default(), "qwen3")
 ///     .base_url("http://localhost:11434/v1");
@@ -164,7 +165,7 @@ impl HttpModel {
     ///
     /// ```
     /// use tool_agent::model::{HttpModel, ModelError};
-    /// use tool_core::dialect::OpenAiResponses;
+    /// use tool_agent::dialects::OpenAiResponses;
     ///
     /// async fn current_token() -> Result<String, ModelError> {
     ///     // Reads it from your key store.
@@ -214,7 +215,7 @@ impl HttpModel {
     /// ```
     /// use serde_json::json;
     /// use tool_agent::model::HttpModel;
-    /// use tool_core::dialect::Gemini;
+    /// use tool_agent::dialects::Gemini;
     ///
     /// let model = HttpModel::new(&Gemini::default(), "gemini-2.5-flash")
     ///     .max_tokens(2000)
@@ -272,7 +273,7 @@ impl HttpModel {
     ///
     /// ```
     /// use tool_agent::model::HttpModel;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// let model = HttpModel::new(&OpenAiChat::default(), "qwen3").base_url("localhost:11434");
     /// let error = model.check().unwrap_err().to_string();

@@ -25,7 +25,7 @@ use tool_core::runtime::{BoxFuture, Runtime};
 /// use tool_core::Registry;
 /// use tool_agent::Agent;
 /// use tool_agent::model::{ModelService, ServiceModel};
-/// use tool_core::dialect::Anthropic;
+/// use tool_agent::dialects::Anthropic;
 /// use tool_agent::testing::ScriptedModel;
 /// use tower::ServiceBuilder;
 ///
@@ -80,7 +80,7 @@ impl Service<Request> for ModelService {
 /// use tool_agent::model::{ModelService, ServiceModel};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 /// use tower::ServiceBuilder;
 ///
 /// let layers = ServiceBuilder::new()

@@ -34,7 +34,8 @@ impl Run {
     /// ```
     /// use serde_json::json;
     /// use tool_agent::run::{Run, RunOutcome, Step};
-    /// use tool_core::dialect::{Dialect, OpenAiChat};
+    /// use tool_agent::dialects::OpenAiChat;
+    /// use tool_core::dialect::Dialect;
     /// use tool_core::{Registry, tool, tools};
     ///
     /// /// Builds the project, which takes minutes.

@@ -32,7 +32,7 @@ use tool_core::runtime::BoxFuture;
 /// ```
 /// use tool_core::Registry;
 /// use tool_agent::Agent;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 /// use tool_agent::run::{FileJournal, Run};
 /// use tool_agent::testing::ScriptedModel;
 ///

@@ -253,7 +253,7 @@ pub(super) fn check_next(
 /// use tool_agent::run::{MemoryJournal, Run};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// let model = ScriptedModel::new([
 ///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),

@@ -19,7 +19,8 @@ impl Run {
     /// ```
     /// use serde_json::json;
     /// use tool_agent::run::Run;
-    /// use tool_core::dialect::{Anthropic, Dialect};
+    /// use tool_agent::dialects::Anthropic;
+    /// use tool_core::dialect::Dialect;
     ///
     /// let mut run = Run::new("conversation-1");
     /// run.push(Anthropic::default().user_message("Hello!"))?;
@@ -59,7 +60,8 @@ impl Run {
     /// use serde_json::json;
     /// use tool_agent::run::{Run, RunOutcome, Step};
     /// use tool_core::Registry;
-    /// use tool_core::dialect::{Dialect, OpenAiResponses};
+    /// use tool_agent::dialects::OpenAiResponses;
+    /// use tool_core::dialect::Dialect;
     ///
     /// let dialect = OpenAiResponses::default();
     /// let mut run = Run::new("conversation-1");

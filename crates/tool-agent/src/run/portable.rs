@@ -16,7 +16,8 @@ use tool_core::hooks::{Decision, Hold};
 /// ```
 /// use serde_json::json;
 /// use tool_agent::run::{PortableCall, Run, RunInfo, Step};
-/// use tool_core::dialect::{Dialect, OpenAiChat};
+/// use tool_agent::dialects::OpenAiChat;
+/// use tool_core::dialect::Dialect;
 /// use tool_core::{Registry, tool, tools};
 ///
 /// /// Pays an invoice.

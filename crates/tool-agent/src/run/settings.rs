@@ -14,7 +14,7 @@ use tool_core::dialect::RequestOptions;
 /// use tool_agent::run::{Run, RunOutcome, RunSettings};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// let call = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
 ///     {"id": "call_1", "type": "function", "function": {"name": "no_such_tool", "arguments": "{}"}},

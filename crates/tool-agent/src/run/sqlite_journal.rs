@@ -24,7 +24,7 @@ use tool_core::runtime::BoxFuture;
 /// use tool_agent::run::{Run, SqliteJournal};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// # let folder = std::env::temp_dir().join(format!("tool-core-sqlite-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;

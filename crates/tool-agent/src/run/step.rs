@@ -121,7 +121,8 @@ pub enum RunOutcome {
 /// use tool_agent::run::{Run, RunOutcome};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
-/// use tool_core::dialect::{End, OpenAiChat};
+/// use tool_agent::dialects::OpenAiChat;
+/// use tool_core::dialect::End;
 ///
 /// let cut = json!({"choices": [{"message": {"content": "Once upon"}, "finish_reason": "length"}]});
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([cut]));

@@ -4,10 +4,11 @@ use std::fmt::Debug;
 use std::future::Future;
 
 use serde_json::json;
-use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_core::dialect::Dialect;
 use tool_core::hooks::Gate;
 use tool_core::runtime::block_on;
 use tool_core::{Registry, tool, tools};
+use tool_dialects::OpenAiChat;
 
 use crate::run::{Increment, Journal, JournalError, Page, Run, RunHead, Step};
 

@@ -51,7 +51,7 @@ pub struct Recording {
 /// use tool_agent::Agent;
 /// use tool_agent::testing::{RecordedModel, Recording};
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// let recordings: Vec<Recording> = serde_json::from_value(json!([
 ///     {"after": "weather", "events": [{"choices": [{"delta": {"content": "Sunny."}, "finish_reason": "stop"}]}]},

@@ -21,7 +21,7 @@ use crate::model::{Model, ModelFuture, Request, Response};
 /// use tool_agent::Agent;
 /// use tool_agent::testing::{RecordedModel, Recorder, ScriptedModel};
 /// use tool_core::Registry;
-/// use tool_core::dialect::OpenAiChat;
+/// use tool_agent::dialects::OpenAiChat;
 ///
 /// // This stands in for a provider.
 /// let model = ScriptedModel::new([

@@ -17,7 +17,7 @@ use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Resp
 /// use serde_json::json;
 /// use tool_core::Registry;
 /// use tool_agent::Agent;
-/// use tool_core::dialect::Anthropic;
+/// use tool_agent::dialects::Anthropic;
 /// use tool_agent::testing::ScriptedModel;
 ///
 /// let model = ScriptedModel::new([
@@ -65,7 +65,7 @@ impl ScriptedModel {
     /// use serde_json::json;
     /// use tool_core::Registry;
     /// use tool_agent::Agent;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     /// use tool_agent::testing::ScriptedModel;
     ///
     /// let chunk = |text, stop| {

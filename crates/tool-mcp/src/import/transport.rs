@@ -23,7 +23,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 use tool_core::CallContext;
 use tool_core::call::Progress;
-use tool_core::dialect::repair_json;
+use tool_core::dialect::write::repair_json;
 
 use super::secrets::{Secrets, shorten};
 use crate::lines::{Line, Lines, Outline};

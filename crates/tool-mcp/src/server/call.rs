@@ -17,9 +17,10 @@ use rmcp::{ErrorData, Peer};
 use serde_json::Value;
 use tokio::sync::Notify;
 use tool_core::call::{Arguments, Progress, TraceContext};
-use tool_core::dialect::{Dialect, Mcp};
+use tool_core::dialect::Dialect;
 use tool_core::hooks::Hold;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
+use tool_dialects::Mcp;
 
 use super::admission::{Admission, Refused};
 use super::approvals::{Found, HeldCall, InboxError, log};

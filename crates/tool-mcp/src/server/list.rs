@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rmcp::ErrorData;
 use rmcp::model::{CacheScope, ListToolsResult, Tool};
 use tool_core::Registry;
-use tool_core::dialect::Mcp;
+use tool_dialects::Mcp;
 
 use super::apps;
 #[cfg(feature = "client")]

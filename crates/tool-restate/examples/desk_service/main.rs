@@ -49,7 +49,7 @@ use tool_agent::run::RunInfo;
 use tool_agent::testing::{RecordedModel, Recording};
 use tool_cli::terminal::Terminal;
 use tool_core::ToolCall;
-use tool_core::dialect::OpenAiChat;
+use tool_agent::dialects::OpenAiChat;
 use tool_restate::{Agents, Client, ToolService};
 
 use crate::users::{User, Users};

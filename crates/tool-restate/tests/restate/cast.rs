@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tool_agent::Agent;
 use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 use tool_agent::run::{RunInfo, RunSettings};
-use tool_core::dialect::{Anthropic, OpenAiChat};
+use tool_agent::dialects::{Anthropic, OpenAiChat};
 use tool_core::hooks::Gate;
 use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 use tool_restate::{Agents, ToolService};

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::run::{FileJournal, Run, RunOutcome};
 use tool_agent::testing::ScriptedModel;
-use tool_core::dialect::OpenAiChat;
+use tool_agent::dialects::OpenAiChat;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{Registry, tool};
 

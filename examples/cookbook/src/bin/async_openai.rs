@@ -21,7 +21,8 @@ use async_openai::types::chat::{
     ChatCompletionRequestMessage, ChatCompletionTools, CreateChatCompletionRequestArgs,
 };
 use serde_json::{from_str, from_value, json};
-use tool_core::dialect::{Dialect, OpenAiChat};
+use tool_core::dialect::Dialect;
+use tool_dialects::OpenAiChat;
 use tool_core::{Registry, tool};
 
 /// The current temperature of a city in degrees Celsius.

@@ -8,8 +8,10 @@ use tokio::sync::Semaphore;
 use tool_agent::Agent;
 use tool_agent::model::HttpModel;
 use tool_agent::run::{Run, RunOutcome};
-use tool_core::dialect::{self, Dialect, NamedDialect, OpenAiResponses};
+use tool_core::dialect::Dialect;
+use tool_core::dialect::NamedDialect;
 use tool_core::{Registry, tool, tools};
+use tool_dialects::OpenAiResponses;
 
 use crate::played::{Api, Called, Said, Turn};
 use crate::server::{JSON, Server, json, status};
@@ -226,7 +228,7 @@ fn converse(
 #[test]
 fn every_provider_takes_the_acknowledgement_and_the_result_that_comes_later() {
     let (played, others): (Vec<&NamedDialect>, Vec<_>) =
-        dialect::all().partition(|known| known.dialect.http_api().is_some());
+        tool_dialects::all().partition(|known| known.dialect.http_api().is_some());
     let watchdog = Watchdog::new("a conversation with a server");
     for known in played {
         watchdog.step(known.title);

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use tool_agent::model::HttpModel;
 use tool_agent::run::{Run, RunOutcome};
 use tool_agent::{Agent, AgentError};
-use tool_core::dialect::{End, OpenAiChat};
+use tool_core::dialect::End;
+use tool_dialects::OpenAiChat;
 
 use crate::server::{Answer, EVENTS, JSON, Server, json as whole, lines, status};
 use crate::{block_on, registry};

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tool_agent::model::{HttpModel, ModelError, ModelErrorKind, Response};
 use tool_agent::run::{Run, Step};
 use tool_agent::{Agent, AgentError};
-use tool_core::dialect::{Anthropic, Dialect, Gemini, Mcp, OpenAiChat};
+use tool_core::dialect::Dialect;
+use tool_dialects::{Anthropic, Gemini, Mcp, OpenAiChat};
 
 use crate::recorded::anthropic;
 use crate::server::{

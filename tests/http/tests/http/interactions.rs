@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::model::{HttpModel, Model, Request};
 use tool_agent::run::{FileJournal, Run, RunOutcome};
-use tool_core::dialect::{Dialect, GeminiInteractions};
+use tool_core::dialect::Dialect;
 use tool_core::{Registry, ToolType, tool, tools};
+use tool_dialects::GeminiInteractions;
 
 use crate::server::{Server, events, json};
 use crate::{KEY, ask, block_on, registry};

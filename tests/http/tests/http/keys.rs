@@ -5,7 +5,8 @@ use std::process::Command;
 
 use serde_json::json;
 use tool_agent::model::{HttpModel, ModelError, ModelErrorKind};
-use tool_core::dialect::{Bedrock, Cohere, Dialect, OpenAiChat};
+use tool_core::dialect::Dialect;
+use tool_dialects::{Bedrock, Cohere, OpenAiChat};
 
 use crate::server::{Server, json};
 use crate::{KEY, ask, assert_no_secret};

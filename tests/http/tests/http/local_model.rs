@@ -11,7 +11,8 @@ use futures_util::StreamExt;
 use tool_agent::model::HttpModel;
 use tool_agent::run::{Run, RunSettings};
 use tool_agent::{Agent, Event};
-use tool_core::dialect::{Dialect, OpenAiChat, RequestOptions, ToolChoice};
+use tool_core::dialect::{Dialect, RequestOptions, ToolChoice};
+use tool_dialects::OpenAiChat;
 
 use crate::{block_on, registry};
 

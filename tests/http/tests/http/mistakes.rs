@@ -8,7 +8,8 @@ use futures_util::StreamExt;
 use serde_json::json;
 use tool_agent::model::{HttpModel, Response};
 use tool_agent::{Agent, AgentError};
-use tool_core::dialect::{Anthropic, Dialect, OpenAiChat, OpenAiResponses};
+use tool_core::dialect::Dialect;
+use tool_dialects::{Anthropic, OpenAiChat, OpenAiResponses};
 
 use crate::server::{Answer, EVENTS, HTML, JSON, Server, status};
 use crate::{KEY, ask, assert_no_secret, block_on, registry};

@@ -6,10 +6,9 @@ use tool_agent::model::{HttpModel, Response};
 use tool_agent::run::{MemoryJournal, Run, RunOutcome};
 use tool_agent::{Agent, Event};
 use tool_core::dialect::HostedTool;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Dialect, Gemini, OpenAiChat, OpenAiResponses, ToolChoice,
-};
+use tool_core::dialect::{Dialect, ToolChoice};
 use tool_core::hooks::Decision;
+use tool_dialects::{Anthropic, Bedrock, Gemini, OpenAiChat, OpenAiResponses};
 
 use crate::recorded::{Case, cases};
 use crate::server::{Received, Server, events, json};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tool_agent::model::{HttpModel, ModelErrorKind, ModelService, Retry, ServiceModel};
 use tool_agent::run::{Run, RunOutcome};
 use tool_agent::{Agent, AgentError};
-use tool_core::dialect::OpenAiChat;
+use tool_dialects::OpenAiChat;
 use tower::ServiceBuilder;
 
 use crate::server::{Answer, JSON, Server, events, json, status};

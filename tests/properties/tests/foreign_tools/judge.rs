@@ -3,9 +3,10 @@
 
 use serde_json::Value;
 use tool_core::Registry;
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
+use tool_core::dialect::Dialect;
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mistral, OpenAiChat, OpenAiResponses,
+    XAi,
 };
 
 use crate::forms::Form;

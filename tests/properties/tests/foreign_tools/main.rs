@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex};
 use properties::random::Random;
 use properties::rounds;
 use serde_json::{Map, Value, json};
-use tool_core::dialect::Mcp;
 use tool_core::dynamic::{DynamicTool, Repair};
 use tool_core::visible::remove;
 use tool_core::{Registry, ToolCall, ToolErrorKind};
+use tool_dialects::Mcp;
 
 /// A tool and the arguments that its closure got.
 struct Subject {

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 use tool_core::ToolEntry;
-use tool_core::dialect::{Anthropic, Dialect, Gemini, JsonWriter, OpenAiResponses, XAi};
+use tool_core::dialect::Dialect;
+use tool_core::dialect::write::JsonWriter;
+use tool_dialects::{Anthropic, Gemini, OpenAiResponses, XAi};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {

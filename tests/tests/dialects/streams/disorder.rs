@@ -3,7 +3,8 @@
 use properties::random::Random;
 use serde_json::{Value, json};
 use tool_core::call::Arguments;
-use tool_core::dialect::{Dialect, Mistral, OpenAiChat, XAi};
+use tool_core::dialect::Dialect;
+use tool_dialects::{Mistral, OpenAiChat, XAi};
 
 use super::{Read, read, read_to_end, shown, with_values};
 
@@ -883,7 +884,7 @@ fn a_server_of_responses_may_leave_out_what_events_are_about() {
         event("output_item.done", call("a", "{\"city\":\"Oslo\"}")),
         event("output_item.done", call("b", "{\"city\":\"Rome\"}")),
     ];
-    let dialect = tool_core::dialect::OpenAiResponses::default();
+    let dialect = tool_dialects::OpenAiResponses::default();
     let completed = event(
         "completed",
         json!({"response": {"id": "r", "status": "completed", "output": []}}),
@@ -931,7 +932,7 @@ fn the_position_of_an_item_may_be_any_number() {
         json!({"type": done, "item": call("b")}),
         json!({"type": "response.completed", "response": {"status": "completed", "output": []}}),
     ];
-    let dialect = tool_core::dialect::OpenAiResponses::default();
+    let dialect = tool_dialects::OpenAiResponses::default();
     assert_eq!(read(&dialect, &stream).turn.calls.len(), 2);
 }
 

@@ -1,9 +1,10 @@
 //! Streams in the providers' real event formats.
 
 use serde_json::{Value, json};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
+use tool_core::dialect::Dialect;
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mistral, OpenAiChat, OpenAiResponses,
+    XAi,
 };
 
 pub(crate) struct Case {

@@ -2,9 +2,10 @@
 
 use properties::random::Random;
 use serde_json::{Value, json};
-use tool_core::dialect::{
-    Anthropic, Bedrock, Cohere, Dialect, Gemini, GeminiInteractions, Mistral, OpenAiChat,
-    OpenAiResponses, XAi,
+use tool_core::dialect::Dialect;
+use tool_dialects::{
+    Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mistral, OpenAiChat, OpenAiResponses,
+    XAi,
 };
 
 pub(crate) fn dialects() -> [(&'static str, Box<dyn Dialect>); 9] {

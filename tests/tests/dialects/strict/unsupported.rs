@@ -1,9 +1,10 @@
 //! Tools that a strict mode cannot express.
 
 use serde_json::json;
-use tool_core::dialect::{Anthropic, Dialect, OpenAiChat, OpenAiResponses};
+use tool_core::dialect::Dialect;
 use tool_core::rules::{Target, broken};
 use tool_core::{Registry, ToolEntry, tools};
+use tool_dialects::{Anthropic, OpenAiChat, OpenAiResponses};
 
 use super::{alarm, count, set_alarm};
 

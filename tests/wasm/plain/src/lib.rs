@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex};
 use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::model::{Model, ModelFuture, Request};
-use tool_core::dialect::OpenAiResponses;
+use tool_dialects::OpenAiResponses;
 use tool_core::{Registry, ToolCall, tool, tools};
 use toolbox as _;
 

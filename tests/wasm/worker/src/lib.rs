@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_channel::oneshot;
 use serde_json::{Value, json};
-use tool_core::dialect::OpenAiResponses;
+use tool_dialects::OpenAiResponses;
 use tool_core::dynamic::DynamicTool;
 use tool_core::runtime::{BoxFuture, NoRuntime, Runtime};
 use tool_core::{Registry, ToolCall, tool};

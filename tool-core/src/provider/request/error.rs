@@ -6,7 +6,8 @@ use std::fmt;
 /// The settings of a request contradict each other or the tools.
 ///
 /// ```
-/// use tool_core::dialect::{Anthropic, ToolChoice};
+/// use tool_core::dialect::ToolChoice;
+/// use tool_dialects::Anthropic;
 /// use tool_core::{Registry, tool, tools};
 ///
 /// /// Adds two numbers.

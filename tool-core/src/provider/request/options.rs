@@ -43,7 +43,8 @@ impl ToolChoice {
 /// same settings to several requests, such as an agent's requests.
 ///
 /// ```
-/// use tool_core::dialect::{OpenAiChat, RequestOptions};
+/// use tool_core::dialect::RequestOptions;
+/// use tool_dialects::OpenAiChat;
 /// use tool_core::Registry;
 ///
 /// let options = RequestOptions::new().parallel(false).cached();
@@ -107,7 +108,8 @@ impl RequestOptions {
     /// [`ToolRequest::notes`](crate::dialect::ToolRequest::notes) says so.
     ///
     /// ```
-    /// use tool_core::dialect::{OpenAiResponses, RequestOptions};
+    /// use tool_core::dialect::RequestOptions;
+    /// use tool_dialects::OpenAiResponses;
     /// use tool_core::{Registry, tool, tools};
     ///
     /// /// Adds two numbers.
@@ -134,7 +136,8 @@ impl RequestOptions {
     /// [`background`](crate::ToolSpec::is_background). An `Agent` of the crate `tool-agent` does this.
     ///
     /// ```
-    /// use tool_core::dialect::{OpenAiChat, RequestOptions};
+    /// use tool_core::dialect::RequestOptions;
+    /// use tool_dialects::OpenAiChat;
     /// use tool_core::{Registry, tool, tools};
     ///
     /// /// Builds the project, which takes minutes.

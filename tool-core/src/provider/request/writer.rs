@@ -12,7 +12,7 @@ use crate::tool::ToolEntry;
 /// [`Dialect::write_request`](crate::dialect::Dialect::write_request).
 ///
 /// ```
-/// use tool_core::dialect::{RequestParts, RequestWriter};
+/// use tool_core::dialect::write::{RequestParts, RequestWriter};
 ///
 /// /// In `Dialect::write_request` of your own dialect.
 /// fn write_settings(parts: &RequestParts<'_>, out: &mut RequestWriter) {
@@ -84,7 +84,7 @@ impl RequestWriter {
     }
 
     /// Notes the settings that are not the default, for a provider that has none of them.
-    pub(crate) fn ignores(&mut self, parts: &RequestParts<'_>) {
+    pub fn ignores(&mut self, parts: &RequestParts<'_>) {
         match parts.choice() {
             None | Some(Choice::Auto) => {}
             Some(_) => self.lacks("tool choice"),
@@ -96,21 +96,21 @@ impl RequestWriter {
     }
 
     /// Notes that the provider can't allow or forbid several calls in a response.
-    pub(crate) fn ignores_parallel(&mut self, parts: &RequestParts<'_>) {
+    pub fn ignores_parallel(&mut self, parts: &RequestParts<'_>) {
         if parts.parallel() == Some(false) {
             self.lacks("setting that forbids several calls in a response");
         }
     }
 
     /// Notes that a request without tools has neither a choice nor a setting for parallel calls.
-    pub(crate) fn ignores_without_tools(&mut self, parts: &RequestParts<'_>) {
+    pub fn ignores_without_tools(&mut self, parts: &RequestParts<'_>) {
         if let Some(Choice::Required) = parts.choice() {
             self.note("there are no tools, so that no call can be required");
         }
     }
 
     /// Notes that the provider rejects the schema of the answer, even as the schema of a tool.
-    pub(crate) fn rejects_answer(&mut self, problem: &str) {
+    pub fn rejects_answer(&mut self, problem: &str) {
         let provider = self.provider;
         self.note(format!(
             "{provider} does not accept the schema of the answer ({problem}); it is left out: \
@@ -119,7 +119,7 @@ impl RequestWriter {
     }
 
     /// Notes that the provider can't require a call of a hosted tool.
-    pub(crate) fn cannot_require(&mut self, tool: &HostedTool) {
+    pub fn cannot_require(&mut self, tool: &HostedTool) {
         let (provider, tool) = (self.provider, tool.to_string());
         let tool = messages::shorten(&tool);
         self.note(format!(
@@ -128,7 +128,7 @@ impl RequestWriter {
     }
 
     /// Notes that the provider has no such setting.
-    pub(crate) fn lacks(&mut self, what: &str) {
+    pub fn lacks(&mut self, what: &str) {
         let provider = self.provider;
         self.note(format!("{provider} has no {what}; it is left out"));
     }

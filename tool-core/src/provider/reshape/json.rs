@@ -1,7 +1,7 @@
 //! Writes the portable schema of a dynamic tool in the subset of a provider.
 
-use crate::dynamic::expected;
 use crate::ordered_json::Json;
+use crate::ordered_json::expected;
 use crate::ordered_json::keywords::Keyword;
 use crate::provider::subset::{RECURSIVE, Subset};
 use crate::provider::writer::JsonWriter;

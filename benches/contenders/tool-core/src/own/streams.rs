@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use harness::{Work, streams};
-use tool_core::dialect::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses};
+use tool_core::dialect::Dialect;
+use tool_dialects::{Anthropic, Gemini, OpenAiChat, OpenAiResponses};
 
 /// Reads a stream whose pieces are text.
 pub fn text(form: &str) -> Work {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use tool_core::dialect::{EventJson, ServerSentError, ServerSentEvents, ValueLimit};
+use tool_core::dialect::write::{EventJson, ServerSentError, ServerSentEvents, ValueLimit};
 
 use super::failure::reported;
 use super::secrets::{Secrets, start_of};

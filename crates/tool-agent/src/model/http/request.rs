@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::secrets::{Secrets, is_secret};
 use super::{HttpModel, Key};
 use crate::model::{ModelError, ModelErrorKind, Request};
-use tool_core::dialect::{HttpApi, Streaming, SystemPrompt};
+use tool_core::dialect::write::{HttpApi, Streaming, SystemPrompt};
 
 /// The URL of a request.
 pub(super) struct Endpoint {

@@ -16,7 +16,7 @@ use super::transport::{
 };
 use super::{HttpModel, Key};
 use crate::model::{ModelError, ModelErrorKind, Request, Response};
-use tool_core::dialect::ValueLimit;
+use tool_core::dialect::write::ValueLimit;
 
 /// Default maximum size of a response in bytes.
 const MAX_BYTES: usize = 64 << 20;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
-use tool_core::dialect::ParseError;
+use tool_core::dialect::write::ParseError;
 
 use crate::model::{ModelError, ModelErrorKind};
 
