@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How a response ended; [`Turn::end`] returns it.
+/// How a response ended; [`Turn::end`](crate::dialect::Turn::end) returns it.
 ///
 /// It is made of the provider's reason to stop and of what the response holds: each dialect has a table of the
 /// reasons that it knows (rule `….ends` in [`rules`](crate::rules)), and a reason that is not in it is
@@ -27,7 +27,8 @@ use std::fmt;
 pub enum End {
     /// The model answered, and the answer is complete.
     Answered,
-    /// The model waits for the results of [calls](Turn::calls), or for what is [unanswered](Turn::unanswered).
+    /// The model waits for the results of [calls](crate::dialect::Turn::calls), or for answers to
+    /// [unanswered](crate::dialect::Turn::unanswered) items.
     Calls,
     /// A limit of tokens cut the response off. The text may be a part of the answer.
     Length,
@@ -38,7 +39,7 @@ pub enum End {
     /// The model wrote a call that the provider could not read, or announced calls and made none. It may succeed if it
     /// is asked again.
     Malformed,
-    /// The provider paused in the middle of the turn; see [`Turn::is_paused`].
+    /// The provider paused in the middle of the turn; see [`Turn::is_paused`](crate::dialect::Turn::is_paused).
     Paused,
     /// The provider failed, or stopped for a reason of its own.
     Failed,
@@ -72,7 +73,8 @@ impl fmt::Display for End {
     }
 }
 
-/// What a provider's reason to stop means. [`Turn::end`] returns an [`End`], which depends on what the response holds, too.
+/// The meaning of a provider's reason to stop. [`Turn::end`](crate::dialect::Turn::end) returns an [`End`], which also depends
+/// on the content of the response.
 ///
 /// ```
 /// use tool_core::dialect::write::Reason;
