@@ -10,18 +10,20 @@ use std::path::Path;
 use tests::{library_folders, sources};
 
 /// The crates whose files import in one direction. No crate leaves this list.
-const IN_ORDER: [&str; 5] = [
+const IN_ORDER: [&str; 7] = [
     "tool-macros",
     "tool-dialects",
     "tool-cli",
     "tool-files",
     "tool-python",
+    "tool-agent",
+    "tool-eval",
 ];
 
-/// The number of files in circles in all other crates: 13 in `tool-core`, 38 in `tool-mcp`, 14 in `tool-agent`, 2 in
-/// `tool-eval` and 5 in `tool-restate`, whose modules are not yet in layers. It may only shrink. It is one number, so that a file may move
-/// to another crate with its circle.
-const IN_CIRCLES: usize = 72;
+/// The number of files in circles in all other crates: 13 in `tool-core`, 38 in `tool-mcp` and 5 in `tool-restate`,
+/// whose modules are not yet in layers. It may only shrink. It is one number, so that a file may move to another crate
+/// with its circle.
+const IN_CIRCLES: usize = 56;
 
 /// The files of a crate, each with the files that it imports from.
 type Imports = BTreeMap<String, BTreeSet<String>>;

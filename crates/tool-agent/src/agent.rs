@@ -9,11 +9,11 @@ mod prices;
 mod published;
 mod settings;
 mod steps;
+mod summary;
 mod telemetry;
 #[cfg(feature = "dynamic")]
 mod tool;
 
-use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -25,10 +25,11 @@ use tool_core::runtime::{BoxFuture, block_on};
 use tool_core::{DecodeOwned, Registry, ToolCall, ToolError, ToolResult, ToolType};
 
 use self::background::Background;
+use self::error::ContextError;
 use self::events::{EventQueue, EventSink, Listener};
-use self::telemetry::Invocation;
 #[cfg(feature = "tracing")]
 use self::telemetry::TraceLinks;
+use self::telemetry::{Invocation, Observed};
 use crate::guarded::{answered, caught, started};
 use crate::model::Model;
 use crate::run::{
@@ -131,8 +132,6 @@ type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
 /// Attaches the context values of the owner to a call.
 type Contexts =
     Arc<dyn Fn(RunInfo, ToolCall) -> BoxFuture<Result<ToolCall, ContextError>> + Send + Sync>;
-/// An error of the application.
-type ContextError = Box<dyn Error + Send + Sync>;
 /// Runs calls in place of the registry.
 type CallService = Arc<dyn Fn(ToolCall) -> BoxFuture<ToolResult> + Send + Sync>;
 
@@ -177,6 +176,19 @@ impl Agent {
     /// Returns the dialect.
     pub fn dialect(&self) -> &dyn Dialect {
         &*self.dialect
+    }
+
+    /// Returns the parts that spans and records describe.
+    fn observed(&self) -> Observed<'_> {
+        Observed {
+            registry: &self.registry,
+            provider: self.dialect.telemetry_name(),
+            model: self.model_name.as_deref(),
+            #[cfg(feature = "tracing")]
+            links: self.trace_links.as_ref(),
+            #[cfg(feature = "tracing")]
+            content: self.trace_content,
+        }
     }
 
     /// Asks the model one question and returns its answer. For a conversation, use a [`Run`].
@@ -351,7 +363,7 @@ impl Agent {
         text: String,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
-        let invocation = Invocation::new(self, run);
+        let invocation = Invocation::new(self.observed(), run);
         // On the heap, because callers' futures contain this one.
         let driving = Box::pin(self.reply_in(&invocation, run, text, queue));
         invocation.run(driving).await
@@ -365,7 +377,7 @@ impl Agent {
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
         self.check(run)?;
-        let mut background = Background::of(self, run);
+        let mut background = Background::of(self.background.clone(), run);
         match self.open_calls {
             OpenCalls::Finish => {
                 let outcome = self
@@ -385,7 +397,7 @@ impl Agent {
                 }
             }
             OpenCalls::Cancel if run.open_round().is_some() || !run.unanswered().is_empty() => {
-                background.resume(run, self)?;
+                background.resume(run, self.dialect(), &self.registry)?;
                 run.cancel_response(self.dialect())?;
             }
             OpenCalls::Cancel => {}

@@ -28,8 +28,6 @@ use tool_core::dialect::{End, Rendered, ToolRequest, Turn};
 
 #[cfg(all(feature = "http", not(target_family = "wasm")))]
 pub use self::http::HttpModel;
-#[cfg(all(feature = "http", not(target_family = "wasm"), feature = "tower"))]
-use self::http::sleep;
 #[cfg(feature = "tower")]
 pub use self::service::{ModelService, Retry, ServiceModel};
 

@@ -114,9 +114,11 @@
 //! call that waits for a decision does not block the others.
 
 mod background;
+mod builder;
 mod calls;
 mod change;
 mod decide;
+mod effect;
 mod error;
 mod file_journal;
 mod head;
@@ -128,6 +130,7 @@ mod parts;
 mod pending;
 mod portable;
 mod round;
+mod saving;
 mod sent;
 mod settings;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
@@ -136,12 +139,13 @@ mod state;
 mod step;
 
 use std::hash::{BuildHasher, RandomState};
-use std::ops::Add;
+use std::ops::{Add, Range};
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+pub use self::builder::RunBuilder;
 pub(crate) use self::calls::{changed_call, position_of};
 use self::change::Change;
 pub use self::decide::DecideError;
@@ -149,15 +153,16 @@ pub use self::error::RunError;
 pub(crate) use self::error::listed;
 pub use self::file_journal::FileJournal;
 pub use self::head::{Page, RunHead};
-pub(crate) use self::increment::WithoutIncrements;
-pub use self::increment::{Increment, ReplayError};
-pub use self::info::{RunBuilder, RunInfo};
+pub use self::increment::Increment;
+pub use self::info::RunInfo;
 pub use self::journal::{Journal, JournalError, MemoryJournal};
 #[cfg(feature = "tracing")]
 pub(crate) use self::parts::Part;
 pub use self::pending::Pending;
 pub use self::portable::PortableCall;
 pub use self::round::Round;
+pub use self::saving::ReplayError;
+pub(crate) use self::saving::WithoutIncrements;
 use self::sent::Sent;
 pub use self::settings::RunSettings;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
@@ -264,7 +269,7 @@ impl Run {
         if self.state.info.dialect().is_some() {
             return Ok(());
         }
-        match self.unsaved.first_mut().map(Increment::change_mut) {
+        match self.unsaved.first_mut().map(|first| &mut *first.change) {
             Some(Change::Created { info, .. }) => {
                 info.set_dialect(given);
                 self.state.info.set_dialect(given);
@@ -314,6 +319,21 @@ impl Run {
         &self.state.told
     }
 
+    /// Returns the messages in the form for the next request.
+    pub(crate) fn sent(&self) -> &Arc<Vec<Arc<Value>>> {
+        self.sent.all(&self.state.messages)
+    }
+
+    /// Returns a part of the messages in the form for the next request.
+    pub(crate) fn sent_part(&self, part: &Range<usize>) -> &[Arc<Value>] {
+        self.sent.part(&self.state.messages, part)
+    }
+
+    /// Brings new messages into the form for the next request.
+    pub(crate) fn prepare(&mut self, dialect: &(impl Dialect + ?Sized)) {
+        self.sent.prepare(&self.state.messages, dialect);
+    }
+
     /// Returns the rounds, in order. The last one may have calls without results.
     pub fn rounds(&self) -> &[Round] {
         &self.state.rounds
@@ -334,6 +354,48 @@ impl Run {
     /// [`Turn::continuation`](tool_core::dialect::Turn::continuation).
     pub fn continuation(&self) -> &Map<String, Value> {
         &self.state.continuation
+    }
+}
+
+/// Changes settings.
+impl Run {
+    /// Returns the settings.
+    pub fn settings(&self) -> &RunSettings {
+        &self.state.settings
+    }
+
+    /// Replaces the settings. If a run ended at a limit and the new limit is higher, it continues.
+    pub fn set_settings(&mut self, settings: RunSettings) {
+        self.record(Change::Settings(settings));
+    }
+
+    /// Returns the run's own request settings, if any.
+    pub fn request_options(&self) -> Option<&RequestOptions> {
+        self.state.options.as_deref()
+    }
+
+    /// Sets the run's own request settings, which replace the [agent's](crate::Agent::request_options). Pass `None` to
+    /// use the agent's again. They are saved with the run, so another process sends the same requests, whatever its
+    /// agent's settings. If they have no type of answers, the agent's type applies.
+    ///
+    /// A type of answers is saved as its schema. Another process needs the type itself: drive the run with
+    /// [`Agent::answer`](crate::Agent::answer), or with an agent of that [type](crate::Agent::answer_type). If its
+    /// schema differs, the agent returns [`AgentError::AnswerType`](crate::AgentError::AnswerType).
+    ///
+    /// ```
+    /// use tool_agent::run::Run;
+    /// use tool_core::dialect::{RequestOptions, ToolChoice};
+    ///
+    /// let options = RequestOptions::new().choice(ToolChoice::Required).parallel(false);
+    /// let mut run = Run::builder("conversation-1").request_options(options).build();
+    /// let saved = serde_json::to_string(&run).unwrap();
+    /// assert!(saved.contains("required"));
+    ///
+    /// run.set_request_options(None);
+    /// assert!(run.request_options().is_none());
+    /// ```
+    pub fn set_request_options(&mut self, options: Option<RequestOptions>) {
+        self.record(Change::Options(options.map(Box::new)));
     }
 }
 

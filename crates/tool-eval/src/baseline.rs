@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::EvalError;
+use crate::error::EvalError;
 use crate::report::{Change, ChangeKind, Comparison, ModelReport, Passes, Report};
 use crate::storage::{read_text, replace};
 

@@ -4,8 +4,7 @@ use std::fmt;
 
 use tool_agent::Agent;
 
-use crate::Recordings;
-use crate::recordings::Replay;
+use crate::recordings::{Recordings, Replay};
 
 /// A model to evaluate, as an agent with its registry, its dialect and its model.
 ///

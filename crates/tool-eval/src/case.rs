@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tool_core::Registry;
 
-use crate::Attempt;
+use crate::attempt::Attempt;
+use crate::error::EvalError;
 
 /// Checks an attempt by code. The error describes the mistake.
 pub(crate) type Check = Arc<dyn Fn(&Attempt<'_>) -> Result<(), String> + Send + Sync>;
@@ -237,6 +238,14 @@ impl Case {
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns an error in this case, with this line or the line of the case.
+    pub(crate) fn error(&self, line: Option<usize>, message: impl Into<String>) -> EvalError {
+        let mut error = EvalError::new(message);
+        error.case = Some(self.name.clone());
+        error.line = line.or(self.line);
+        error
     }
 
     /// Returns `true` if unexpected calls are allowed.

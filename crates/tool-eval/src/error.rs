@@ -4,8 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::Case;
-
 /// An error in cases or in a file. It says what is wrong and where.
 ///
 /// ```
@@ -42,18 +40,6 @@ impl EvalError {
     pub fn in_file(mut self, path: impl AsRef<Path>) -> EvalError {
         self.file.get_or_insert_with(|| path.as_ref().to_owned());
         self
-    }
-
-    /// Returns an error in a case, with this line or the line of the case.
-    pub(crate) fn of_case(
-        case: &Case,
-        line: Option<usize>,
-        message: impl Into<String>,
-    ) -> EvalError {
-        let mut error = EvalError::new(message);
-        error.case = Some(case.name.clone());
-        error.line = line.or(case.line);
-        error
     }
 
     /// Returns the line of the file, counted from 1.

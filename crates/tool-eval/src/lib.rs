@@ -6,9 +6,10 @@
 //
 // error         an error names its file, line and case
 // storage       reads and writes files
-// case          the words of a user, and the calls that they should lead to
-// report, html  results, as values, text and a page of HTML
 // recordings    responses of models, for replays
+// report, html  results, as values, text and a page of HTML
+// attempt       a conversation of a model, and its calls
+// case          the words of a user, and the calls that they should lead to
 // baseline      earlier results
 // score         compares calls
 // summary       sums of attempts, and digests of tools
@@ -18,6 +19,7 @@
 // bfcl          entries of the Berkeley Function Calling Leaderboard
 // guide         only documentation
 
+mod attempt;
 mod baseline;
 pub mod bfcl;
 mod candidate;
@@ -43,6 +45,7 @@ use serde_json::Value;
 
 use self::case::Check;
 
+pub use self::attempt::{Attempt, MadeCall};
 pub use self::baseline::Baseline;
 pub use self::candidate::Candidate;
 pub use self::case::{Case, ExpectedCall, Order};
@@ -53,8 +56,6 @@ pub use self::report::{
     AttemptReport, CallOutcome, CallReport, CaseReport, Change, ChangeKind, ComparedCall,
     ComparedParameter, Comparison, ModelReport, Passes, Report,
 };
-pub use self::run::Attempt;
-pub use self::score::MadeCall;
 
 /// Cases, and the settings to run them. See the [front page](crate) for an example.
 ///

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tool_agent::testing::Recording;
 
-use crate::EvalError;
+use crate::error::EvalError;
 use crate::storage::{read_text, replace};
 
 /// The version of the file.

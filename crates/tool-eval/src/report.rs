@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tool_core::dialect::Usage;
 use tool_core::visible;
 
-use crate::Recordings;
+use crate::recordings::Recordings;
 
 /// The results of an evaluation. Serialize it as JSON with serde; `Display` writes text for a terminal.
 ///

@@ -1,4 +1,4 @@
-//! Runs the cases of an [`Eval`]. An [`Attempt`] is one conversation.
+//! Runs the cases of an [`Eval`].
 
 use std::collections::BTreeSet;
 use std::future::ready;
@@ -12,49 +12,14 @@ use tool_agent::testing::{RecordedModel, Recorder};
 use tool_core::runtime::{BoxFuture, block_on};
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
+use crate::attempt::{Attempt, MadeCall};
 use crate::case::{Case, Check};
 use crate::score::{self, Wanted};
 use crate::summary::{case_report, digests, model_report};
-use crate::{AttemptReport, Candidate, Eval, EvalError, MadeCall, ModelReport, Recordings, Report};
+use crate::{AttemptReport, Candidate, Eval, EvalError, ModelReport, Recordings, Report};
 
 /// Maximum number of calls in an attempt.
 const MOST_CALLS: u32 = 256;
-
-/// One attempt of a model, for checks by code.
-///
-/// ```
-/// use tool_eval::Attempt;
-///
-/// fn calls_little(attempt: &Attempt<'_>) -> Result<(), String> {
-///     match attempt.calls().len() {
-///         ..=3 => Ok(()),
-///         calls => Err(format!("{calls} calls, where 3 are enough")),
-///     }
-/// }
-/// # let _ = calls_little;
-/// ```
-#[derive(Debug)]
-pub struct Attempt<'a> {
-    run: &'a Run,
-    calls: &'a [MadeCall],
-}
-
-impl Attempt<'_> {
-    /// Returns the calls in order, including rejected ones.
-    pub fn calls(&self) -> &[MadeCall] {
-        self.calls
-    }
-
-    /// Returns the text of the last response.
-    pub fn answer(&self) -> &str {
-        self.run.rounds().last().map_or("", |round| round.text())
-    }
-
-    /// Returns the run, which has the calls as the model wrote them.
-    pub fn run(&self) -> &Run {
-        self.run
-    }
-}
 
 /// A case with its expected calls, decoded by a registry's tools.
 struct Prepared<'e> {
@@ -122,7 +87,7 @@ impl Eval {
     fn prepare<'e>(&'e self, registry: &Registry) -> Result<Vec<Prepared<'e>>, EvalError> {
         let mut names = BTreeSet::new();
         let prepared = self.cases.iter().map(|case| {
-            let fail = |message: String| EvalError::of_case(case, None, message);
+            let fail = |message: String| case.error(None, message);
             if !names.insert(&case.name) {
                 return Err(fail("another case has this name; rename one".into()));
             }

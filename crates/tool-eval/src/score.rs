@@ -1,25 +1,14 @@
 //! Compares the calls of an attempt with the expected ones.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value};
 use tool_agent::run::Run;
 use tool_core::call::Arguments;
 use tool_core::{Registry, ToolCall, ToolEntry, ToolError};
 
-use crate::EvalError;
+use crate::attempt::{Decoded, MadeCall};
 use crate::case::{Case, ExpectedCall, Order};
-use crate::report::{CallOutcome, CallReport, ComparedCall, ComparedParameter};
-
-/// Arguments in the form in which a tool decodes them.
-pub(crate) struct Decoded {
-    /// Including defaults for absent parameters.
-    filled: Map<String, Value>,
-    /// The parameters that the model or the case wrote.
-    written: BTreeSet<String>,
-    /// The arguments without secrets, if the tool has any.
-    shown: Option<Map<String, Value>>,
-}
+use crate::error::EvalError;
+use crate::report::{ComparedCall, ComparedParameter};
 
 /// An expected call with decoded arguments.
 pub(crate) struct Wanted<'c> {
@@ -27,78 +16,6 @@ pub(crate) struct Wanted<'c> {
     decoded: Decoded,
     /// Further accepted values of parameters, decoded.
     accepted: Vec<(String, Value)>,
-}
-
-/// A call of the model.
-///
-/// ```
-/// use tool_eval::Case;
-///
-/// let case = Case::new("lights", "Turn on the light.").check(|attempt| {
-///     let mut calls = attempt.calls().iter();
-///     match calls.find(|call| call.tool() == "turn_on" && !call.is_rejected()) {
-///         Some(call) if call.arguments()["name"] == "light" => Ok(()),
-///         _ => Err("the light stays off".into()),
-///     }
-/// });
-/// # let _ = case;
-/// ```
-pub struct MadeCall {
-    tool: String,
-    decoded: Decoded,
-    /// The arguments in the form for people.
-    shown: String,
-    /// The reason why the call was rejected.
-    rejected: Option<String>,
-    round: usize,
-    is_corrected: bool,
-}
-
-impl MadeCall {
-    /// Returns the name of the tool.
-    pub fn tool(&self) -> &str {
-        &self.tool
-    }
-
-    /// Returns the arguments as the tool decodes them, including defaults for absent ones. For a rejected call, returns
-    /// them as the model wrote them; empty if they are not JSON. They may contain secrets.
-    pub fn arguments(&self) -> &Map<String, Value> {
-        &self.decoded.filled
-    }
-
-    /// Returns `true` if the call was rejected, because its tool does not exist or its arguments are invalid.
-    pub fn is_rejected(&self) -> bool {
-        self.rejected.is_some()
-    }
-
-    /// Returns `true` if the call was rejected and a later call corrected it.
-    pub fn is_corrected(&self) -> bool {
-        self.is_corrected
-    }
-
-    pub(crate) fn report(&self) -> CallReport {
-        CallReport {
-            tool: self.tool.clone(),
-            arguments: self.shown.clone(),
-            outcome: match (&self.rejected, self.is_corrected) {
-                (None, _) => CallOutcome::Valid,
-                (Some(_), true) => CallOutcome::Corrected,
-                (Some(_), false) => CallOutcome::Rejected,
-            },
-            rejected: self.rejected.clone(),
-        }
-    }
-}
-
-/// Leaves out the arguments, which may be secret.
-impl std::fmt::Debug for MadeCall {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MadeCall")
-            .field("tool", &self.tool)
-            .field("arguments", &self.shown)
-            .field("rejected", &self.rejected)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The score of an attempt.
@@ -122,7 +39,7 @@ pub(crate) fn wanted<'c>(
 ) -> Result<Vec<Wanted<'c>>, EvalError> {
     let calls = case.calls.iter().flatten();
     let wanted = calls.map(|call| {
-        let fail = |message: String| EvalError::of_case(case, call.line, message);
+        let fail = |message: String| case.error(call.line, message);
         let as_decoded = |arguments: &Map<String, Value>| {
             let made = ToolCall::new("expected", &*call.tool, arguments.clone());
             let decoded = as_decoded(registry, &made);
@@ -500,27 +417,6 @@ fn difference(wanted: &Wanted<'_>, made: &MadeCall, name: &str) -> Option<String
         (expected, got) if expected == got => format!("{name} has another secret"),
         (expected, got) => format!("{name} is {got}, expected {expected}"),
     })
-}
-
-impl Decoded {
-    /// Returns a value in the form for people.
-    fn shown(&self, name: &str) -> String {
-        /// Maximum number of characters of a value in a message.
-        const LONGEST: usize = 200;
-        let value = match &self.shown {
-            // A parameter that the schema does not describe may contain a secret under another name.
-            Some(shown) if self.written.contains(name) => {
-                let hidden = || Some(Value::from("[secret]"));
-                shown.get(name).cloned().or_else(hidden)
-            }
-            _ => self.filled.get(name).cloned(),
-        };
-        let mut text = value.map_or_else(|| "null".to_owned(), |value| value.to_string());
-        if text.chars().count() > LONGEST {
-            text = text.chars().take(LONGEST).chain(['…']).collect();
-        }
-        text
-    }
 }
 
 /// Compares two values. Numbers are compared by value, so `50` equals `50.0`.

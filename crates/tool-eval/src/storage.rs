@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use tool_core::files;
 
-use crate::EvalError;
+use crate::error::EvalError;
 
 /// Maximum size of a file in bytes.
 const LONGEST: u64 = 256 << 20;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 use tool_core::Registry;
 
-use crate::{AttemptReport, CallOutcome, Case, CaseReport, ModelReport, Passes};
+use crate::case::Case;
+use crate::report::{AttemptReport, CallOutcome, CaseReport, ModelReport, Passes};
 
 pub(crate) fn case_report(case: &Case, attempts: Vec<AttemptReport>) -> CaseReport {
     let mut passes = Passes::default();

@@ -9,17 +9,17 @@ use std::task::{Context, Poll, Waker};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use tool_core::ToolResult;
 use tool_core::call::{CallPosition, CancellationToken};
+use tool_core::dialect::Dialect;
 use tool_core::runtime::BoxFuture;
+use tool_core::{Registry, ToolResult};
 
-use super::Agent;
 use crate::run::{Run, RunError};
 
-/// Calls in the background of resting runs; see [`Agent::leave_background`].
+/// Calls in the background of resting runs; see [`Agent::leave_background`](crate::Agent::leave_background).
 ///
 /// They make progress while you wait for [`ended`](BackgroundCalls::ended), or while an agent drives their run. Once a
-/// call has ended, drive its run again, for instance with [`Agent::run`], so that the model gets the result. Clones
+/// call has ended, drive its run again, for instance with [`Agent::run`](crate::Agent::run), so that the model gets the result. Clones
 /// share the calls. Dropping the last clone drops them; an agent that drives the run later treats them as
 /// [interrupted](Run::resume).
 ///
@@ -235,8 +235,8 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn of(agent: &Agent, run: &Run) -> Background {
-        let left = agent.background.clone();
+    /// Takes the calls of a run that an earlier driver left.
+    pub(super) fn of(left: Option<BackgroundCalls>, run: &Run) -> Background {
         let calls = left.as_ref().and_then(|left| left.lock().remove(run.id()));
         Background {
             run: run.id().to_owned(),
@@ -273,9 +273,14 @@ impl Background {
     }
 
     /// Resumes a run, except for these calls.
-    pub(super) fn resume(&self, run: &mut Run, agent: &Agent) -> Result<Vec<ToolResult>, RunError> {
+    pub(super) fn resume(
+        &self,
+        run: &mut Run,
+        dialect: &dyn Dialect,
+        registry: &Registry,
+    ) -> Result<Vec<ToolResult>, RunError> {
         let runs_here = |position: &CallPosition| self.calls.positions.contains(position);
-        run.resume_others(agent.dialect(), &agent.registry, runs_here)
+        run.resume_others(dialect, registry, runs_here)
     }
 
     /// Takes the next result that the run is waiting for. Skips results of calls that have ended otherwise, such as in

@@ -29,8 +29,8 @@ impl Agent {
         run: &mut Run,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
-        let invocation = Invocation::new(self, run);
-        let background = Background::of(self, run);
+        let invocation = Invocation::new(self.observed(), run);
+        let background = Background::of(self.background.clone(), run);
         let driving = Box::pin(self.drive_in(&invocation, run, background, queue));
         invocation.run(driving).await
     }
@@ -82,7 +82,7 @@ impl Agent {
         };
         let mut pace = Pace::default();
         let mut running = FuturesUnordered::new();
-        let interrupted = background.resume(run, self)?;
+        let interrupted = background.resume(run, self.dialect(), &self.registry)?;
         interrupted.into_iter().map(Event::Result).for_each(emit);
         invocation.save_in(run);
         loop {
@@ -187,7 +187,7 @@ impl Agent {
                         Some(Ended::Other(result)) => self.finish(run, result, &events)?,
                         // The caller started calls and does not run them.
                         Some(Ended::Nothing) => {
-                            background.resume(run, self)?;
+                            background.resume(run, self.dialect(), &self.registry)?;
                         }
                         Some(Ended::Here) | None => {}
                     }
@@ -315,7 +315,7 @@ impl Agent {
         events: &EventSink,
         summary: Option<&Summary<'_>>,
     ) -> Result<(Turn, bool), AgentError> {
-        let chat = Chat::new(self, invocation, run, &request, summary);
+        let chat = Chat::new(self.observed(), invocation, run, &request, summary);
         let reading = self.read_response(request, run.rounds().len(), events, &chat);
         // Boxed because it is large and part of every future that drives a run.
         let reading = finished("the model", Box::pin(reading));

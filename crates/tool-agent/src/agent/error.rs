@@ -7,10 +7,11 @@ use tool_core::ToolError;
 use tool_core::dialect::{AnswerError, RequestError, ResponseError};
 use tool_core::runtime::NoRuntime;
 
-#[cfg(doc)]
-use super::{Agent, Compaction};
 use crate::model::ModelError;
 use crate::run::{DecideError, JournalError, ReplayError, Run, RunError, RunOutcome, listed};
+
+/// An error of the application.
+pub(super) type ContextError = Box<dyn Error + Send + Sync>;
 
 /// The error of a run.
 ///
@@ -41,9 +42,9 @@ pub enum AgentError {
     Journal(JournalError),
     /// The increments in the journal can't be applied.
     Replay(ReplayError),
-    /// There are no timers for [`Agent::max_duration`], or a blocking method would wait on a platform without threads.
+    /// There are no timers for [`Agent::max_duration`](crate::Agent::max_duration), or a blocking method would wait on a platform without threads.
     NoRuntime(NoRuntime),
-    /// The answer does not match the schema of [`Agent::ask_for`].
+    /// The answer does not match the schema of [`Agent::ask_for`](crate::Agent::ask_for).
     Answer(AnswerError),
     /// The run was [saved](Run::set_request_options) with a type of answers. The agent has no such type, or one with
     /// another schema.
@@ -53,15 +54,15 @@ pub enum AgentError {
         /// The error in the settings.
         error: RequestError,
     },
-    /// The closure of [`Compaction::summary_with`] failed.
+    /// The closure of [`Compaction::summary_with`](crate::Compaction::summary_with) failed.
     Summary(Box<dyn Error + Send + Sync>),
-    /// The run with this id has a cost limit, but the agent has no [prices](Agent::prices).
+    /// The run with this id has a cost limit, but the agent has no [prices](crate::Agent::prices).
     NoPrices(String),
     /// The decision was rejected.
     Decide(DecideError),
-    /// The run with this id has an owner, but the agent has no [`contexts`](Agent::contexts).
+    /// The run with this id has an owner, but the agent has no [`contexts`](crate::Agent::contexts).
     NoContexts(String),
-    /// The closure of [`Agent::contexts`] failed.
+    /// The closure of [`Agent::contexts`](crate::Agent::contexts) failed.
     Context {
         /// The id of the run.
         run: String,
@@ -70,13 +71,13 @@ pub enum AgentError {
         /// The error of the closure.
         error: Box<dyn Error + Send + Sync>,
     },
-    /// The run of [`Agent::ask`] or [`Agent::ask_for`] has no answer yet.
+    /// The run of [`Agent::ask`](crate::Agent::ask) or [`Agent::ask_for`](crate::Agent::ask_for) has no answer yet.
     Unfinished(Box<Unfinished>),
     /// Code of the application panicked, such as a model. [`ToolError::detail`] contains the message.
     Panicked(Box<ToolError>),
 }
 
-/// The answer of a run as a value, returned by [`Agent::answer`].
+/// The answer of a run as a value, returned by [`Agent::answer`](crate::Agent::answer).
 ///
 /// ```
 /// use tool_agent::Typed;
@@ -103,7 +104,7 @@ pub enum Typed<T> {
     Ended(RunOutcome),
 }
 
-/// A run that has no answer yet; see [`AgentError::Unfinished`]. Drive it with [`Agent::run`], or save it.
+/// A run that has no answer yet; see [`AgentError::Unfinished`]. Drive it with [`Agent::run`](crate::Agent::run), or save it.
 ///
 /// ```
 /// use tool_agent::{Agent, AgentError};

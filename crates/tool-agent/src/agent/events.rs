@@ -16,7 +16,7 @@ use tool_core::registry::ArgumentsReader;
 use tool_core::schema::Violation;
 use tool_core::{ToolCall, ToolError, ToolResult};
 
-use super::AgentError;
+use super::error::AgentError;
 use crate::guarded::caught;
 use crate::run::{Pending, RunOutcome};
 

@@ -109,7 +109,7 @@ impl Agent {
         run.check_dialect(self.dialect())?;
         Ok(Steps {
             agent: self,
-            invocation: Invocation::of_steps(self, run),
+            invocation: Invocation::of_steps(self.observed(), run),
             events: EventSink::new(None, self.listener.clone()),
         })
     }

@@ -10,43 +10,36 @@
 
 #[cfg(feature = "tracing")]
 mod content;
+#[cfg(feature = "tracing")]
+mod links;
+mod observed;
 mod record;
 #[cfg(feature = "tracing")]
 mod span;
 
 use std::ops::Range;
 #[cfg(feature = "tracing")]
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
+#[cfg(feature = "tracing")]
+use tool_core::Registry;
 #[cfg(feature = "tracing")]
 use tool_core::call::{Secrets, TraceContext};
 #[cfg(feature = "tracing")]
-use tracing::{Span, field::Empty};
+use tracing::field::Empty;
 
 use serde_json::Value;
 use tool_core::dialect::Turn;
 
+#[cfg(feature = "tracing")]
+pub(super) use self::links::TraceLinks;
+pub(super) use self::observed::Observed;
 use self::record::{RequestTimer, RunCounter};
 #[cfg(feature = "tracing")]
 use self::span::GuardedSpan;
-use super::{Agent, AgentError};
-#[cfg(feature = "tracing")]
-use crate::guarded::caught;
+use super::error::AgentError;
 use crate::model::Request;
 use crate::run::{Run, RunOutcome};
-
-/// Reads the trace of a span and links a span to another trace, by closures of the application.
-#[cfg(feature = "tracing")]
-#[derive(Clone)]
-pub(super) struct TraceLinks {
-    pub(super) trace_of: Arc<TraceOf>,
-    pub(super) link: Arc<AddLink>,
-}
-
-#[cfg(feature = "tracing")]
-type TraceOf = dyn Fn(&Span) -> Option<TraceContext> + Send + Sync;
-#[cfg(feature = "tracing")]
-type AddLink = dyn Fn(&Span, &TraceContext) + Send + Sync;
 
 /// One stretch of driving a run.
 pub(super) struct Invocation<'a> {
@@ -69,7 +62,7 @@ pub(super) struct Summary<'s> {
 }
 
 impl<'a> Invocation<'a> {
-    pub(super) fn new(agent: &'a Agent, run: &Run) -> Invocation<'a> {
+    pub(super) fn new(agent: Observed<'a>, run: &Run) -> Invocation<'a> {
         let counter = RunCounter::new(agent);
         #[cfg(not(feature = "tracing"))]
         {
@@ -84,14 +77,14 @@ impl<'a> Invocation<'a> {
                     "invoke_agent",
                     "otel.status_code" = Empty,
                     "gen_ai.operation.name" = "invoke_agent",
-                    "gen_ai.provider.name" = agent.dialect.telemetry_name(),
-                    "gen_ai.request.model" = agent.model_name.as_deref(),
+                    "gen_ai.provider.name" = agent.provider,
+                    "gen_ai.request.model" = agent.model,
                     "gen_ai.conversation.id" = run.id(),
                     "error.type" = Empty,
                 )
             });
-            let links = agent.trace_links.as_ref();
-            let trace = links
+            let trace = agent
+                .links
                 .zip(span.enabled())
                 .and_then(|(links, span)| links.attach(span, run.trace()));
             Invocation {
@@ -104,7 +97,7 @@ impl<'a> Invocation<'a> {
     }
 
     /// Creates the invocation of a driver that may continue in another process.
-    pub(super) fn of_steps(agent: &'a Agent, run: &Run) -> Invocation<'a> {
+    pub(super) fn of_steps(agent: Observed<'a>, run: &Run) -> Invocation<'a> {
         let mut invocation = Invocation::new(agent, run);
         invocation.counter = invocation.counter.of_steps();
         invocation
@@ -143,9 +136,9 @@ impl<'a> Invocation<'a> {
 
     /// Returns the known secrets of the run.
     #[cfg(feature = "tracing")]
-    fn secrets(&self, agent: &Agent, run: &Run) -> Secrets {
+    fn secrets(&self, registry: &Registry, run: &Run) -> Secrets {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.of_run(&agent.registry, run)
+        known.of_run(registry, run)
     }
 
     /// Counts started calls.
@@ -165,20 +158,6 @@ impl<'a> Invocation<'a> {
 }
 
 #[cfg(feature = "tracing")]
-impl TraceLinks {
-    /// Links a span to an earlier trace, and returns its own trace.
-    fn attach(&self, span: &Span, earlier: Option<&str>) -> Option<TraceContext> {
-        let attached = caught("", || {
-            if let Some(earlier) = earlier.and_then(TraceContext::new) {
-                (self.link)(span, &earlier);
-            }
-            (self.trace_of)(span)
-        });
-        attached.ok().flatten()
-    }
-}
-
-#[cfg(feature = "tracing")]
 fn failed(span: &GuardedSpan, kind: &str) {
     span.record("error.type", kind);
     span.record("otel.status_code", "ERROR");
@@ -191,12 +170,12 @@ pub(super) struct Chat<'a> {
     span: GuardedSpan,
     /// Used to show the response, if spans show messages.
     #[cfg(feature = "tracing")]
-    content: Option<(&'a Agent, usize, Secrets)>,
+    content: Option<(&'a Registry, usize, Secrets)>,
 }
 
 impl<'a> Chat<'a> {
     pub(super) fn new(
-        agent: &'a Agent,
+        agent: Observed<'a>,
         invocation: &Invocation<'_>,
         run: &Run,
         request: &Request,
@@ -211,7 +190,7 @@ impl<'a> Chat<'a> {
         }
         #[cfg(feature = "tracing")]
         {
-            let model = agent.model_name.as_deref();
+            let model = agent.model;
             let span = GuardedSpan::new(|| {
                 tracing::info_span!(
                     target: "tool_agent",
@@ -220,7 +199,7 @@ impl<'a> Chat<'a> {
                     "otel.kind" = "client",
                     "otel.status_code" = Empty,
                     "gen_ai.operation.name" = "chat",
-                    "gen_ai.provider.name" = agent.dialect.telemetry_name(),
+                    "gen_ai.provider.name" = agent.provider,
                     "gen_ai.request.model" = model,
                     "gen_ai.conversation.id" = run.id(),
                     "gen_ai.response.model" = Empty,
@@ -235,14 +214,14 @@ impl<'a> Chat<'a> {
                     "error.type" = Empty,
                 )
             });
-            let cap = agent.trace_content.filter(|_| span.enabled().is_some());
+            let cap = agent.content.filter(|_| span.enabled().is_some());
             let content = cap.map(|cap| {
-                let secrets = invocation.secrets(agent, run);
+                let secrets = invocation.secrets(agent.registry, run);
                 let end = summary.map_or(usize::MAX, |summary| summary.old.end);
                 let instructions = summary.map(|summary| summary.instructions);
-                let input = content::input(&agent.registry, &secrets, run, end, instructions, cap);
+                let input = content::input(agent.registry, &secrets, run, end, instructions, cap);
                 span.record("gen_ai.input.messages", input);
-                (agent, cap, secrets)
+                (agent.registry, cap, secrets)
             });
             Chat {
                 timer,
@@ -317,8 +296,8 @@ impl<'a> Chat<'a> {
                     self.span.record(field, tokens);
                 }
             }
-            if let Some((agent, cap, secrets)) = &self.content {
-                let output = content::output(&agent.registry, secrets, turn, *cap);
+            if let Some((registry, cap, secrets)) = &self.content {
+                let output = content::output(registry, secrets, turn, *cap);
                 self.span.record("gen_ai.output.messages", output);
             }
         }

@@ -2,6 +2,7 @@
 
 mod events;
 mod failure;
+mod fields;
 mod request;
 mod runtime;
 mod secrets;
@@ -17,7 +18,7 @@ use futures_util::StreamExt;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use self::request::merge;
+use self::fields::merge;
 #[cfg(feature = "tower")]
 pub(super) use self::runtime::sleep;
 use self::runtime::{InRuntime, handle};

@@ -11,6 +11,8 @@ use std::time::Duration;
 use tower::retry::Policy;
 use tower_service::Service;
 
+#[cfg(all(feature = "http", not(target_family = "wasm")))]
+use super::http::sleep;
 use super::{Model, ModelError, ModelFuture, Request, Response};
 use tool_core::runtime::{BoxFuture, Runtime};
 
@@ -182,7 +184,7 @@ impl Retry {
             return runtime.sleep(wait).ok();
         }
         #[cfg(all(feature = "http", not(target_family = "wasm")))]
-        return super::sleep(wait);
+        return sleep(wait);
         #[cfg(all(feature = "tokio", any(not(feature = "http"), target_family = "wasm")))]
         return tool_core::runtime::Tokio.sleep(wait).ok();
         #[cfg(not(feature = "tokio"))]

@@ -1,10 +1,11 @@
 //! [`FileJournal`]: runs in a folder.
 
+mod error;
 mod lock;
 mod record;
 
 use std::ffi::OsStr;
-use std::fmt::{Display, Write as _};
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::future::ready;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use self::error::failed;
 use self::record::{Record, Tail};
 use super::journal::check_next;
 use super::{Increment, Journal, JournalError, Page, RunHead};
@@ -291,17 +293,4 @@ fn run_name(name: &OsStr) -> Option<&str> {
     let is_ours =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     (name.starts_with("run-") && name.bytes().all(is_ours)).then_some(name)
-}
-
-/// Returns an error that names a file or folder.
-fn failed(path: &Path, error: impl Display) -> JournalError {
-    // The system only says "not a directory", without saying which.
-    let mut folders = path.ancestors().skip(1);
-    if let Some(file) = folders
-        .find(|folder| folder.exists())
-        .filter(|path| !path.is_dir())
-    {
-        return JournalError::failed(format!("{} is not a folder: {error}", file.display()));
-    }
-    JournalError::failed(format!("{}: {error}", path.display()))
 }

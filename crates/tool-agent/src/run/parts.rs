@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Run;
 use super::change::Change;
 #[cfg(feature = "tracing")]
-use super::{Round, background::PREAMBLE, change::is_of_user};
+use super::{Round, background::PREAMBLE, effect::is_of_user};
 use tool_core::dialect::Usage;
 
 /// A part of a conversation that makes sense alone.

@@ -8,8 +8,6 @@ use std::sync::Arc;
 use serde_json::Value;
 use tool_core::dialect::Dialect;
 
-use super::Run;
-
 /// The messages in the form in which requests [repeat](Dialect::repeat) them. This is not saved: the messages of a run
 /// stay as the provider sent them.
 #[derive(Clone, Default)]
@@ -30,47 +28,52 @@ impl fmt::Debug for Sent {
     }
 }
 
-impl Run {
-    /// Returns the messages in the form for the next request.
-    pub(crate) fn sent(&self) -> &Arc<Vec<Arc<Value>>> {
-        self.sent.messages.as_ref().unwrap_or(&self.state.messages)
+/// `saved` are the messages of the run.
+impl Sent {
+    /// Returns all messages.
+    pub(super) fn all<'s>(&'s self, saved: &'s Arc<Vec<Arc<Value>>>) -> &'s Arc<Vec<Arc<Value>>> {
+        self.messages.as_ref().unwrap_or(saved)
     }
 
-    /// Returns a part of the messages in the form for the next request.
-    pub(crate) fn sent_part(&self, part: &Range<usize>) -> &[Arc<Value>] {
-        let gaps_until = |end: usize| self.sent.gaps.iter().filter(|gap| **gap <= end).count();
+    /// Returns a part of the messages.
+    pub(super) fn part<'s>(
+        &'s self,
+        saved: &'s Arc<Vec<Arc<Value>>>,
+        part: &Range<usize>,
+    ) -> &'s [Arc<Value>] {
+        let gaps_until = |end: usize| self.gaps.iter().filter(|gap| **gap <= end).count();
         let start = part.start + gaps_until(part.start);
         // Excludes an additional message between the part and the next message.
         let end = part.end + gaps_until(part.end.saturating_sub(1));
-        self.sent().get(start..end).unwrap_or_default()
+        self.all(saved).get(start..end).unwrap_or_default()
     }
 
     /// Checks new messages, and converts those that the provider would reject.
-    pub(crate) fn prepare(&mut self, dialect: &(impl Dialect + ?Sized)) {
-        let (all, sent) = (&self.state.messages, &mut self.sent);
-        for at in sent.looked_at..all.len() {
-            let message = &all[at];
-            let before = at.checked_sub(1).map(|before| &all[before]);
+    pub(super) fn prepare(
+        &mut self,
+        saved: &Arc<Vec<Arc<Value>>>,
+        dialect: &(impl Dialect + ?Sized),
+    ) {
+        for at in self.looked_at..saved.len() {
+            let message = &saved[at];
+            let before = at.checked_sub(1).map(|before| &saved[before]);
             if let Some(between) = before.and_then(|before| dialect.between(before, message)) {
-                let messages = sent.messages.get_or_insert_with(|| Arc::clone(all));
-                Arc::make_mut(messages).insert(at + sent.gaps.len(), Arc::new(between));
-                sent.gaps.push(at);
+                let messages = self.messages.get_or_insert_with(|| Arc::clone(saved));
+                Arc::make_mut(messages).insert(at + self.gaps.len(), Arc::new(between));
+                self.gaps.push(at);
             }
             if let Cow::Owned(message) = dialect.repeat(message) {
-                let messages = sent.messages.get_or_insert_with(|| Arc::clone(all));
-                Arc::make_mut(messages)[at + sent.gaps.len()] = Arc::new(message);
+                let messages = self.messages.get_or_insert_with(|| Arc::clone(saved));
+                Arc::make_mut(messages)[at + self.gaps.len()] = Arc::new(message);
             }
         }
-        sent.looked_at = all.len();
+        self.looked_at = saved.len();
     }
 
-    /// Adds messages.
-    pub(super) fn add_messages(&mut self, new: impl IntoIterator<Item = Arc<Value>>) {
-        let messages = Arc::make_mut(&mut self.state.messages);
-        let start = messages.len();
-        messages.extend(new);
-        if let Some(sent) = &mut self.sent.messages {
-            Arc::make_mut(sent).extend_from_slice(&messages[start..]);
+    /// Adds messages that were added to the run.
+    pub(super) fn extend(&mut self, new: &[Arc<Value>]) {
+        if let Some(messages) = &mut self.messages {
+            Arc::make_mut(messages).extend_from_slice(new);
         }
     }
 }

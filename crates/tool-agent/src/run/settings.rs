@@ -1,12 +1,8 @@
-//! [`RunSettings`]: the limits of a run, and the settings of its requests.
+//! [`RunSettings`]: the limits of a run.
 
 use serde::{Deserialize, Serialize};
 
-use super::Run;
-use super::change::Change;
-use tool_core::dialect::RequestOptions;
-
-/// The settings of a [`Run`]. The limits count from one message of the user to the next.
+/// The settings of a [`Run`](super::Run). The limits count from one message of the user to the next.
 ///
 /// ```
 /// use serde_json::json;
@@ -71,47 +67,5 @@ impl Default for RunSettings {
             parallel: None,
             max_background: 16,
         }
-    }
-}
-
-/// Changes settings.
-impl Run {
-    /// Returns the settings.
-    pub fn settings(&self) -> &RunSettings {
-        &self.state.settings
-    }
-
-    /// Replaces the settings. If a run ended at a limit and the new limit is higher, it continues.
-    pub fn set_settings(&mut self, settings: RunSettings) {
-        self.record(Change::Settings(settings));
-    }
-
-    /// Returns the run's own request settings, if any.
-    pub fn request_options(&self) -> Option<&RequestOptions> {
-        self.state.options.as_deref()
-    }
-
-    /// Sets the run's own request settings, which replace the [agent's](crate::Agent::request_options). Pass `None` to
-    /// use the agent's again. They are saved with the run, so another process sends the same requests, whatever its
-    /// agent's settings. If they have no type of answers, the agent's type applies.
-    ///
-    /// A type of answers is saved as its schema. Another process needs the type itself: drive the run with
-    /// [`Agent::answer`](crate::Agent::answer), or with an agent of that [type](crate::Agent::answer_type). If its
-    /// schema differs, the agent returns [`AgentError::AnswerType`](crate::AgentError::AnswerType).
-    ///
-    /// ```
-    /// use tool_agent::run::Run;
-    /// use tool_core::dialect::{RequestOptions, ToolChoice};
-    ///
-    /// let options = RequestOptions::new().choice(ToolChoice::Required).parallel(false);
-    /// let mut run = Run::builder("conversation-1").request_options(options).build();
-    /// let saved = serde_json::to_string(&run).unwrap();
-    /// assert!(saved.contains("required"));
-    ///
-    /// run.set_request_options(None);
-    /// assert!(run.request_options().is_none());
-    /// ```
-    pub fn set_request_options(&mut self, options: Option<RequestOptions>) {
-        self.record(Change::Options(options.map(Box::new)));
     }
 }

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Round, Run, RunInfo, RunSettings};
+use super::info::RunInfo;
+use super::round::Round;
+use super::settings::RunSettings;
 use tool_core::dialect::{RequestOptions, Usage};
 use tool_core::{ToolError, ToolErrorKind, ToolResult};
 
@@ -22,7 +24,7 @@ const FIRST_VERSION: u32 = 1;
 /// The program that writes runs, named in errors if another can't read one.
 pub(super) const PROGRAM: &str = concat!("tool-agent ", env!("CARGO_PKG_VERSION"));
 
-/// The saved part of a [`Run`].
+/// The saved part of a [`Run`](super::Run).
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
     #[serde(flatten)]
@@ -74,11 +76,11 @@ pub(crate) type At = (usize, usize);
 /// A saved run. The version is checked before the rest is read.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SavedRun<S> {
-    version: u32,
+    pub(super) version: u32,
     #[serde(default)]
-    program: Cow<'static, str>,
+    pub(super) program: Cow<'static, str>,
     #[serde(flatten)]
-    state: S,
+    pub(super) state: S,
 }
 
 /// Limited usage since the last message of the user.
@@ -118,31 +120,6 @@ impl fmt::Debug for State {
             .field("spent", &self.spent)
             .field("is_cancelled", &self.is_cancelled)
             .finish_non_exhaustive()
-    }
-}
-
-impl TryFrom<SavedRun<Value>> for Run {
-    type Error = String;
-
-    fn try_from(saved: SavedRun<Value>) -> Result<Run, String> {
-        check_version(saved.version, &saved.program)?;
-        let state = serde_json::from_value(saved.state).map_err(|error| error.to_string())?;
-        let mut run = Run::of(state);
-        for (round, index) in run.state.background.clone() {
-            run.call_mut(round, index)?;
-        }
-        Ok(run)
-    }
-}
-
-impl Serialize for Run {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let saved = SavedRun {
-            version: VERSION,
-            program: PROGRAM.into(),
-            state: &self.state,
-        };
-        saved.serialize(serializer)
     }
 }
 

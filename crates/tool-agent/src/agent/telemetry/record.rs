@@ -9,7 +9,8 @@ use serde_json::Value;
 use tool_core::dialect::{Turn, Usage};
 use tool_core::hooks::{RequestRecord, RunRecord};
 
-use super::super::{Agent, AgentError};
+use super::observed::Observed;
+use crate::agent::error::AgentError;
 use crate::model::Request;
 use crate::run::RunOutcome;
 
@@ -31,7 +32,7 @@ impl Clock {
 
 /// Counts the steps of an agent with a run.
 pub(super) struct RunCounter<'a> {
-    agent: &'a Agent,
+    agent: Observed<'a>,
     clock: Clock,
     requests: AtomicU32,
     calls: AtomicU32,
@@ -42,7 +43,7 @@ pub(super) struct RunCounter<'a> {
 }
 
 impl<'a> RunCounter<'a> {
-    pub(super) fn new(agent: &'a Agent) -> RunCounter<'a> {
+    pub(super) fn new(agent: Observed<'a>) -> RunCounter<'a> {
         RunCounter {
             agent,
             clock: Clock::start(),
@@ -81,8 +82,8 @@ impl Drop for RunCounter<'_> {
         }
         let agent = self.agent;
         let ended = self.ended.get().copied().unwrap_or(Err(CANCELLED));
-        let mut record = RunRecord::new(agent.dialect.telemetry_name(), self.clock.elapsed());
-        record.model = agent.model_name.as_deref();
+        let mut record = RunRecord::new(agent.provider, self.clock.elapsed());
+        record.model = agent.model;
         record.outcome = ended.ok();
         record.error = ended.err();
         record.requests = *self.requests.get_mut();
@@ -93,7 +94,7 @@ impl Drop for RunCounter<'_> {
 
 /// Measures a request.
 pub(super) struct RequestTimer<'a> {
-    agent: &'a Agent,
+    agent: Observed<'a>,
     clock: Clock,
     retries: Arc<AtomicU32>,
     first_chunk: OnceLock<Duration>,
@@ -103,7 +104,7 @@ pub(super) struct RequestTimer<'a> {
 }
 
 impl<'a> RequestTimer<'a> {
-    pub(super) fn new(agent: &'a Agent, request: &Request) -> RequestTimer<'a> {
+    pub(super) fn new(agent: Observed<'a>, request: &Request) -> RequestTimer<'a> {
         RequestTimer {
             agent,
             clock: Clock::start(),
@@ -136,8 +137,8 @@ impl<'a> RequestTimer<'a> {
 impl Drop for RequestTimer<'_> {
     fn drop(&mut self) {
         let agent = self.agent;
-        let mut record = RequestRecord::new(agent.dialect.telemetry_name(), self.clock.elapsed());
-        record.model = agent.model_name.as_deref();
+        let mut record = RequestRecord::new(agent.provider, self.clock.elapsed());
+        record.model = agent.model;
         if let Some((model, usage)) = self.response.get() {
             record.response_model = model.as_deref();
             record.usage = *usage;

@@ -6,6 +6,7 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
+use super::fields::{merge, set};
 use super::secrets::{Secrets, is_secret};
 use super::{HttpModel, Key};
 use crate::model::{ModelError, ModelErrorKind, Request};
@@ -255,30 +256,4 @@ fn variable(name: &str) -> Option<String> {
     let is_name = !name.is_empty() && !name.contains(['=', '\0']);
     let value = is_name.then(|| env::var(name).ok()).flatten();
     value.filter(|value| !value.trim().is_empty())
-}
-
-/// Merges an object into an existing one, or replaces the value.
-pub(super) fn merge(target: &mut Map<String, Value>, key: String, value: Value) {
-    match (target.get_mut(&key), value) {
-        (Some(Value::Object(inner)), Value::Object(value)) => {
-            for (key, value) in value {
-                merge(inner, key, value);
-            }
-        }
-        (_, value) => {
-            target.insert(key, value);
-        }
-    }
-}
-
-/// Sets a value at a path, and creates missing objects on the way.
-fn set(target: &mut Map<String, Value>, path: &[&str], value: Value) {
-    let (last, outer) = path.split_last().unwrap_or((&"", &[]));
-    let inner = Map::from_iter([((*last).to_owned(), value)]);
-    let wrapped = outer.iter().rev().fold(inner, |inner, key| {
-        Map::from_iter([((*key).to_owned(), Value::Object(inner))])
-    });
-    for (key, value) in wrapped {
-        merge(target, key, value);
-    }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::failed;
+use super::error::failed;
 use crate::run::{Increment, JournalError, RunHead, increment};
 
 /// One append. A hash precedes it in the line, because a crash may leave a partial line, or one with a hole.
