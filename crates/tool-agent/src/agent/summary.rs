@@ -83,26 +83,10 @@ impl Agent {
             return Ok(None);
         }
         let message = self.dialect.user_message(&format!("{HEADING}{text}"));
-        let next = run.messages().get(old.end);
-        let (old, message) = match next.and_then(|next| joined(&message, next)) {
-            Some(message) => (old.start..old.end + 1, message),
-            None => (old, message),
-        };
         Ok(Some(Summarised {
             old,
             message,
             usage,
         }))
     }
-}
-
-/// Joins two messages of the user if both consist of parts. Amazon Bedrock rejects two such messages in a row.
-fn joined(message: &Value, other: &Value) -> Option<Value> {
-    let parts = other["content"].as_array()?;
-    if message["role"] != "user" || other["role"] != "user" {
-        return None;
-    }
-    let mut joined = message.clone();
-    joined["content"].as_array_mut()?.extend_from_slice(parts);
-    Some(joined)
 }
