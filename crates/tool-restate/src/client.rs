@@ -1,19 +1,17 @@
 //! [`Client`]: sends messages and decisions to conversations.
 
-use std::error::Error;
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use reqwest::Url;
 use restate_sdk::context::RequestTarget;
-use restate_sdk::ingress::{self, ReqwestClient};
+use restate_sdk::ingress::ReqwestClient;
 use restate_sdk::serde::{Deserialize, Json};
 use tool_agent::run::{Increment, Page, Run, RunHead};
 
-use crate::conversation::{Message, Reply, Saved};
+use crate::error::ClientError;
 use crate::events::{Decide, Removal};
-use crate::follow::Updates;
 use crate::lists::{Listed, Lists};
+use crate::message::{Message, Reply, Saved};
 
 /// Sends messages and decisions to the conversations of [`Agents`](crate::Agents), through the ingress of Restate.
 ///
@@ -39,9 +37,9 @@ use crate::lists::{Listed, Lists};
 #[derive(Clone)]
 pub struct Client {
     ingress: ReqwestClient,
-    service: String,
+    pub(crate) service: String,
     /// The addresses of the agents, and their token.
-    streams: Option<(Vec<Url>, String)>,
+    pub(crate) streams: Option<(Vec<Url>, String)>,
     lists: Option<Lists>,
 }
 
@@ -50,16 +48,6 @@ pub struct Client {
 const UNKNOWN: Duration = Duration::from_secs(10);
 /// How many conversations [`Client::remove_before`] reads at once.
 const REMOVED_AT_ONCE: usize = 100;
-
-/// The error of a [`Client`].
-pub enum ClientError {
-    /// An address is missing or malformed.
-    Address(String),
-    /// The conversation refused the request or failed, with this status and reason.
-    Refused(u16, String),
-    /// The ingress can't be reached, or its answer can't be read.
-    Failed(Box<dyn Error + Send + Sync>),
-}
 
 impl Client {
     /// Creates a client of the service `conversations` at this ingress, such as `http://localhost:8080`.
@@ -114,57 +102,6 @@ impl Client {
     pub fn admin(mut self, admin: &str) -> Result<Self, ClientError> {
         self.lists = Some(Lists::new(url(admin)?));
         Ok(self)
-    }
-
-    /// Follows a conversation while the model is writing. The stream starts with the saved run and the text of the
-    /// response so far, followed by updates. You can follow a conversation before its first message. The stream does
-    /// not end by itself.
-    ///
-    /// An agent keeps up to 1 MiB of a response until it is complete. A longer rest comes with the run. This text is
-    /// not saved: if an agent dies, it is [discarded](crate::Update::Discarded), and another agent asks the model
-    /// again. In addition, the stream checks the saved run every two seconds.
-    ///
-    /// ```no_run
-    /// use futures_util::StreamExt;
-    /// use tool_restate::{Client, ClientError, Update};
-    ///
-    /// # async fn show(token: String) -> Result<(), ClientError> {
-    /// let agents = ["http://10.0.0.5:9090", "http://10.0.0.6:9090"];
-    /// let client = Client::new("http://localhost:8080")?.streams(agents, token)?;
-    /// let mut updates = client.stream("conversation-1")?;
-    /// while let Some(update) = updates.next().await {
-    ///     match update? {
-    ///         Update::Saved(run) => println!("{} messages", run.messages().len()),
-    ///         Update::Text { piece, .. } => print!("{piece}"),
-    ///         Update::Discarded { .. } => println!("once more:"),
-    ///         _ => {}
-    ///     }
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns [`ClientError::Address`] if there are no [agents](Client::streams). If an agent refuses, the stream ends
-    /// with [`ClientError::Refused`]. That happens at once if the token is wrong (401) or the service has another name
-    /// (404), and after half a minute if the agent is too busy, because 1,000 clients follow its conversations (503).
-    ///
-    /// # Panics
-    ///
-    /// Panics if called outside of tokio.
-    pub fn stream(&self, id: &str) -> Result<Updates, ClientError> {
-        let Some((agents, token)) = &self.streams else {
-            let problem = "no agents are set; name them with `Client::streams`";
-            return Err(ClientError::Address(problem.to_owned()));
-        };
-        let agents = agents.iter().cloned().map(|mut agent| {
-            if let Ok(mut path) = agent.path_segments_mut() {
-                path.pop_if_empty().extend([&self.service, id]);
-            }
-            agent
-        });
-        Ok(Updates::new(self.clone(), id, agents.collect(), token))
     }
 
     /// Sends a message, and waits until the model has ended its turn. Calls in the background may still be running
@@ -410,61 +347,4 @@ fn url(address: &str) -> Result<Url, ClientError> {
         Err(error) => error.to_string(),
     };
     Err(ClientError::Address(format!("{address:?}: {problem}")))
-}
-
-impl From<ingress::ClientError> for ClientError {
-    fn from(error: ingress::ClientError) -> ClientError {
-        // A request that was refused before it became an invocation has no id, and the SDK reports only that.
-        let refused = error.response().filter(|it| !it.status().is_success());
-        let Some(refused) = refused else {
-            return ClientError::Failed(error.into());
-        };
-        let body = String::from_utf8_lossy(refused.body());
-        let message = serde_json::from_str::<serde_json::Value>(&body).ok();
-        let message = message.and_then(|body| body["message"].as_str().map(str::to_owned));
-        ClientError::Refused(
-            refused.status().as_u16(),
-            message.unwrap_or_else(|| body.into_owned()),
-        )
-    }
-}
-
-impl ClientError {
-    /// Returns `true` if the same request may succeed later.
-    pub(crate) fn is_temporary(&self) -> bool {
-        match self {
-            ClientError::Address(_) => false,
-            ClientError::Refused(status, _) => matches!(status, 408 | 429 | 500..),
-            ClientError::Failed(_) => true,
-        }
-    }
-}
-
-impl fmt::Display for ClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ClientError::Address(problem) => {
-                write!(f, "an address is missing or malformed: {problem}")
-            }
-            ClientError::Refused(status, reason) => {
-                write!(f, "the conversation answered {status}: {reason}")
-            }
-            ClientError::Failed(error) => write!(f, "the conversation can't be reached: {error}"),
-        }
-    }
-}
-
-impl fmt::Debug for ClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl Error for ClientError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            ClientError::Failed(error) => error.source(),
-            ClientError::Address(_) | ClientError::Refused(..) => None,
-        }
-    }
 }

@@ -7,7 +7,7 @@ use tool_agent::run::{Increment, Run, Step};
 use tool_core::hooks::Decision;
 use tool_core::{ToolCall, ToolResult};
 
-use crate::conversation::Message;
+use crate::message::Message;
 
 /// A decision on a waiting call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

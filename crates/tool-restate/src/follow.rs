@@ -13,8 +13,9 @@ use tokio_util::bytes::BytesMut;
 use tokio_util::codec::{Decoder, LinesCodec, LinesCodecError};
 use tool_agent::run::Run;
 
-use crate::client::{Client, ClientError};
-use crate::conversation::Saved;
+use crate::client::Client;
+use crate::error::ClientError;
+use crate::message::Saved;
 use crate::stream::{Attempt, MAX_TEXT, Note};
 
 /// Maximum length of a line. Each byte of a text may take six.
@@ -83,6 +84,60 @@ impl Stream for Updates {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.updates.poll_recv(cx)
+    }
+}
+
+// In this file, because the updates use the client.
+impl Client {
+    /// Follows a conversation while the model is writing. The stream starts with the saved run and the text of the
+    /// response so far, followed by updates. You can follow a conversation before its first message. The stream does
+    /// not end by itself.
+    ///
+    /// An agent keeps up to 1 MiB of a response until it is complete. A longer rest comes with the run. This text is
+    /// not saved: if an agent dies, it is [discarded](crate::Update::Discarded), and another agent asks the model
+    /// again. In addition, the stream checks the saved run every two seconds.
+    ///
+    /// ```no_run
+    /// use futures_util::StreamExt;
+    /// use tool_restate::{Client, ClientError, Update};
+    ///
+    /// # async fn show(token: String) -> Result<(), ClientError> {
+    /// let agents = ["http://10.0.0.5:9090", "http://10.0.0.6:9090"];
+    /// let client = Client::new("http://localhost:8080")?.streams(agents, token)?;
+    /// let mut updates = client.stream("conversation-1")?;
+    /// while let Some(update) = updates.next().await {
+    ///     match update? {
+    ///         Update::Saved(run) => println!("{} messages", run.messages().len()),
+    ///         Update::Text { piece, .. } => print!("{piece}"),
+    ///         Update::Discarded { .. } => println!("once more:"),
+    ///         _ => {}
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClientError::Address`] if there are no [agents](Client::streams). If an agent refuses, the stream ends
+    /// with [`ClientError::Refused`]. That happens at once if the token is wrong (401) or the service has another name
+    /// (404), and after half a minute if the agent is too busy, because 1,000 clients follow its conversations (503).
+    ///
+    /// # Panics
+    ///
+    /// Panics if called outside of tokio.
+    pub fn stream(&self, id: &str) -> Result<Updates, ClientError> {
+        let Some((agents, token)) = &self.streams else {
+            let problem = "no agents are set; name them with `Client::streams`";
+            return Err(ClientError::Address(problem.to_owned()));
+        };
+        let agents = agents.iter().cloned().map(|mut agent| {
+            if let Ok(mut path) = agent.path_segments_mut() {
+                path.pop_if_empty().extend([&self.service, id]);
+            }
+            agent
+        });
+        Ok(Updates::new(self.clone(), id, agents.collect(), token))
     }
 }
 

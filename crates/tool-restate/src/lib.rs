@@ -9,12 +9,14 @@
 // version       versions of tools
 // tools         `ToolService`: tools for agents in other processes
 // stream        serves the text of models while they write it
+// error         errors of a client
+// message       messages and replies between clients and conversations
+// lists         the heads of conversations, by SQL
 // events        events of a conversation, and its state between them
 // conversation  drives a run on Restate
 // agents        `Agents`: an agent's conversations
-// lists         the heads of conversations, by SQL
-// follow        updates for a client while the model writes
 // client        `Client`: sends messages and decisions
+// follow        updates for a client while the model writes
 // guide         only documentation
 
 mod agents;
@@ -22,11 +24,13 @@ mod cancel;
 mod client;
 mod conversation;
 mod definition;
+mod error;
 mod events;
 mod follow;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod lists;
+mod message;
 mod once;
 mod serving;
 mod stream;
@@ -36,10 +40,11 @@ mod version;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use agents::Agents;
-pub use client::{Client, ClientError};
-pub use conversation::{Message, Reply};
+pub use client::Client;
+pub use error::ClientError;
 pub use events::Decide;
 pub use follow::{Update, Updates};
+pub use message::{Message, Reply};
 pub use tools::ToolService;
 
 /// Locks a mutex. Each change of its contents is one assignment, so a panic elsewhere leaves them valid.

@@ -9,7 +9,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde::Deserialize;
 use tool_agent::run::{Page, RunHead};
 
-use crate::client::ClientError;
+use crate::error::ClientError;
 
 /// The key of the head in the state of a conversation.
 pub(crate) const HEAD: &str = "head";
