@@ -443,7 +443,7 @@ impl Agent {
     /// use serde_json::json;
     /// use tool_agent::Agent;
     /// use tool_agent::testing::ScriptedModel;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     /// use tool_core::{Registry, ToolResult, tool, tools};
     ///
     /// /// Deletes a note.
@@ -483,7 +483,7 @@ impl Agent {
     /// use tool_agent::Agent;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// let answer = json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]});
     /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([answer]))
@@ -502,7 +502,7 @@ impl Agent {
     /// ```
     /// use tool_agent::Agent;
     /// use tool_agent::testing::ScriptedModel;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     /// use tool_core::{Registry, tool, tools};
     ///
     /// /// Tells the time.
@@ -528,7 +528,7 @@ impl Agent {
     /// use tool_agent::Agent;
     /// use tool_agent::testing::{Recorder, ScriptedModel};
     /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// let answer = json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]});
     /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([answer]));
@@ -552,7 +552,7 @@ impl Agent {
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_agent::{Agent, Prices};
     /// use tool_core::Registry;
-    /// use tool_core::dialect::OpenAiChat;
+    /// use tool_agent::dialects::OpenAiChat;
     ///
     /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([]));
     /// assert!(!agent.has_prices());
