@@ -94,7 +94,7 @@ impl Dialect for XAi {
     }
 
     /// xAI has none here. Its tools are for its Responses API, which
-    /// [`OpenAiResponses`](tool_dialects::OpenAiResponses) supports, and live search was removed (xAI's
+    /// [`OpenAiResponses`](crate::OpenAiResponses) supports, and live search was removed (xAI's
     /// guide to its tools; vercel/ai#15718).
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |_| false)

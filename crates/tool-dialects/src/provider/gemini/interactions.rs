@@ -27,7 +27,7 @@ use tool_core::dialect::NamedDialect;
 
 /// Gemini's Interactions API (`/v1beta/interactions`), which Google recommends for new code.
 ///
-/// Writes schemas with the keywords that [`Gemini`](tool_dialects::Gemini) writes. Reads the steps of a response: text,
+/// Writes schemas with the keywords that [`Gemini`](crate::Gemini) writes. Reads the steps of a response: text,
 /// thoughts, calls, and what hosted tools did. The turn consists of all steps, with their signatures.
 ///
 /// The API stores each request and its response, unless the request has `"store": false`. A request with

@@ -83,7 +83,7 @@ impl OpenAiResponses {
 
     /// Creates the dialect with strict tools: the provider makes every call follow the schema.
     ///
-    /// Tools are written as by [`OpenAiChat::strict`](tool_dialects::OpenAiChat::strict).
+    /// Tools are written as by [`OpenAiChat::strict`](crate::OpenAiChat::strict).
     ///
     /// ```
     /// use serde_json::json;
@@ -107,7 +107,7 @@ impl OpenAiResponses {
     }
 
     /// Writes [free-form](macro@tool_core::tool#free-form-tools) tools as functions too, as
-    /// [`OpenAiChat::functions_only`](tool_dialects::OpenAiChat::functions_only) does.
+    /// [`OpenAiChat::functions_only`](crate::OpenAiChat::functions_only) does.
     pub fn functions_only(mut self) -> OpenAiResponses {
         self.has_functions_only = true;
         self

@@ -7,7 +7,7 @@
 //! | [`ApplyPatch`] | [`PatchOperation`] | a string; an error means that the patch failed |
 //! | [`Computer`] | [`ComputerActions`] | an [`Image`](tool_core::content::Image): the screen afterwards |
 //!
-//! [`OpenAiResponses`](tool_dialects::OpenAiResponses) sends them in OpenAI's form. Their calls are items of their own
+//! [`OpenAiResponses`](crate::OpenAiResponses) sends them in OpenAI's form. Their calls are items of their own
 //! in a response; [`Registry::claim`](tool_core::Registry::claim) makes calls of those that a tool provides, and a `Run` of
 //! the crate `tool-agent` does so itself.
 //!
@@ -300,7 +300,7 @@ impl PatchOperation {
 /// The computer, `computer`.
 ///
 /// A call with [safety checks](https://developers.openai.com/api/docs/guides/tools-computer-use) is
-/// [held](crate::hooks::Gate::hold) until somebody decides on each, and its output repeats those that were acknowledged. The
+/// [held](tool_core::hooks::Gate::hold) until somebody decides on each, and its output repeats those that were acknowledged. The
 /// API requires a screenshot from every call: one that failed sends an empty picture, and its message follows.
 ///
 /// ```
