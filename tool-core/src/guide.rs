@@ -35,3 +35,7 @@ pub mod traps {}
 
 #[doc = include_str!("guide/wasm.md")]
 pub mod wasm {}
+
+#[doc = include_str!("guide/editor.md")]
+#[doc = include_str!("guide/editor.svg")]
+pub mod editor {}

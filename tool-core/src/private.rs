@@ -31,6 +31,9 @@ pub use crate::tool::{
 pub use crate::types::borrow::{BorrowArg, Str};
 pub use crate::types::{Exactness, MapKey, NotExact, ToolType, WRITES_EXACTLY};
 
+#[path = "private/keys.rs"]
+pub mod keys;
+
 // The constant functions that generated code calls.
 pub mod check {
     pub use crate::schema::const_check::*;
@@ -398,6 +401,9 @@ impl<T: ToolType + NamedType> ToolType for TypeReference<T> {
 fn target<T: ToolType>() -> &'static Schema {
     T::SCHEMA
 }
+
+/// The handler of each tool in an editor, where no tool is called.
+pub type Handler = InvalidTool;
 
 /// Replaces a tool whose attribute has errors, so that uses of the handler are not further errors.
 pub struct InvalidTool;

@@ -6,6 +6,7 @@ mod bounds;
 mod data;
 mod decode;
 mod description;
+pub(crate) mod editor;
 mod invoke;
 mod page;
 mod property;

@@ -26,11 +26,28 @@ mod golden;
 mod model;
 mod util;
 
+/// # Keys in short
+///
+/// - What the model reads: `name = "…"`, `description = "…"`, `example = r#"{…}"#` (arguments of a call)
+/// - What people and clients see: `title = "…"`, `tags = ["…"]`, `icons`, `meta`, `doc = false` (in rustdoc)
+/// - What a call does, for MCP: `read_only`, `destructive`, `idempotent`, `open_world`
+/// - How calls run: `timeout = "30s"`, `blocking`, `parallel`, `background`, `ends_run`
+/// - What a provider is told: `strict`, `freeform`, `grammar`, `programmatic`, `provides = Type`, `eager_input`, `defer`
+/// - The generated code: `handler = Name`, `unlinked`, `crate = path`
+///
+/// Of a parameter, in `#[param(…)]`:
+///
+/// - `description = "…"`, `rename = "…"`, `example = literal`, `default = literal` or `default` alone
+/// - Accepted values: `range = 1..=14`, `multiple_of = 5`, `length = 1..=64`, `unique`, `pattern = "…"`, `format = "email"`
+/// - Another schema: `as = Type`, `schema = r#"{…}"#`
+/// - `secret` keeps a value out of logs; the application provides a value with `context`
+///
+/// The [reference](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys) explains each key.
+///
 /// # The handler
 ///
 /// The macro generates a handler: a type that implements `Tool` and has the name of the function, or
-/// the one in `#[tool(handler = Name)]`. All keys of `#[tool(…)]` and `#[param(…)]` are listed, with
-/// examples, where `tool-core` re-exports this macro.
+/// the one in `#[tool(handler = Name)]`.
 #[cfg_attr(not(doctest), doc = include_str!("examples/tool.md"))]
 ///
 /// # Doc comments
@@ -44,7 +61,14 @@ pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// Turns the functions with [`macro@tool`] in an `impl` block into tools, both methods and functions
-/// without `self`. See the documentation where `tool-core` re-exports this macro.
+/// without `self`.
+///
+/// # Keys in short
+///
+/// - `blocks = 2` on the first block of a type that has several, `block = 2` on the second
+/// - `crate = path`, if `tool_core` is renamed or re-exported
+///
+/// The [reference](https://docs.rs/tool-core/latest/tool_core/attr.toolset.html) has examples.
 #[cfg_attr(not(doctest), doc = include_str!("examples/toolset.md"))]
 #[proc_macro_attribute]
 pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
@@ -53,6 +77,19 @@ pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Implements `ToolType` and `Decode` for a struct or an enum, so that it can be used in the signature of a tool.
 #[cfg_attr(not(doctest), doc = include_str!("examples/tool_type.md"))]
+///
+/// # Keys in short
+///
+/// - Of a type, in `#[param(…)]`: `description = "…"`, `serde` (serde decodes it), `crate = path`
+/// - Of a variant: `description = "…"`
+/// - Of a field: `description = "…"`, `example = literal`, `range = 1..=14`, `multiple_of = 5`, `length = 1..=64`, `unique`,
+///   `pattern = "…"`, `format = "email"`, `secret`, `as = Type`, `schema = r#"{…}"#`, and `recursive` for a type that
+///   contains this one (a field of the type itself needs no key)
+/// - serde's attributes: `#[serde(rename = "…", default)]` and all others
+///
+/// The [reference](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys) explains each key.
+///
+/// # Decoding
 ///
 /// The type decodes itself by its schema. serde decodes it if it is untagged, or if a field is flattened or
 /// has a function (`with`, `deserialize_with`), and if `#[param(serde)]` on the type asks for it. A
@@ -63,13 +100,7 @@ pub fn toolset(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// `#[param(as = Type)]` or `#[param(schema = …)]`. Doc comments become descriptions. Doc comments of unit
 /// variants are added to the description of each use of the enum.
 ///
-/// A field accepts the keys of [`macro@tool`]'s `#[param(…)]` except `rename` and `default`, which
-/// are serde's. It also accepts `recursive`, for a type that contains this one. A field of the type
-/// itself needs no key.
-///
 /// Fields must own their text or hold it in a `Cow`: JSON strings with escapes can't be borrowed.
-///
-/// On the type itself, `#[param(crate = path)]` sets the path of `tool_core`.
 ///
 /// serde tries the variants of an untagged enum in order. A variant that accepts the values of a
 /// later one is a compile error.

@@ -1,6 +1,7 @@
 //! Helpers of all stages.
 
 pub(crate) mod docs;
+pub(crate) mod editor;
 pub(crate) mod errors;
 pub(crate) mod grammar;
 pub(crate) mod json;

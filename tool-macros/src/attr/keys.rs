@@ -2,6 +2,8 @@
 //!
 //! Each key keeps its span. A key that no caller has taken is reported as unknown at the end.
 
+use std::iter;
+
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream, Parser};
@@ -9,7 +11,7 @@ use syn::{Attribute, Expr, Lit, LitBool, LitStr, Meta};
 
 use crate::util::errors::Errors;
 use crate::util::literal::Literal;
-use crate::util::names::{did_you_mean, is_like, list, plain};
+use crate::util::names::{choice, did_you_mean, is_like, list, plain};
 use crate::util::tokens::{Ends, ends};
 
 /// The keys that an attribute may have several times.
@@ -58,6 +60,29 @@ impl Key {
         }
         Some((parsed, name.span()))
     }
+}
+
+/// Splits keys at their commas. A comma without a key before it is an error.
+pub(super) fn pieces(
+    arguments: TokenStream,
+) -> impl Iterator<Item = Result<Vec<TokenTree>, TokenTree>> {
+    let mut trees = arguments.into_iter();
+    iter::from_fn(move || {
+        let mut one = Vec::new();
+        for tree in trees.by_ref() {
+            match tree {
+                TokenTree::Punct(comma) if comma.as_char() == ',' && !is_inside_generics(&one) => {
+                    return Some(if one.is_empty() {
+                        Err(comma.into())
+                    } else {
+                        Ok(one)
+                    });
+                }
+                tree => one.push(tree),
+            }
+        }
+        (!one.is_empty()).then_some(Ok(one))
+    })
 }
 
 /// Returns `true` inside of the generics of a type, where a comma does not end the key.
@@ -122,21 +147,13 @@ impl Keys {
 
     fn extend(&mut self, arguments: TokenStream, errors: &mut Errors) {
         // An invalid key ends at the next comma, so that it does not hide other errors.
-        let mut one = Vec::new();
-        for tree in arguments {
-            match tree {
-                TokenTree::Punct(comma) if comma.as_char() == ',' && !is_inside_generics(&one) => {
-                    if one.is_empty() {
-                        errors.at(comma, "expected a key before this comma; remove the comma");
-                    } else {
-                        self.one(std::mem::take(&mut one), errors);
-                    }
+        for piece in pieces(arguments) {
+            match piece {
+                Ok(trees) => self.one(trees, errors),
+                Err(comma) => {
+                    errors.at(comma, "expected a key before this comma; remove the comma");
                 }
-                tree => one.push(tree),
             }
-        }
-        if !one.is_empty() {
-            self.one(one, errors);
         }
     }
 
@@ -354,7 +371,15 @@ impl Keys {
     pub(crate) fn finish(self, errors: &mut Errors) {
         for Key { name, .. } in self.found {
             let text = name.unraw().to_string();
-            let mut hint = did_you_mean(&text, self.known.iter().copied());
+            let known = self.known.iter().copied();
+            let begun: Vec<_> = known
+                .clone()
+                .filter(|known| known.starts_with(&text))
+                .collect();
+            let mut hint = match &begun[..] {
+                [] => did_you_mean(&text, known),
+                begun => format!("; did you mean {}?", choice(begun)),
+            };
             if hint.is_empty() {
                 hint = format!("; valid keys: {}", list(&self.known));
             }

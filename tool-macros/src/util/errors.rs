@@ -2,9 +2,11 @@
 
 use std::fmt::Display;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
+use super::editor;
+use super::site::site;
 use super::tokens::Ends;
 
 /// The errors found so far.
@@ -46,10 +48,12 @@ impl Errors {
 
     /// The same, each as an expression.
     pub(crate) fn into_expressions(self) -> Vec<TokenStream> {
-        self.sorted()
-            .iter()
-            .map(syn::Error::to_compile_error)
-            .collect()
+        let errors = self.sorted();
+        let tokens = errors.iter().map(syn::Error::to_compile_error);
+        if editor::is_running() {
+            return tokens.map(without_crate).collect();
+        }
+        tokens.collect()
     }
 
     fn sorted(self) -> Vec<syn::Error> {
@@ -57,6 +61,16 @@ impl Errors {
         found.sort_by_key(|error| position(error.span()));
         found
     }
+}
+
+/// Moves `::core::` away from the token with the error, where an editor would show the documentation of that crate.
+fn without_crate(error: TokenStream) -> TokenStream {
+    let mut trees: Vec<_> = error.into_iter().collect();
+    let is_path = |tree: &TokenTree| tree.to_string() != "compile_error";
+    for tree in trees.iter_mut().take_while(|tree| is_path(tree)) {
+        tree.set_span(site());
+    }
+    trees.into_iter().collect()
 }
 
 /// Returns line and column. A unit test runs outside rustc and has none.

@@ -34,10 +34,19 @@ pub(crate) fn is_like(one: &str, other: &str) -> bool {
 
 /// Returns `` `a`, `b` and `c` ``.
 pub(crate) fn list(names: &[&str]) -> String {
+    joined(names, "and")
+}
+
+/// Returns `` `a`, `b` or `c` ``.
+pub(crate) fn choice(names: &[&str]) -> String {
+    joined(names, "or")
+}
+
+fn joined(names: &[&str], word: &str) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        Some((last, rest)) => format!("{} {word} {last}", rest.join(", ")),
         None => String::new(),
     }
 }

@@ -1,0 +1,159 @@
+//! A client of rust-analyzer: starts it for a project, sends requests, and awaits answers.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// A language server with one project.
+pub(crate) struct Client {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    next: u64,
+    root: String,
+}
+
+impl Client {
+    /// Starts rust-analyzer, and waits until it has loaded the project.
+    pub(crate) fn open(project: &Path, sources: &Path) -> Client {
+        let mut command = Command::new("rust-analyzer");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // What it logs is about its own progress.
+        command.stderr(Stdio::null());
+        let mut process = command.spawn().expect("rust-analyzer is installed");
+        let root = format!("file://{}", project.display());
+        let mut client = Client {
+            input: process.stdin.take().expect("it is piped"),
+            output: BufReader::new(process.stdout.take().expect("it is piped")),
+            process,
+            next: 0,
+            root: root.clone(),
+        };
+        let completion = json!({"completionItem": {"documentationFormat": ["markdown"], "resolveSupport": {"properties": ["documentation"]}}});
+        client.request(
+            "initialize",
+            json!({
+                "processId": std::process::id(),
+                "rootUri": root,
+                "capabilities": {
+                    "general": {"positionEncodings": ["utf-8"]},
+                    "experimental": {"serverStatusNotification": true},
+                    "window": {"workDoneProgress": false},
+                    "textDocument": {
+                        "completion": completion,
+                        "documentSymbol": {"hierarchicalDocumentSymbolSupport": true},
+                        "hover": {"contentFormat": ["markdown"]},
+                        "diagnostic": {},
+                    },
+                },
+                "initializationOptions": {
+                    "cachePriming": {"enable": false},
+                    "checkOnSave": false,
+                    "cargo": {"buildScripts": {"useRustcWrapper": false}, "sysrootSrc": sources},
+                },
+            }),
+        );
+        client.send(json!({"method": "initialized", "params": {}}));
+        while client.receive()["params"]["quiescent"] != true {}
+        client
+    }
+
+    /// Sends a request, and returns its result.
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        loop {
+            self.next += 1;
+            let id = self.next;
+            self.send(json!({"id": id, "method": method, "params": params.clone()}));
+            let answer = loop {
+                let message = self.receive();
+                if message["id"] == id && message.get("method").is_none() {
+                    break message;
+                }
+            };
+            // The server cancels what it worked on when it learns more of the project.
+            let is_cancelled = [-32801, -32802]
+                .map(Value::from)
+                .contains(&answer["error"]["code"]);
+            if !is_cancelled {
+                assert!(
+                    answer.get("error").is_none(),
+                    "{method}: {}",
+                    answer["error"]
+                );
+                return answer["result"].clone();
+            }
+        }
+    }
+
+    /// Asks about a position in a file.
+    pub(crate) fn at(
+        &mut self,
+        what: &str,
+        file: &str,
+        (line, column): (usize, usize),
+        more: &Value,
+    ) -> Value {
+        let mut params = json!({
+            "textDocument": {"uri": self.uri(file)},
+            "position": {"line": line, "character": column},
+        });
+        let more = more.as_object().cloned().unwrap_or_default();
+        params.as_object_mut().expect("it is one").extend(more);
+        self.request(&format!("textDocument/{what}"), params)
+    }
+
+    /// Shows a file, or its new text.
+    pub(crate) fn show(&mut self, file: &str, text: &str) {
+        let uri = self.uri(file);
+        self.next += 1;
+        let version = self.next;
+        self.send(
+            json!({"method": "textDocument/didClose", "params": {"textDocument": {"uri": uri}}}),
+        );
+        let document = json!({"uri": uri, "languageId": "rust", "version": version, "text": text});
+        self.send(json!({"method": "textDocument/didOpen", "params": {"textDocument": document}}));
+    }
+
+    pub(crate) fn uri(&self, file: &str) -> String {
+        format!("{}/{file}", self.root)
+    }
+
+    fn send(&mut self, mut message: Value) {
+        message["jsonrpc"] = "2.0".into();
+        let text = message.to_string();
+        write!(self.input, "Content-Length: {}\r\n\r\n{text}", text.len())
+            .expect("rust-analyzer reads");
+        self.input.flush().expect("rust-analyzer reads");
+    }
+
+    /// Returns the next message, and answers it if it is a request.
+    fn receive(&mut self) -> Value {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            self.output.read_line(&mut line).expect("text");
+            assert!(!line.is_empty(), "rust-analyzer ended");
+            match line.trim().split_once(": ") {
+                Some(("Content-Length", number)) => length = number.parse().expect("a number"),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        self.output.read_exact(&mut body).expect("a whole message");
+        let message: Value = serde_json::from_slice(&body).expect("JSON");
+        if message.get("method").is_some() && message.get("id").is_some() {
+            self.send(json!({"id": message["id"], "result": null}));
+        }
+        message
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
