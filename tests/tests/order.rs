@@ -10,7 +10,7 @@ use std::path::Path;
 use tests::{library_folders, sources};
 
 /// The crates whose files import in one direction. No crate leaves this list.
-const IN_ORDER: [&str; 8] = [
+const IN_ORDER: [&str; 9] = [
     "tool-macros",
     "tool-dialects",
     "tool-cli",
@@ -19,11 +19,12 @@ const IN_ORDER: [&str; 8] = [
     "tool-agent",
     "tool-eval",
     "tool-restate",
+    "tool-mcp",
 ];
 
-/// The number of files in circles in all other crates: 13 in `tool-core` and 38 in `tool-mcp`, whose modules are not yet
-/// in layers. It may only shrink. It is one number, so that a file may move to another crate with its circle.
-const IN_CIRCLES: usize = 51;
+/// The number of files in circles in all other crates: 13 in `tool-core`, whose modules are not yet in layers. It may only
+/// shrink. It is one number, so that a file may move to another crate with its circle.
+const IN_CIRCLES: usize = 13;
 
 /// The files of a crate, each with the files that it imports from.
 type Imports = BTreeMap<String, BTreeSet<String>>;

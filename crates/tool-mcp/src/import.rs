@@ -5,6 +5,7 @@ mod backoff;
 mod builder;
 mod call;
 mod capabilities;
+mod connect;
 mod connection;
 #[cfg(feature = "submodel")]
 pub(crate) mod direct;
@@ -13,52 +14,52 @@ mod environment;
 mod error;
 #[cfg(feature = "client-http")]
 mod http;
+mod link;
 mod listing;
+mod live;
 #[cfg(feature = "oauth")]
 pub mod oauth;
-pub(crate) mod offers;
+mod offers;
 mod pins;
 mod process;
 mod report;
 mod request;
+mod resources;
+mod rounds;
 mod secrets;
+mod settings;
+mod shared;
 mod supervisor;
 mod tasks;
 mod tools;
 mod transport;
 
-use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
-use tokio::runtime::Handle;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tool_core::call::CancellationToken;
-use tool_core::{Registry, ToolEntry};
 
-use self::builder::Settings;
-use self::connection::{Live, Source, Stream};
-use self::environment::Environment;
-use self::offers::Offered;
+use self::connection::{Source, Stream};
+use self::link::Link;
 use self::secrets::Secrets;
-use crate::change::Change;
-use crate::gateway::MAX_GATEWAYS;
+use self::shared::Shared;
 use crate::lock;
 
 pub use self::backoff::Backoff;
 pub use self::builder::ImportBuilder;
 pub use self::capabilities::{LogLevel, LogMessage, Sample};
-pub use self::connection::Protocol;
 pub use self::elicit::Elicitation;
 pub use self::error::{ImportError, ImportErrorKind};
+pub use self::link::Status;
 pub use self::report::{HeldTool, RejectedTool, Report, TakenTool};
+pub use self::settings::Protocol;
 
 /// The tools of another server, as tools of a registry.
 ///
@@ -148,38 +149,11 @@ impl Import {
     /// # }
     /// ```
     pub fn command(command: impl Into<Command>) -> ImportBuilder {
-        let mut import = Import::command_inheriting(command.into(), environment::INHERITED);
+        let mut import = ImportBuilder::of_command(command.into(), environment::INHERITED);
         if let Source::Command { command, .. } = &mut import.source {
             process::count(command.get_mut());
         }
         import
-    }
-
-    /// Imports the tools of a program that inherits only these variables.
-    fn command_inheriting(mut command: Command, inherited: &[&str]) -> ImportBuilder {
-        let environment = Environment::restrict(command.as_std_mut(), inherited);
-        let std = command.as_std();
-        let program = std.get_program().to_string_lossy();
-        let name = program
-            .rsplit(['/', '\\'])
-            .next()
-            .unwrap_or(&program)
-            .to_owned();
-        let mut secrets = Secrets::default();
-        for (name, value) in std.get_envs() {
-            let is_inherited = inherited.iter().any(|other| name == *other);
-            if let Some(value) = value
-                && !is_inherited
-            {
-                secrets.add(&value.to_string_lossy());
-            }
-        }
-        let source = Source::Command {
-            command: Box::new(tokio::sync::Mutex::new(command)),
-            environment,
-            inherits_stderr: false,
-        };
-        ImportBuilder::new(source, name, secrets)
     }
 
     /// Imports the tools of a server at a URL, by streamable HTTP. Redirects to another origin are not
@@ -334,157 +308,5 @@ impl fmt::Debug for Import {
             .field("name", &self.shared.settings.name)
             .field("status", &self.status())
             .finish_non_exhaustive()
-    }
-}
-
-/// The state that the import, its supervisor and its tools share.
-struct Shared {
-    /// The name of the server in errors, with its address if there is one.
-    place: String,
-    settings: Settings,
-    secrets: Secrets,
-    runtime: Handle,
-    /// It has the tools, which have this: `remove_tools` breaks the cycle.
-    registry: Registry,
-    link: watch::Sender<Link>,
-    report: Mutex<Arc<Report>>,
-    /// The tools in the registry, by the name at the server. `None` once the import is closed.
-    owned: Mutex<Option<HashMap<String, ToolEntry>>>,
-    /// The tools that the registry gets, while it does.
-    added: Mutex<HashMap<String, ToolEntry>>,
-    /// The tools that read resources and get prompts.
-    offers: Mutex<Vec<ToolEntry>>,
-    /// The resources and prompts for the clients of a gateway.
-    offered: Mutex<Arc<Offered>>,
-    /// The ids of the gateways that the tools may come from.
-    gateways: Mutex<BTreeSet<String>>,
-    /// Tells the gateway of changes.
-    listener: OnceLock<Listener>,
-    /// The resources that clients of the gateway have subscribed to.
-    watched: Mutex<BTreeSet<String>>,
-    /// Notified when they change.
-    rewatch: Notify,
-    shutdown: CancellationToken,
-}
-
-type Listener = Box<dyn Fn(Change) -> bool + Send + Sync>;
-
-impl Shared {
-    fn link(&self) -> Link {
-        self.link.borrow().clone()
-    }
-
-    /// Waits until the supervisor knows that a connection is lost, which the calls notice sooner.
-    async fn wait_until_lost(&self, lost: &Live) {
-        let mut link = self.link.subscribe();
-        let is_other = |link: &Link| match link {
-            Link::Up(live) => !std::ptr::eq(Arc::as_ptr(live), lost),
-            _ => true,
-        };
-        let _ = timeout(Duration::from_secs(3), link.wait_for(is_other)).await;
-    }
-
-    fn set_link(&self, link: Link) {
-        self.link.send_replace(link);
-    }
-
-    fn publish(&self, report: Report) {
-        *lock(&self.report) = Arc::new(report);
-    }
-
-    /// Adds a note to the report.
-    fn note(&self, note: &str) {
-        let mut report = lock(&self.report);
-        let report = Arc::make_mut(&mut report);
-        if !report.notes.iter().any(|other| other == note) && report.notes.len() < 100 {
-            report.notes.push(note.to_owned());
-        }
-    }
-
-    /// Notes the gateways that tools come from, besides the gateways of the tools listed so far. Returns an
-    /// error if the gateway of this import is one of them.
-    fn check_loop(&self, gateways: &BTreeSet<String>) -> Result<(), ImportError> {
-        let own = self.settings.gateway.as_ref();
-        let is_loop = own.is_some_and(|own| gateways.contains(own));
-        if own.is_some() && (is_loop || gateways.len() > MAX_GATEWAYS) {
-            let text = if is_loop {
-                "the server imports this one, itself or through others, so the two are in a loop; remove one of the imports"
-                    .into()
-            } else {
-                format!(
-                    "its tools come through more than {MAX_GATEWAYS} gateways, which looks like a loop"
-                )
-            };
-            return Err(ImportError::new(ImportErrorKind::Loop, text));
-        }
-        lock(&self.gateways).extend(gateways.iter().cloned());
-        Ok(())
-    }
-
-    fn shut_down(&self) {
-        self.shutdown.cancel();
-        self.remove_tools();
-    }
-}
-
-/// The state of a connection, for calls.
-#[derive(Clone)]
-enum Link {
-    Up(Arc<Live>),
-    Away { reason: String, restarts: bool },
-    Closed,
-}
-
-impl Link {
-    fn status(&self) -> Status {
-        match self {
-            Link::Up(_) => Status::Connected,
-            Link::Away { reason, restarts } => Status::Away {
-                reason: reason.clone(),
-                restarts: *restarts,
-            },
-            Link::Closed => Status::Closed,
-        }
-    }
-}
-
-/// The state of an import; see [`Import::status`].
-///
-/// ```
-/// use tool_mcp::import::Status;
-///
-/// fn light(status: &Status) -> &'static str {
-///     match status {
-///         Status::Connected => "green",
-///         Status::Away { restarts: true, .. } => "yellow",
-///         _ => "red",
-///     }
-/// }
-///
-/// assert_eq!(light(&Status::Connected), "green");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Status {
-    /// The server is connected.
-    Connected,
-    /// The connection is lost.
-    Away {
-        /// How it was lost, or why the last attempt to restart failed.
-        reason: String,
-        /// `true` if there will be another attempt.
-        restarts: bool,
-    },
-    /// The import is closed.
-    Closed,
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Status::Connected => f.write_str("the server is connected"),
-            Status::Away { reason, .. } => write!(f, "the server is away: {reason}"),
-            Status::Closed => f.write_str("the import is closed"),
-        }
     }
 }

@@ -15,6 +15,8 @@ pub mod import;
 #[cfg(any(feature = "client", feature = "server"))]
 mod lines;
 #[cfg(feature = "server")]
+mod protocol_error;
+#[cfg(feature = "server")]
 pub mod server;
 #[cfg(any(feature = "client", feature = "server"))]
 mod sorted_json;

@@ -2,36 +2,48 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `serve` | serves clients over streams |
 //! | `handler` | the methods of the protocol, as `rmcp` calls them |
 //! | `lines` | messages as lines, read fast |
-//! | `changes` | notices of changes, and who gets them |
+//! | `core`, `options` | the state that all connections share, and the settings |
+//! | `changes` | notices of changes, from the application |
+//! | `clients`, `subscriptions` | who is notified, and of what |
 //! | `list` | the list of tools, kept until the registry changes |
-//! | `imports` | servers that it imports: a gateway |
+//! | `imports`, `imported_apps` | servers that it imports, and whose pages theirs are |
+//! | `gateway` | what clients see of them |
 //! | `offers` | the functions behind resources and prompts |
 //! | `resources`, `prompts`, `completion` | their methods |
 //! | `annotations` | whom resources are for |
-//! | `apps` | pages that hosts show for results |
+//! | `app`, `apps` | a page that hosts show for results, and the methods for pages |
 //! | `manifest` | what others need to know to install the server |
 //! | `template` | templates of URIs |
-//! | `call` | one call: context, progress, cancellation, result |
+//! | `call` | one call of a client, with all that it must pass |
+//! | `run` | runs a call to its end, with confirmations and the decisions of others |
+//! | `result` | what becomes of the result of a call |
+//! | `progress` | the progress of a call, until it ends |
 //! | `ask` | questions to the user, in each lifecycle |
 //! | `skills` | folders of instructions, as a handler |
 //! | `state` | `requestState`: what a call must know when it is made again |
-//! | `admission` | what each call passes: scopes and rates |
+//! | `admission`, `refused` | what each call passes: scopes and rates; why it does not |
 //! | `rate` | limits of calls for each user and tool |
-//! | `tasks` | calls that continue after their response |
+//! | `tasks`, `task_settings` | calls that continue after their response; which, and how many |
 //! | `approvals` | held calls that wait for somebody else |
 //! | `request` | what an application sees of a request |
 //! | `http` | streamable HTTP |
 
 mod admission;
 mod annotations;
+mod app;
 pub mod approvals;
 mod apps;
 mod ask;
 mod call;
 mod changes;
+mod clients;
 mod completion;
+mod core;
+#[cfg(feature = "client")]
+mod gateway;
 mod handler;
 #[cfg(feature = "server-http")]
 pub mod http;
@@ -43,57 +55,53 @@ mod lines;
 mod list;
 mod manifest;
 mod offers;
+mod options;
+mod progress;
 mod prompts;
 mod rate;
+mod refused;
 mod request;
 mod resources;
+mod result;
+mod run;
+mod serve;
 #[cfg(feature = "skills")]
 mod skills;
 mod state;
 pub mod store;
+mod subscriptions;
+mod task_settings;
 mod tasks;
 mod template;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ServerHandler;
-use rmcp::model::{Implementation, InitializeResult, ServerCapabilities};
-use rmcp::service::{RequestContext, RoleServer, ServerInitializeError, serve_server};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::watch;
-use tool_core::registry::ChangeListener;
+use rmcp::model::Implementation;
 use tool_core::runtime::BoxFuture;
 use tool_core::{IntoTools, Registry, ToolCall, ToolEntry, ToolSpec};
 
-use self::admission::Scopes;
 use self::approvals::Approvals;
-use self::changes::Client;
-use self::lines::LineTransport;
-use self::list::ListCache;
-use self::offers::Offers;
-use self::state::{StateCodec, random};
-use self::store::{MemoryStore, Store};
-use self::tasks::Tasks;
-use crate::change::Change;
-use crate::lock;
+use self::options::Options;
+use self::store::Store;
 
 pub use self::annotations::Annotations;
-pub use self::apps::{App, AppPermission};
-pub use self::call::ProtocolError;
+pub use self::app::{App, AppPermission};
 pub use self::changes::Changes;
-pub use self::completion::Completion;
 pub use self::handler::{Handler, NoHandler};
 #[cfg(feature = "client")]
 pub use self::imports::Imports;
 pub use self::manifest::{Manifest, ManifestError, Package, Variable};
+pub use self::offers::Completion;
 pub use self::rate::{Rate, Rates};
 pub use self::request::{Refusal, Request, Token, UserId};
+pub use self::serve::ServeError;
 #[cfg(feature = "skills")]
 pub use self::skills::Skills;
-pub use self::tasks::{TaskLimits, TaskPolicy};
+pub use self::task_settings::{TaskLimits, TaskPolicy};
+pub use crate::protocol_error::ProtocolError;
 
 /// Serves the tools of a registry.
 ///
@@ -145,56 +153,12 @@ pub struct Server<H = NoHandler> {
     handler: H,
 }
 
-type Identity = dyn Fn(&Request<'_>, ToolCall) -> Result<ToolCall, Refusal> + Send + Sync;
-type Visible = dyn Fn(&Request<'_>, &ToolEntry) -> bool + Send + Sync;
-type Policies = dyn Fn(&ToolEntry) -> TaskPolicy + Send + Sync;
-
-struct Options {
-    implementation: Option<Implementation>,
-    instructions: Option<String>,
-    identity: Option<Box<Identity>>,
-    visible: Option<Arc<Visible>>,
-    policies: Option<Box<Policies>>,
-    scopes: Option<Box<Scopes>>,
-    rates: Option<Rates>,
-    offers: Offers,
-    #[cfg(feature = "client")]
-    imports: Imports,
-    changes: Option<Changes>,
-    approvals: Option<Approvals>,
-    task_limits: TaskLimits,
-    store: Option<Arc<dyn Store>>,
-    page_size: usize,
-    cache_for: Duration,
-    state_key: Option<Vec<u8>>,
-    state_lifetime: Duration,
-}
-
 impl Server {
     /// Creates a server of the tools of a registry.
     pub fn new(registry: Registry) -> Server {
         Server {
             registry,
-            options: Options {
-                implementation: None,
-                instructions: None,
-                identity: None,
-                visible: None,
-                policies: None,
-                scopes: None,
-                rates: None,
-                offers: Offers::default(),
-                #[cfg(feature = "client")]
-                imports: Imports::default(),
-                changes: None,
-                approvals: None,
-                task_limits: TaskLimits::default(),
-                store: None,
-                page_size: 1000,
-                cache_for: Duration::from_secs(60),
-                state_key: None,
-                state_lifetime: Duration::from_secs(600),
-            },
+            options: Options::default(),
             handler: NoHandler,
         }
     }
@@ -590,70 +554,6 @@ impl<H: ServerHandler> Server<H> {
             handler,
         }
     }
-
-    /// Returns a handler for the transports of `rmcp`. Clones share everything.
-    pub fn into_handler(mut self) -> Handler<H> {
-        let tools = self.registry.specs();
-        if self.options.policies.is_none() && tools.iter().any(|tool| tool.is_background()) {
-            self = self.tasks(|tool| {
-                if tool.is_background() {
-                    TaskPolicy::Optional
-                } else {
-                    TaskPolicy::Never
-                }
-            });
-        }
-        let info = self.options.info(self.handler.get_info());
-        Handler::new(
-            Core::new(self.registry, self.options),
-            info,
-            Arc::new(self.handler),
-        )
-    }
-
-    /// Serves one client over standard input and output, until it closes standard input. Nothing else may
-    /// write to standard output: log to standard error.
-    ///
-    /// ```no_run
-    /// use tool_core::Registry;
-    ///
-    /// # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
-    /// tool_mcp::Server::new(Registry::linked()?).name("notes", "1.0.0").stdio().await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the client breaks the protocol before the first request.
-    pub async fn stdio(self) -> Result<(), ServeError> {
-        let (stdin, stdout) = rmcp::transport::stdio();
-        self.serve_stream(stdin, stdout).await
-    }
-
-    /// Serves one client over a pair of streams, such as the two sides of a socket, until it closes its side. One
-    /// message a line.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the client breaks the protocol before the first request.
-    pub async fn serve_stream(
-        self,
-        input: impl AsyncRead + Send + Unpin + 'static,
-        output: impl AsyncWrite + Send + Unpin + 'static,
-    ) -> Result<(), ServeError> {
-        let transport = LineTransport::new(input, output);
-        // Boxed, because it is large: callers would hold it in their own futures.
-        match Box::pin(serve_server(self.into_handler(), transport)).await {
-            Ok(running) => match running.waiting().await {
-                Ok(_) => Ok(()),
-                Err(error) => Err(ServeError(error.to_string())),
-            },
-            // The client left before its first request.
-            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-            Err(error) => Err(ServeError(error.to_string())),
-        }
-    }
 }
 
 impl<H> fmt::Debug for Server<H> {
@@ -664,189 +564,6 @@ impl<H> fmt::Debug for Server<H> {
     }
 }
 
-impl Options {
-    /// Returns `true` if calls must pass a check before they run.
-    fn has_limits(&self) -> bool {
-        self.scopes.is_some() || self.rates.is_some()
-    }
-
-    /// Returns `true` if resources and prompts of other servers are served, too.
-    #[cfg_attr(not(feature = "client"), expect(clippy::unused_self))]
-    fn has_imports(&self) -> bool {
-        #[cfg(feature = "client")]
-        return !self.imports.is_empty();
-        #[cfg(not(feature = "client"))]
-        false
-    }
-
-    /// Returns `true` if clients are notified of changes of resources and prompts.
-    fn notifies(&self) -> bool {
-        self.changes.is_some() || self.has_imports()
-    }
-
-    /// Adds the server's own information to the information of a handler.
-    fn info(&self, mut info: InitializeResult) -> InitializeResult {
-        if let Some(implementation) = &self.implementation {
-            info.server_info = implementation.clone();
-        }
-        if let Some(instructions) = &self.instructions {
-            info.instructions = Some(instructions.clone());
-        }
-        let own = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed();
-        let own = if self.policies.is_some() {
-            own.enable_tasks().build()
-        } else {
-            own.build()
-        };
-        info.capabilities.tools = own.tools;
-        let capabilities = &mut info.capabilities;
-        if !self.offers.apps.is_empty() || self.has_imports() {
-            let all = capabilities.extensions.get_or_insert_default();
-            all.extend(crate::apps::capability());
-        }
-        let notifies = self.notifies();
-        let has_resources = !self.offers.resources.is_empty() || !self.offers.apps.is_empty();
-        if has_resources || self.has_imports() {
-            let resources = capabilities.resources.get_or_insert_default();
-            if notifies {
-                resources.subscribe = Some(true);
-                resources.list_changed = Some(true);
-            }
-        }
-        if !self.offers.prompts.is_empty() || self.has_imports() {
-            let prompts = capabilities.prompts.get_or_insert_default();
-            if notifies {
-                prompts.list_changed = Some(true);
-            }
-        }
-        if self.offers.completes() || self.has_imports() {
-            capabilities.completions.get_or_insert_default();
-        }
-        if let Some(extensions) = own.extensions {
-            let all = info.capabilities.extensions.get_or_insert_default();
-            all.extend(extensions);
-        }
-        info
-    }
-}
-
 fn into_functions<Kind>(functions: impl IntoTools<Kind>) -> Vec<ToolEntry> {
     functions.into_tools().collect()
 }
-
-/// The name of the user on the other end of a stream, where the application does not name one.
-const LOCAL: &str = "local";
-
-/// The state that all connections of a server share.
-struct Core {
-    registry: Registry,
-    options: Options,
-    list: ListCache,
-    /// The key of signatures and digests.
-    key: Vec<u8>,
-    states: StateCodec,
-    tasks: Tasks,
-    /// Counts the changes of the registry.
-    changes: AtomicU64,
-    /// `true` once the server closes.
-    closing: watch::Sender<bool>,
-    /// The clients to notify of changes, since they have initialized or subscribed.
-    clients: Mutex<Vec<Weak<Client>>>,
-    /// Notifies clients, if all see all tools.
-    listener: Mutex<Option<ChangeListener>>,
-}
-
-impl Core {
-    fn new(registry: Registry, options: Options) -> Arc<Core> {
-        let key = options.state_key.clone();
-        let key = key.unwrap_or_else(|| random::<32>().to_vec());
-        let store = options.store.clone();
-        let store = store.unwrap_or_else(|| Arc::new(MemoryStore::default()));
-        let core = Arc::new(Core {
-            list: ListCache::default(),
-            states: StateCodec::new(&key, options.state_lifetime),
-            key,
-            tasks: Tasks::new(store.clone(), options.task_limits.clone()),
-            changes: AtomicU64::new(0),
-            closing: watch::Sender::new(false),
-            clients: Mutex::default(),
-            listener: Mutex::default(),
-            registry,
-            options,
-        });
-        let weak = Arc::downgrade(&core);
-        let notifies_all = core.options.visible.is_none();
-        let listener = core.registry.on_change(move |_, _| {
-            if let Some(core) = weak.upgrade() {
-                core.changes.fetch_add(1, Ordering::AcqRel);
-                if notifies_all {
-                    core.notify(&Change::Tools);
-                }
-            }
-        });
-        *lock(&core.listener) = Some(listener);
-        let weak = Arc::downgrade(&core);
-        store.listen(Box::new(move |notice| {
-            let core = weak.upgrade();
-            core.map(|core| core.hear(notice)).is_some()
-        }));
-        if let (Some(approvals), Some(offers)) =
-            (&core.options.approvals, core.options.offers.functions())
-        {
-            approvals.set_offers(offers);
-        }
-        #[cfg(feature = "client")]
-        core.options.imports.tell(&Arc::downgrade(&core));
-        if let Some(changes) = &core.options.changes {
-            changes.add(&core);
-        }
-        core
-    }
-
-    /// Returns the tools that a request can see, if it can't see all.
-    fn selection(&self, context: &RequestContext<RoleServer>) -> Option<Registry> {
-        self.selection_of(&self.registry, context)
-    }
-
-    fn selection_of(
-        &self,
-        registry: &Registry,
-        context: &RequestContext<RoleServer>,
-    ) -> Option<Registry> {
-        let visible = self.options.visible.clone()?;
-        let context = context.clone();
-        let is_visible = move |tool: &ToolEntry| visible(&Request::new(&context), tool);
-        Some(registry.select(is_visible))
-    }
-
-    /// Returns the tools that a request can see.
-    fn registry_of(&self, context: &RequestContext<RoleServer>) -> Registry {
-        self.selection(context)
-            .unwrap_or_else(|| self.registry.clone())
-    }
-}
-
-/// The error of a server that can't go on.
-///
-/// ```no_run
-/// use tool_core::Registry;
-///
-/// # async fn serve() {
-/// if let Err(error) = tool_mcp::Server::new(Registry::new()).stdio().await {
-///     // Standard output belongs to the protocol.
-///     eprintln!("the server ended: {error}");
-/// }
-/// # }
-/// ```
-#[derive(Debug)]
-pub struct ServeError(pub(crate) String);
-
-impl fmt::Display for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ServeError {}

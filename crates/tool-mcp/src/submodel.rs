@@ -74,27 +74,22 @@
 
 mod child;
 mod helpers;
+mod shared;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 use tool_core::{CallContext, ToolType, toolset};
 
 use self::helpers::Helpers;
+use self::shared::{Answer, Closed, Listed, Question, State};
 use crate::import::direct::Program;
 
 pub use self::child::{is_helper, serve};
 #[cfg(doc)]
 use tool_agent::Agent;
-
-/// The variable with the number of levels of helpers that a helper may have below it.
-const VARIABLE: &str = "TOOL_MCP_SUBMODEL";
-
-/// The tool of a helper.
-const ASK: &str = "ask";
 
 /// Helper models as tools: a toolset of `submodel_batch`, `submodel_list` and `submodel_close`.
 ///
@@ -119,49 +114,6 @@ pub struct Submodels {
     helpers: Arc<Helpers>,
 }
 
-/// A question to a helper model.
-#[derive(Debug, ToolType)]
-struct Question {
-    /// The question, with everything that is needed to answer it: helpers see nothing else.
-    question: String,
-    /// The name of a helper that remembers its earlier questions. Any new name starts one. Without a name, a
-    /// helper without memory answers.
-    #[param(length = 1..=64)]
-    helper: Option<String>,
-}
-
-/// The answer to a question, or the reason why there is none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToolType)]
-#[serde(rename_all = "snake_case")]
-enum Answer {
-    /// The answer of the helper.
-    Answer(String),
-    /// Why there is no answer.
-    Error(String),
-}
-
-/// A helper that keeps its conversation.
-#[derive(Debug, Serialize, ToolType)]
-struct Listed {
-    /// Its name.
-    helper: String,
-    /// How many questions it has answered.
-    answered: u32,
-    state: State,
-}
-
-/// The state of a helper.
-#[derive(Debug, Serialize, ToolType)]
-#[serde(rename_all = "snake_case")]
-enum State {
-    /// It waits for a question.
-    Ready,
-    /// It answers a question, or has one waiting.
-    Answering,
-    /// Its process has ended. The next question starts a new one, without memory.
-    Ended,
-}
-
 // A parameter, because strict tools of Cohere need one: the crate has to compile with the feature `cohere`.
 /// The helpers to list.
 #[derive(Debug, PartialEq, Eq, ToolType)]
@@ -170,15 +122,6 @@ enum Which {
     All,
     /// Without helpers whose process has ended.
     Running,
-}
-
-/// The helpers that were closed.
-#[derive(Debug, Default, Serialize, ToolType)]
-struct Closed {
-    /// The helpers that have ended.
-    closed: Vec<String>,
-    /// The names that no helper has.
-    unknown: Vec<String>,
 }
 
 impl Submodels {
@@ -312,20 +255,3 @@ impl fmt::Debug for Submodels {
         f.debug_struct("Submodels").finish_non_exhaustive()
     }
 }
-
-/// Truncates a string to about `max` bytes, with a note.
-fn truncated(text: String, max: usize) -> String {
-    if text.len() <= max {
-        return text;
-    }
-    let end = (0..=max).rev().find(|&at| text.is_char_boundary(at));
-    let kept = &text[..end.unwrap_or_default()];
-    let omitted = text.len() - kept.len();
-    format!(
-        "{kept}\n[truncated: {omitted} of {} bytes omitted]",
-        text.len()
-    )
-}
-
-/// More than the note of [`truncated`].
-const NOTE: usize = 100;

@@ -2,7 +2,8 @@
 
 use tool_core::{ToolCall, ToolError, ToolResult};
 
-use super::{Import, ImportBuilder};
+use super::Import;
+use super::builder::ImportBuilder;
 use crate::lock;
 
 impl ImportBuilder {

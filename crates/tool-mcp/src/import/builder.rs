@@ -1,32 +1,30 @@
-//! The settings of an import, and how it starts.
+//! [`ImportBuilder`]: sets how an import works.
 
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::runtime::Handle;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::process::Command;
+use tool_core::call::TraceContext;
 use tool_core::call::elicit::Elicited;
-use tool_core::call::{CancellationToken, TraceContext};
-use tool_core::{CallContext, Registry};
 
 use super::backoff::Backoff;
-use super::capabilities::{Capabilities, LogLevel, LogMessage, Sample};
-use super::connection::{Opener, Protocol, Source};
+use super::capabilities::{LogLevel, LogMessage, Sample};
+use super::connection::Source;
 use super::elicit::{Answerer, Elicitation};
+use super::environment::Environment;
 #[cfg(feature = "client-http")]
-use super::http;
+use super::http::{TokenSource, Tokens};
 #[cfg(feature = "oauth")]
-use super::oauth;
+use super::oauth::OAuth;
+#[cfg(feature = "oauth")]
+use super::oauth::session::Session;
 use super::process;
 use super::secrets::Secrets;
-use super::supervisor::Supervisor;
-use super::{Import, ImportError, ImportErrorKind, Link, Shared};
+use super::settings::{Protocol, Settings, Tracer};
 
 /// Settings of an [`Import`].
 ///
@@ -56,77 +54,6 @@ pub struct ImportBuilder {
     pub(super) secrets: Secrets,
 }
 
-#[derive(Debug)]
-pub(super) struct Settings {
-    pub(super) name: String,
-    pub(super) prefix: String,
-    pub(super) tags: Vec<String>,
-    pub(super) protocol: Protocol,
-    pub(super) trusts_annotations: bool,
-    pub(super) pins: Option<PathBuf>,
-    pub(super) backoff: Option<Backoff>,
-    pub(super) answerer: Answerer,
-    pub(super) capabilities: Capabilities,
-    pub(super) tracer: Tracer,
-    pub(super) connect_timeout: Duration,
-    pub(super) list_timeout: Duration,
-    pub(super) call_timeout: Duration,
-    pub(super) task_timeout: Duration,
-    pub(super) grace: Duration,
-    pub(super) max_tools: usize,
-    pub(super) max_message: usize,
-    pub(super) offers: bool,
-    pub(super) apps: bool,
-    /// The id of the gateway that imports the server.
-    pub(super) gateway: Option<String>,
-}
-
-/// Returns the trace of the current call. Without a closure, that is the trace that the caller attached.
-#[derive(Clone, Default)]
-pub(super) struct Tracer(Option<Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>>);
-
-impl Tracer {
-    pub(super) fn current(&self, call: &CallContext) -> Option<TraceContext> {
-        match &self.0 {
-            Some(current) => current(),
-            None => call.get().cloned(),
-        }
-    }
-}
-
-impl fmt::Debug for Tracer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "Tracer" } else { "None" })
-    }
-}
-
-impl Settings {
-    pub(super) fn new(name: String) -> Settings {
-        Settings {
-            name,
-            prefix: String::new(),
-            tags: Vec::new(),
-            protocol: Protocol::default(),
-            trusts_annotations: false,
-            pins: None,
-            backoff: None,
-            answerer: Answerer::default(),
-            capabilities: Capabilities::default(),
-            tracer: Tracer::default(),
-            connect_timeout: Duration::from_secs(60),
-            list_timeout: Duration::from_secs(30),
-            call_timeout: Duration::from_secs(120),
-            task_timeout: Duration::from_secs(3600),
-            grace: Duration::from_secs(2),
-            max_tools: 1000,
-            max_message: 16 << 20,
-            offers: false,
-            apps: false,
-            gateway: None,
-        }
-    }
-}
-
 impl ImportBuilder {
     pub(super) fn new(source: Source, name: String, secrets: Secrets) -> ImportBuilder {
         ImportBuilder {
@@ -134,6 +61,33 @@ impl ImportBuilder {
             settings: Settings::new(name),
             secrets,
         }
+    }
+
+    /// Imports the tools of a program that inherits only these variables.
+    pub(super) fn of_command(mut command: Command, inherited: &[&str]) -> ImportBuilder {
+        let environment = Environment::restrict(command.as_std_mut(), inherited);
+        let std = command.as_std();
+        let program = std.get_program().to_string_lossy();
+        let name = program
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or(&program)
+            .to_owned();
+        let mut secrets = Secrets::default();
+        for (name, value) in std.get_envs() {
+            let is_inherited = inherited.iter().any(|other| name == *other);
+            if let Some(value) = value
+                && !is_inherited
+            {
+                secrets.add(&value.to_string_lossy());
+            }
+        }
+        let source = Source::Command {
+            command: Box::new(tokio::sync::Mutex::new(command)),
+            environment,
+            inherits_stderr: false,
+        };
+        ImportBuilder::new(source, name, secrets)
     }
 
     /// Adds two tools to the registry, `read_resource` and `get_prompt` after the
@@ -428,7 +382,7 @@ impl ImportBuilder {
     /// is on this machine. Replaces other tokens.
     #[cfg(feature = "client-http")]
     pub fn bearer(self, token: impl Into<String>) -> Self {
-        self.tokens(http::Tokens::Fixed(token.into()))
+        self.tokens(Tokens::Fixed(token.into()))
     }
 
     /// Sends the bearer token that a closure returns. The closure is called for each connection, and again
@@ -454,7 +408,7 @@ impl ImportBuilder {
             + Send
             + 'static,
     {
-        self.tokens(http::Tokens::Source(http::TokenSource::new(token)))
+        self.tokens(Tokens::Source(TokenSource::new(token)))
     }
 
     /// Signs in to a server at a URL by OAuth, when the server asks for it; see the module [`oauth`](super::oauth). Replaces other
@@ -477,17 +431,20 @@ impl ImportBuilder {
     /// # }
     /// ```
     #[cfg(feature = "oauth")]
-    pub fn oauth(mut self, oauth: oauth::OAuth) -> Self {
+    pub fn oauth(mut self, oauth: OAuth) -> Self {
         oauth.add_secrets(&mut self.secrets);
         let tokens = match &self.source {
-            Source::Http(endpoint) => oauth.session(&endpoint.url, &self.secrets),
+            Source::Http(endpoint) => {
+                let session = Session::new(oauth, &endpoint.url, self.secrets.clone());
+                Tokens::OAuth(Arc::new(session))
+            }
             _ => return self,
         };
         self.tokens(tokens)
     }
 
     #[cfg(feature = "client-http")]
-    fn tokens(mut self, tokens: http::Tokens) -> Self {
+    fn tokens(mut self, tokens: Tokens) -> Self {
         if let Source::Http(endpoint) = &mut self.source {
             endpoint.tokens = tokens;
         }
@@ -501,114 +458,6 @@ impl ImportBuilder {
             endpoint.headers.push((name.into(), value.into()));
         }
         self
-    }
-
-    /// Connects, and adds the tools to a registry. Must be called in a runtime of tokio, which the
-    /// connection and the calls run on.
-    ///
-    /// ```no_run
-    /// use tokio::process::Command;
-    /// use tool_core::Registry;
-    /// use tool_mcp::Import;
-    ///
-    /// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
-    /// let registry = Registry::new();
-    /// let import = Import::command(Command::new("notes-server")).connect(&registry).await?;
-    /// println!("{} tools", registry.len());
-    /// // They stay until the import is dropped.
-    /// drop(import);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns an error outside of such a runtime, if the program can't be started, if the handshake fails,
-    /// if the tools can't be listed, or if the registry rejects them, except because a name is taken.
-    pub async fn connect(self, registry: &Registry) -> Result<Import, ImportError> {
-        let (mut import, mut supervisor) = self.prepare(registry, "connect")?;
-        let shared = import.shared.clone();
-        // Boxed, because it is large, and so would be each future that connects.
-        let connected = Box::pin(supervisor.connect()).await;
-        let connection = connected.map_err(|error| error.of(&shared.place))?;
-        if shared.settings.offers {
-            let added = shared.add_offers();
-            added.map_err(|error| error.of(&shared.place))?;
-        }
-        import.supervisor = Some(tokio::spawn(supervisor.run(connection)));
-        Ok(import)
-    }
-
-    /// Connects in the background, on behalf of the gateway with an id. A server that is down joins later.
-    #[cfg(feature = "server")]
-    pub(crate) fn start(
-        mut self,
-        registry: &Registry,
-        gateway: &str,
-    ) -> Result<Import, ImportError> {
-        self.settings.gateway = Some(gateway.to_owned());
-        self.settings.apps = true;
-        self.settings.backoff.get_or_insert_default();
-        let (mut import, supervisor) = self.prepare(registry, "import")?;
-        if import.shared.settings.offers {
-            let added = import.shared.add_offers();
-            added.map_err(|error| error.of(&import.shared.place))?;
-        }
-        import.supervisor = Some(tokio::spawn(supervisor.start()));
-        Ok(import)
-    }
-
-    /// Creates an import that is not connected, in a method with a name.
-    fn prepare(
-        self,
-        registry: &Registry,
-        method: &str,
-    ) -> Result<(Import, Supervisor), ImportError> {
-        let Ok(runtime) = Handle::try_current() else {
-            let text = format!("an import needs a runtime of tokio; call `{method}` in one");
-            let error = ImportError::new(ImportErrorKind::Start, text);
-            return Err(error.of(&self.settings.name));
-        };
-        #[cfg_attr(not(feature = "client-http"), allow(unused_mut))]
-        let mut secrets = self.secrets;
-        #[cfg(feature = "client-http")]
-        if let Source::Http(endpoint) = &self.source {
-            endpoint.add_secrets(&mut secrets);
-        }
-        let away = Link::Away {
-            reason: "it is not connected yet".into(),
-            restarts: true,
-        };
-        let shared = Arc::new(Shared {
-            place: secrets.redact(self.source.place(&self.settings.name)),
-            settings: self.settings,
-            secrets,
-            runtime,
-            registry: registry.clone(),
-            link: watch::Sender::new(away),
-            report: Mutex::default(),
-            owned: Mutex::new(Some(HashMap::new())),
-            added: Mutex::default(),
-            offers: Mutex::default(),
-            offered: Mutex::default(),
-            gateways: Mutex::default(),
-            listener: OnceLock::new(),
-            watched: Mutex::default(),
-            rewatch: Notify::new(),
-            shutdown: CancellationToken::new(),
-        });
-        let (commands, receiver) = mpsc::channel(16);
-        let opener = Opener {
-            source: self.source,
-            is_legacy: AtomicBool::new(false),
-        };
-        // Removes the tools if it is dropped before the supervisor runs.
-        let import = Import {
-            shared: shared.clone(),
-            commands,
-            supervisor: None,
-        };
-        Ok((import, Supervisor::new(shared, opener, receiver)))
     }
 }
 

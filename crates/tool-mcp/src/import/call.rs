@@ -1,40 +1,28 @@
 //! Calls a tool of a server.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, CustomResult, GetMeta, InputResponses,
-    ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, CustomResult, GetMeta, ServerResult,
 };
 use rmcp::service::ServiceError;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tool_core::call::{TraceContext, Transient};
 use tool_core::{AnyOutput, CallContext};
 
-use super::capabilities::Sample;
-use super::connection::{Live, Waiting, chain};
-use super::elicit::{self, Elicitation};
-use super::request::{RequestError, send};
-use super::secrets::{Secrets, shorten};
-use super::tasks::{self, Task};
-use super::transport::Request;
-use super::{Link, Shared};
+use super::link::Link;
+use super::live::Live;
+use super::request::{Effect, RequestError, describe, effect, send, text};
+use super::rounds::{Answers, CallError, MAX_ROUNDS, REQUIRED, Required, Task, Unfinished, answer};
+use super::shared::Shared;
+use super::tasks;
+use super::transport::{Request, Waiting};
 use crate::gateway::{HOPS, Hops};
-
-type CallError = Box<dyn Error + Send + Sync>;
-
-/// A server that asks more often than this in one call does not get an answer.
-pub(super) const MAX_ROUNDS: u32 = 10;
 
 /// The key of the least serious message that a server of version 2026-07-28 logs for a request, in its metadata.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-
-/// The longest error of a server that a model gets.
-const MAX_ERROR: usize = 4096;
 
 /// A tool of a server, as its calls need it.
 pub(super) struct Target {
@@ -140,27 +128,6 @@ async fn complete(
     }
 }
 
-/// The parts of a request that is made again.
-#[derive(Default)]
-pub(super) struct Answers {
-    pub(super) responses: Option<InputResponses>,
-    pub(super) state: Option<String>,
-}
-
-/// Why a request of a call has no result.
-pub(super) enum Unfinished {
-    Failed(RequestError),
-    /// The end of its task, as a predicate. Any effect may have happened.
-    Task(String),
-    Other(CallError),
-}
-
-impl<E: Into<CallError>> From<E> for Unfinished {
-    fn from(error: E) -> Unfinished {
-        Unfinished::Other(error.into())
-    }
-}
-
 /// Makes a request of a call until there is a result, and answers the server's questions.
 pub(super) async fn until_result(
     shared: &Arc<Shared>,
@@ -248,71 +215,6 @@ pub(super) async fn until_result(
     Err(problem.into())
 }
 
-/// The key of the server's requirements, for the next run of the call.
-pub(super) const REQUIRED: &str = "import/required";
-
-/// The server's requirements for completing a call.
-#[derive(Deserialize, Serialize)]
-pub(super) struct Required {
-    /// The number of the next request.
-    pub(super) round: u32,
-    pub(super) requests: Map<String, Value>,
-    pub(super) state: Option<String>,
-    /// The task that needs it.
-    pub(super) task: Option<Task>,
-}
-
-/// Answers the requests of a server, one after the other.
-pub(super) async fn answer(
-    shared: &Shared,
-    context: &CallContext,
-    required: Required,
-) -> Result<Answers, CallError> {
-    let mut responses = InputResponses::new();
-    let mut questions = Vec::new();
-    let capabilities = &shared.settings.capabilities;
-    for (key, request) in &required.requests {
-        let question = match request["method"].as_str() {
-            Some("roots/list") => {
-                responses.insert(key.clone(), capabilities.roots());
-                continue;
-            }
-            Some("sampling/createMessage") if capabilities.samples() => {
-                let sample = Sample {
-                    server: shared.settings.name.clone(),
-                    call: Some(context.clone()),
-                    params: request["params"].clone(),
-                };
-                let answer = capabilities.sample(sample).await?;
-                responses.insert(key.clone(), serde_json::to_value(answer)?);
-                continue;
-            }
-            Some("elicitation/create") => elicit::read_value(&request["params"]),
-            _ => None,
-        };
-        let unsupported =
-            "the server asks for something that is not supported: only questions to the user are";
-        questions.push((key, question.ok_or(unsupported)?));
-    }
-    for (key, request) in questions {
-        let question = Elicitation {
-            server: shared.settings.name.clone(),
-            call: Some(context.clone()),
-            request,
-        };
-        let round = required.round;
-        let answerer = &shared.settings.answerer;
-        let answer = answerer
-            .answer(&format!("import/{round}/{key}"), question)
-            .await;
-        responses.insert(key.clone(), serde_json::to_value(answer)?);
-    }
-    Ok(Answers {
-        responses: (!responses.is_empty()).then_some(responses),
-        state: required.state,
-    })
-}
-
 /// Added to a result that contained an invalid Unicode escape.
 const REPAIRED: &str =
     "[The server sent what is no Unicode character; each of these is U+FFFD here.]";
@@ -342,11 +244,6 @@ fn note(result: &mut Value, note: &str) {
         }
         None => {}
     }
-}
-
-/// Redacts and truncates a message of a server.
-pub(super) fn text(secrets: &Secrets, error: &str) -> String {
-    shorten(&secrets.redact(error), MAX_ERROR).into_owned()
 }
 
 /// Words why a call has no result, and whether it may be repeated: if it was not sent, or if repeating does no harm.
@@ -388,82 +285,4 @@ fn unknown_effect(target: &Target, text: &str) -> CallError {
 /// Words what became of a task.
 pub(super) fn of_task(problem: &str) -> String {
     format!("the server continued the call as a task, which {problem}")
-}
-
-/// The known effect of a call without a result.
-pub(super) enum Effect {
-    /// The server did not get the call.
-    NotSent,
-    /// The server answered with an error, and gets the same answer if it is called again.
-    Answered,
-    /// The server may have got the call.
-    Unknown,
-}
-
-pub(super) fn effect(error: &RequestError) -> Effect {
-    match error {
-        RequestError::NotSent => Effect::NotSent,
-        RequestError::Service(ServiceError::McpError(_)) => Effect::Answered,
-        error if is_unauthorized(error) => Effect::Answered,
-        #[cfg(feature = "client-http")]
-        RequestError::Service(ServiceError::TransportSend(error))
-            if super::http::is_unsent(&*error.error) =>
-        {
-            Effect::NotSent
-        }
-        RequestError::TimedOut(_) | RequestError::Unreadable(_) | RequestError::Service(_) => {
-            Effect::Unknown
-        }
-    }
-}
-
-/// Returns `true` if the server rejected the token, or if there is none.
-pub(super) fn is_unauthorized(error: &RequestError) -> bool {
-    match error {
-        #[cfg(feature = "client-http")]
-        RequestError::Service(ServiceError::TransportSend(error))
-            if super::http::no_token(&*error.error).is_some() =>
-        {
-            true
-        }
-        RequestError::Service(error) => error.is_authorization_required(),
-        _ => false,
-    }
-}
-
-/// Words why a request has no result.
-pub(super) fn describe(error: &RequestError, secrets: &Secrets) -> String {
-    let described = match error {
-        RequestError::TimedOut(limit) => {
-            format!(
-                "the server did not answer within {} seconds",
-                limit.as_secs_f32().round()
-            )
-        }
-        RequestError::NotSent => "the connection is lost".into(),
-        RequestError::Unreadable(reason) => format!("the result of the server {reason}"),
-        RequestError::Service(ServiceError::McpError(error)) => {
-            format!(
-                "the server rejected the request: {} ({})",
-                error.message, error.code.0
-            )
-        }
-        RequestError::Service(ServiceError::TransportClosed) => {
-            "the server ended during the request".into()
-        }
-        #[cfg(feature = "client-http")]
-        RequestError::Service(ServiceError::TransportSend(error))
-            if super::http::no_token(&*error.error).is_some() =>
-        {
-            chain(&*error.error)
-        }
-        RequestError::Service(ServiceError::TransportSend(error)) => {
-            format!("the server can't be reached: {}", chain(&*error.error))
-        }
-        RequestError::Service(ServiceError::UnexpectedResponse) => {
-            "the server answered with another result".into()
-        }
-        RequestError::Service(error) => error.to_string(),
-    };
-    text(secrets, &described)
 }

@@ -20,7 +20,7 @@ use rmcp::model::{
     SetLevelRequestParams, TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, InboundStreamOrigin, Peer, RequestContext,
+    ClientInitializeError, ClientLifecycleMode, InboundStreamOrigin, RequestContext,
     RunningServiceCancellationToken, serve_client_with_lifecycle,
 };
 use rmcp::transport::Transport;
@@ -35,13 +35,19 @@ use tool_core::runtime::BoxFuture;
 use super::capabilities::{Capabilities, Sample};
 use super::elicit::{self, Answerer, Elicitation};
 use super::environment::Environment;
+use super::error::{CLOSED, ImportError, ImportErrorKind, chain};
 #[cfg(feature = "oauth")]
-use super::http::{Attempts, Endpoint, MAX_ATTEMPTS, Tokens};
+use super::http::Tokens;
+#[cfg(feature = "oauth")]
+use super::http::challenge::{Attempts, MAX_ATTEMPTS};
+#[cfg(feature = "client-http")]
+use super::http::{self, Endpoint};
+use super::live::Live;
 use super::process::{self, Process};
 use super::request::send;
 use super::secrets::{Secrets, shorten};
-use super::transport::{InFlight, Request, ServerLines, Tap};
-use super::{ImportError, ImportErrorKind, Settings};
+use super::settings::Settings;
+use super::transport::{InFlight, Request, ServerLines, Tap, Waiting};
 use crate::apps;
 
 /// Where a server is.
@@ -54,7 +60,7 @@ pub(super) enum Source {
     },
     Io(Connect),
     #[cfg(feature = "client-http")]
-    Http(super::http::Endpoint),
+    Http(Endpoint),
 }
 
 impl Source {
@@ -88,64 +94,6 @@ pub(super) type Connect = Box<dyn Fn() -> BoxFuture<io::Result<Box<dyn Stream>>>
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-/// The version of the protocol that an import speaks.
-///
-/// ```
-/// use tokio::process::Command;
-/// use tool_mcp::Import;
-/// use tool_mcp::import::Protocol;
-///
-/// // A server that answers the newest version with an error.
-/// let builder = Import::command(Command::new("old-server")).protocol(Protocol::V2025_11_25);
-/// # let _ = builder;
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Protocol {
-    /// Version 2026-07-28 if the server supports it, else the newest one that it supports. A server
-    /// that does not answer to `server/discover` delays the connection by ten seconds.
-    #[default]
-    Newest,
-    /// Version 2026-07-28 only.
-    V2026_07_28,
-    /// The versions that start with `initialize`: 2025-11-25, or an older one that the server chooses.
-    V2025_11_25,
-}
-
-impl Protocol {
-    /// Returns the ways to open a connection, each tried if the one before it failed.
-    fn modes(self, is_legacy: bool) -> Vec<ClientLifecycleMode> {
-        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-        match self {
-            Protocol::V2025_11_25 => vec![ClientLifecycleMode::Initialize],
-            Protocol::V2026_07_28 => vec![ClientLifecycleMode::Discover { preferred_versions }],
-            // Some older servers end when the first request is not `initialize`.
-            Protocol::Newest if is_legacy => vec![ClientLifecycleMode::Initialize],
-            Protocol::Newest => vec![
-                ClientLifecycleMode::Auto {
-                    preferred_versions,
-                    legacy_version: Some(ProtocolVersion::V_2025_11_25),
-                },
-                ClientLifecycleMode::Initialize,
-            ],
-        }
-    }
-}
-
-/// The parts of a connection that calls need.
-pub(super) struct Live {
-    pub(super) peer: Peer<RoleClient>,
-    pub(super) in_flight: Arc<InFlight>,
-    pub(super) protocol: String,
-    /// The name and the version that the server states.
-    pub(super) server: Option<(String, String)>,
-    /// `true` for versions whose clients ask for notifications.
-    pub(super) is_modern: bool,
-    /// `true` if the server says when something changes.
-    pub(super) notifies: bool,
-    pub(super) capabilities: ServerCapabilities,
-}
 
 /// A connection to a server. Dropping it closes it and kills the process.
 pub(super) struct Connection {
@@ -513,7 +461,7 @@ fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportEr
     }
     #[cfg(feature = "client-http")]
     if let ClientInitializeError::TransportError { error, .. } = error
-        && let Some(error) = super::http::no_token(&*error.error)
+        && let Some(error) = http::error::no_token(&*error.error)
     {
         return ImportError::new(ImportErrorKind::Unauthorized, error.to_string());
     }
@@ -527,7 +475,7 @@ fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportEr
         }
         ClientInitializeError::TransportError { error, .. } => {
             #[cfg(feature = "client-http")]
-            let advice = super::http::advice(&*error.error);
+            let advice = http::error::advice(&*error.error);
             #[cfg(not(feature = "client-http"))]
             let advice = "";
             format!("the handshake failed: {}{advice}", chain(&*error.error))
@@ -558,8 +506,6 @@ fn handshake_error(error: &ClientInitializeError, secrets: &Secrets) -> ImportEr
     ImportError::new(ImportErrorKind::Handshake, shorten(&text, 1000))
 }
 
-pub(super) const CLOSED: &str = "the server closed the connection during the handshake";
-
 /// Returns `true` for the error of a write to a process or a socket that is closed.
 fn is_closed(error: &(dyn Error + 'static)) -> bool {
     let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -567,25 +513,6 @@ fn is_closed(error: &(dyn Error + 'static)) -> bool {
         kind,
         Some(io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
     ) || error.source().is_some_and(is_closed)
-}
-
-/// Returns the messages of an error and its sources.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    #[cfg(feature = "client-http")]
-    if let Some(error) = super::http::of_client(error) {
-        return chain(error);
-    }
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let next = error.to_string();
-        if !text.contains(&next) {
-            text.push_str(": ");
-            text.push_str(&next);
-        }
-        source = error.source();
-    }
-    text
 }
 
 /// Answers the requests of a server.
@@ -639,26 +566,6 @@ impl Handler {
         tokio::select! {
             answer = self.answerer.answer(&key, question) => Ok(answer),
             () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
-        }
-    }
-}
-
-/// Stops the clocks of calls while the user is asked.
-pub(super) struct Waiting(Vec<Arc<Request>>);
-
-impl Waiting {
-    pub(super) fn new(requests: Vec<Arc<Request>>) -> Waiting {
-        for request in &requests {
-            request.questions.fetch_add(1, Ordering::Relaxed);
-        }
-        Waiting(requests)
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        for request in &self.0 {
-            request.questions.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

@@ -14,13 +14,16 @@ use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 use tool_core::runtime::BoxFuture;
 
+use super::builder::ImportBuilder;
 pub(crate) use super::call::AbortOnDrop;
-use super::connection::{Connection, Live, Opener, Source};
+use super::connection::{Connection, Opener, Source};
 use super::environment;
+use super::error::ImportError;
+use super::live::Live;
 use super::request::{RequestError, send};
 use super::secrets::Secrets;
+use super::settings::{Protocol, Settings};
 use super::transport::{ProgressListener, Request};
-use super::{Import, ImportError, Protocol, Settings};
 
 /// A program that is started once for each connection.
 pub(crate) struct Program {
@@ -33,7 +36,7 @@ impl Program {
     /// Takes a command. The processes get only the variables that are set on it.
     pub(crate) fn new(command: Command) -> Program {
         // The version with `ping`.
-        let import = Import::command_inheriting(command, environment::ESSENTIAL)
+        let import = ImportBuilder::of_command(command, environment::ESSENTIAL)
             .protocol(Protocol::V2025_11_25);
         Program {
             opener: Opener {

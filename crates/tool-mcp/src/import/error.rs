@@ -1,9 +1,11 @@
 //! Why an import failed.
 
+use std::error::Error;
 use std::fmt;
 use std::process::ExitStatus;
 
-use super::connection::CLOSED;
+#[cfg(feature = "client-http")]
+use super::http::error::of_client;
 
 /// Why an import failed. Its text contains no secrets.
 ///
@@ -130,4 +132,25 @@ impl fmt::Debug for ImportError {
     }
 }
 
-impl std::error::Error for ImportError {}
+impl Error for ImportError {}
+
+pub(super) const CLOSED: &str = "the server closed the connection during the handshake";
+
+/// Returns the messages of an error and its sources.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    #[cfg(feature = "client-http")]
+    if let Some(error) = of_client(error) {
+        return chain(error);
+    }
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text.push_str(": ");
+            text.push_str(&next);
+        }
+        source = error.source();
+    }
+    text
+}

@@ -1,10 +1,11 @@
 //! A server at a URL.
 
 mod authority;
+pub(super) mod challenge;
+pub(super) mod error;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
@@ -27,14 +28,14 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use self::authority::Authority;
+use self::challenge::{Attempts, Challenge, MAX_ATTEMPTS, is_confidential};
+use self::error::Error;
 use super::secrets::Secrets;
 use super::transport::InFlight;
 use crate::lines::Outline;
 use crate::lock;
 
-#[cfg(feature = "oauth")]
-pub(super) use self::authority::Challenge;
-pub(super) use self::authority::{Attempts, MAX_ATTEMPTS, NoToken, TokenSource, Tokens};
+pub(super) use self::authority::{TokenSource, Tokens};
 
 /// The longest time that calls wait for the stream on which the server may ask.
 const LISTENING: Duration = Duration::from_secs(1);
@@ -143,62 +144,6 @@ impl Endpoint {
     }
 }
 
-/// Returns `true` if nobody can read the requests to a URL on the way, because they are encrypted or stay
-/// on this machine.
-pub(super) fn is_confidential(url: &reqwest::Url) -> bool {
-    url.scheme() == "https" || (url.scheme() == "http" && is_loopback(url))
-}
-
-/// Returns `true` for `localhost` and the addresses of this machine alone.
-pub(super) fn is_loopback(url: &reqwest::Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-/// Returns `true` if a request did not reach the server, because there was no connection.
-pub(super) fn is_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
-    matches!(
-        error.downcast_ref::<Error>(),
-        Some(StreamableHttpError::Client(error)) if error.is_connect()
-    )
-}
-
-/// Returns the error of the HTTP client, which the error of `rmcp` does not have as its source.
-pub(super) fn of_client<'e>(
-    error: &'e (dyn std::error::Error + 'static),
-) -> Option<&'e (dyn std::error::Error + 'static)> {
-    match error.downcast_ref::<Error>() {
-        Some(StreamableHttpError::Client(error)) => Some(error),
-        _ => no_token(error).map(|error| error as _),
-    }
-}
-
-/// Returns why a request had no token, if that is the error.
-pub(super) fn no_token<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e NoToken> {
-    match error.downcast_ref::<Error>() {
-        Some(StreamableHttpError::Io(error)) => error.get_ref()?.downcast_ref(),
-        _ => None,
-    }
-}
-
-/// Returns what to do about the error of a handshake over HTTP.
-pub(super) fn advice(error: &(dyn std::error::Error + 'static)) -> &'static str {
-    let status = |code: &str| match error.downcast_ref::<Error>() {
-        Some(StreamableHttpError::UnexpectedServerResponse(text)) => text.contains(code),
-        _ => false,
-    };
-    match error.downcast_ref::<Error>() {
-        Some(StreamableHttpError::Client(_)) => "; check the URL, and that the server runs",
-        Some(StreamableHttpError::Io(_)) => "",
-        Some(_) if status("HTTP 401") || status("HTTP 403") => {
-            "; set the token with `ImportBuilder::bearer`, or check it"
-        }
-        Some(_) => "; check that this is the URL of an MCP server",
-        None => "",
-    }
-}
-
 /// Follows redirects to the same origin only, because headers such as `X-Api-Key` are sent along.
 fn same_origin() -> Policy {
     Policy::custom(|attempt| {
@@ -236,7 +181,6 @@ fn is_answer(message: &ServerJsonRpcMessage, id: &RequestId) -> Option<bool> {
     }
 }
 
-type Error = StreamableHttpError<reqwest::Error>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
@@ -334,7 +278,7 @@ impl Client {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
-            let Some(challenge) = authority::Challenge::of(&error) else {
+            let Some(challenge) = Challenge::of(&error) else {
                 return Err(self.without_secrets(error));
             };
             attempts.all += 1;

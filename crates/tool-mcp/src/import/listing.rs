@@ -7,17 +7,16 @@ use rmcp::model::{
 };
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
-use super::call::{describe, is_unauthorized};
-use super::connection::Live;
-use super::pins::{self, Pin};
-use super::request::{RequestError, send};
+use super::error::{ImportError, ImportErrorKind};
+use super::live::Live;
+use super::pins::{self, Pin, digest};
+use super::report::RejectedTool;
+use super::request::{RequestError, describe, is_unauthorized, send};
 use super::secrets::{Secrets, shorten};
+use super::settings::Settings;
 use super::transport::Request;
-use super::{ImportError, ImportErrorKind, RejectedTool, Settings};
 use crate::gateway::{GATEWAYS, MAX_GATEWAYS};
-use crate::hex;
 
 /// More pages than this are not read, even if they are empty.
 pub(super) const MAX_PAGES: usize = 1000;
@@ -282,9 +281,4 @@ fn size(value: &Value) -> usize {
             members.sum::<usize>() + 2
         }
     }
-}
-
-/// Returns the SHA-256 of bytes, as `sha256:` and hexadecimal digits.
-pub(super) fn digest(bytes: &[u8]) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }

@@ -52,30 +52,17 @@ mod shelf;
 mod sign_in;
 mod store;
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tool_core::runtime::BoxFuture;
 
-use self::session::Session;
-use super::http::Tokens;
 use super::secrets::Secrets;
 
 #[cfg(feature = "keyring")]
 pub use self::store::KeyringStore;
-pub use self::store::{FileStore, MemoryStore, TokenStore};
-
-/// The error of a closure or a store of the application. It must contain no secrets.
-///
-/// ```
-/// use tool_mcp::import::oauth::OAuthError;
-///
-/// let error = OAuthError::from("there is no display");
-/// # let _ = error;
-/// ```
-pub type OAuthError = Box<dyn Error + Send + Sync>;
+pub use self::store::{FileStore, MemoryStore, OAuthError, TokenStore};
 
 type Open = Arc<dyn Fn(String) -> BoxFuture<Result<(), OAuthError>> + Send + Sync>;
 type Ask = Arc<dyn Fn(String) -> BoxFuture<Result<String, OAuthError>> + Send + Sync>;
@@ -420,10 +407,6 @@ impl OAuth {
             }
             _ => {}
         }
-    }
-
-    pub(super) fn session(self, url: &str, secrets: &Secrets) -> Tokens {
-        Tokens::OAuth(Arc::new(Session::new(self, url, secrets.clone())))
     }
 }
 

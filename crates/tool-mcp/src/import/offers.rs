@@ -1,4 +1,4 @@
-//! Resources and prompts of a server: for the application, as two tools, and for the clients of a gateway.
+//! Requests for resources and prompts, two tools that make them, and the lists for the clients of a gateway.
 
 // Subscriptions are made in another way since version 2026-07-28, but older servers have them.
 #![expect(deprecated)]
@@ -10,127 +10,31 @@ use std::time::Duration;
 
 use rmcp::model::{
     ClientRequest, ErrorCode, GetPromptRequest, GetPromptRequestParams, ListPromptsRequest,
-    ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams, Prompt,
-    ReadResourceRequest, ReadResourceRequestParams, Resource, ResourceTemplate, ServerResult,
-    SubscribeRequest, SubscribeRequestParams, UnsubscribeRequest, UnsubscribeRequestParams,
+    ListResourceTemplatesRequest, ListResourcesRequest, PaginatedRequestParams,
+    ReadResourceRequest, ReadResourceRequestParams, ServerResult, SubscribeRequest,
+    SubscribeRequestParams, UnsubscribeRequest, UnsubscribeRequestParams,
 };
-#[cfg(feature = "server")]
-use rmcp::model::{CompleteRequest, CompleteRequestParams, CompleteResult, CompletionInfo};
 use rmcp::service::ServiceError;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tool_core::dynamic::{DynamicTool, DynamicToolError};
 use tool_core::{AnyOutput, CallContext, ToolEntry, visible};
 
-use super::call::{AbortOnDrop, Answers, Unfinished, describe, of_task, until_result};
-use super::connection::Live;
-use super::listing::{MAX_PAGES, digest};
-use super::request::{RequestError, send};
+use super::call::{AbortOnDrop, of_task, until_result};
+use super::error::{ImportError, ImportErrorKind};
+use super::listing::MAX_PAGES;
+use super::live::Live;
+use super::pins::digest;
+use super::request::{RequestError, describe, send};
+use super::rounds::{Answers, Unfinished};
+use super::shared::{Offered, Shared};
 use super::transport::Request;
-use super::{Import, ImportError, ImportErrorKind, Link, Shared, Status};
-use crate::change::Change;
 use crate::lock;
 #[cfg(feature = "server")]
-use crate::server::ProtocolError;
-
-impl Import {
-    /// Lists the resources of the server, in the form of the protocol: objects with `uri`, `name` and often `description` and
-    /// `mimeType`.
-    ///
-    /// ```no_run
-    /// use tool_mcp::Import;
-    ///
-    /// async fn print(import: &Import) -> Result<(), tool_mcp::ImportError> {
-    ///     for resource in import.list_resources().await? {
-    ///         println!("{}", resource["uri"]);
-    ///     }
-    ///     let contents = import.read_resource("notes://7").await?;
-    ///     println!("{}", contents[0]["text"]);
-    ///     Ok(())
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the server is away, rejects the request or does not answer in
-    /// [time](super::ImportBuilder::list_timeout), or lists more than [`max_tools`](super::ImportBuilder::max_tools).
-    pub async fn list_resources(&self) -> Result<Vec<Value>, ImportError> {
-        self.list("resources", list_resources).await
-    }
-
-    /// Lists the templates of URIs of the server, in the form of the protocol: objects with `uriTemplate` and `name`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error as [`list_resources`](Import::list_resources) does.
-    pub async fn list_resource_templates(&self) -> Result<Vec<Value>, ImportError> {
-        self.list("resourceTemplates", list_resource_templates)
-            .await
-    }
-
-    /// Lists the prompts of the server, in the form of the protocol: objects with `name`, `description` and `arguments`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error as [`list_resources`](Import::list_resources) does.
-    pub async fn list_prompts(&self) -> Result<Vec<Value>, ImportError> {
-        self.list("prompts", list_prompts).await
-    }
-
-    /// Reads a resource. Returns its contents in the form of the protocol: objects with `uri`, `mimeType`, and `text` or
-    /// `blob`, which is base64. They come from the server as they are.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the server is away, rejects the request, asks its user for something, or does not answer in
-    /// [time](super::ImportBuilder::call_timeout).
-    pub async fn read_resource(&self, uri: &str) -> Result<Vec<Value>, ImportError> {
-        let read = read(&self.shared, uri, None).await;
-        read.map_err(|error| error.of(&self.shared.place))
-    }
-
-    /// Returns the messages of a prompt in the form of the protocol: objects with `role` and `content`. They come from the
-    /// server as they are.
-    ///
-    /// ```no_run
-    /// use tool_mcp::Import;
-    ///
-    /// async fn print(import: &Import) -> Result<(), tool_mcp::ImportError> {
-    ///     let messages = import.get_prompt("review", [("change", "12")]).await?;
-    ///     println!("{}", messages[0]["content"]["text"]);
-    ///     Ok(())
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns an error as [`read_resource`](Import::read_resource) does.
-    pub async fn get_prompt(
-        &self,
-        name: &str,
-        arguments: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
-    ) -> Result<Vec<Value>, ImportError> {
-        let arguments = arguments.into_iter();
-        let arguments = arguments.map(|(name, value)| (name.into(), Value::String(value.into())));
-        let prompt = prompt(&self.shared, name, arguments.collect(), None).await;
-        prompt.map_err(|error| error.of(&self.shared.place))
-    }
-
-    async fn list(
-        &self,
-        key: &'static str,
-        request: impl Fn(Option<PaginatedRequestParams>) -> ClientRequest,
-    ) -> Result<Vec<Value>, ImportError> {
-        let listed = async {
-            let live = self.shared.live()?;
-            list(&self.shared, &live, key, request).await
-        };
-        listed.await.map_err(|error| error.of(&self.shared.place))
-    }
-}
+use crate::protocol_error::ProtocolError;
 
 /// Reads all pages of a list.
-async fn list(
+pub(super) async fn list(
     shared: &Arc<Shared>,
     live: &Arc<Live>,
     key: &'static str,
@@ -165,33 +69,25 @@ async fn list(
     listed.unwrap_or_else(|_| Err(timed_out(settings.list_timeout)))
 }
 
-fn list_resources(params: Option<PaginatedRequestParams>) -> ClientRequest {
+pub(super) fn list_resources(params: Option<PaginatedRequestParams>) -> ClientRequest {
     ClientRequest::ListResourcesRequest(ListResourcesRequest {
         params,
         ..ListResourcesRequest::default()
     })
 }
 
-fn list_resource_templates(params: Option<PaginatedRequestParams>) -> ClientRequest {
+pub(super) fn list_resource_templates(params: Option<PaginatedRequestParams>) -> ClientRequest {
     ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
         params,
         ..ListResourceTemplatesRequest::default()
     })
 }
 
-fn list_prompts(params: Option<PaginatedRequestParams>) -> ClientRequest {
+pub(super) fn list_prompts(params: Option<PaginatedRequestParams>) -> ClientRequest {
     ClientRequest::ListPromptsRequest(ListPromptsRequest {
         params,
         ..ListPromptsRequest::default()
     })
-}
-
-/// The resources and prompts of a server, as last listed for the clients of a gateway.
-#[derive(Default)]
-pub(crate) struct Offered {
-    pub(crate) resources: Vec<Resource>,
-    pub(crate) templates: Vec<ResourceTemplate>,
-    pub(crate) prompts: Vec<Prompt>,
 }
 
 impl Shared {
@@ -231,35 +127,6 @@ impl Shared {
             prompts,
         };
         self.set_offered(offered);
-    }
-
-    /// Replaces the resources and prompts, and says so if they are others.
-    pub(super) fn set_offered(&self, offered: Offered) {
-        let offered = Arc::new(offered);
-        let before = std::mem::replace(&mut *lock(&self.offered), offered.clone());
-        if before.resources != offered.resources || before.templates != offered.templates {
-            self.tell(Change::Resources);
-        }
-        if before.prompts != offered.prompts {
-            self.tell(Change::Prompts);
-        }
-    }
-
-    /// Tells the gateway of a change.
-    pub(super) fn tell(&self, change: Change) {
-        let Some(listener) = self.listener.get() else {
-            return;
-        };
-        let updated = match &change {
-            Change::Updated(uri) => Some(uri.clone()),
-            _ => None,
-        };
-        if !listener(change)
-            && let Some(uri) = updated
-            && lock(&self.watched).remove(&uri)
-        {
-            self.rewatch.notify_one();
-        }
     }
 
     /// Subscribes at a server before version 2026-07-28 to the same resources as the clients of a gateway.
@@ -352,17 +219,6 @@ impl Shared {
         }
         Ok(read)
     }
-
-    /// Returns the connection.
-    fn live(&self) -> Result<Arc<Live>, ImportError> {
-        match self.link() {
-            Link::Up(live) => Ok(live),
-            link => {
-                let status: Status = link.status();
-                Err(ImportError::new(ImportErrorKind::Away, status.to_string()))
-            }
-        }
-    }
 }
 
 /// Removes hidden characters from the titles and descriptions of a resource or a prompt, and adds their
@@ -446,7 +302,10 @@ impl Shared {
     }
 
     /// Returns the functions that read a resource and get a prompt.
-    fn functions(self: &Arc<Self>, form: Form) -> Result<[ToolEntry; 2], DynamicToolError> {
+    pub(super) fn functions(
+        self: &Arc<Self>,
+        form: Form,
+    ) -> Result<[ToolEntry; 2], DynamicToolError> {
         let settings = &self.settings;
         let (name, prefix) = (&settings.name, &settings.prefix);
         let shared = self.clone();
@@ -518,88 +377,8 @@ fn of_messages(messages: Vec<Value>) -> Vec<Value> {
     blocks.collect()
 }
 
-/// For a gateway.
-#[cfg(feature = "server")]
-impl Import {
-    /// Returns the functions that read the resources and get the prompts for the clients of a gateway.
-    /// Their results have the form of the protocol.
-    pub(crate) fn functions(&self) -> Result<[ToolEntry; 2], DynamicToolError> {
-        self.shared.functions(Form::Protocol)
-    }
-
-    /// Returns the tools with the names that the server knows, including the tools that the registry is
-    /// just getting.
-    pub(crate) fn tools(&self) -> Vec<(String, ToolEntry)> {
-        let owned = lock(&self.shared.owned);
-        let added = lock(&self.shared.added);
-        let tools = owned.iter().flatten().chain(&*added);
-        tools
-            .map(|(name, tool)| (name.clone(), tool.clone()))
-            .collect()
-    }
-
-    /// Returns the resources and prompts, as last listed.
-    pub(crate) fn offered(&self) -> Arc<Offered> {
-        lock(&self.shared.offered).clone()
-    }
-
-    /// Returns the ids of the gateways that the tools may come from.
-    pub(crate) fn gateways(&self) -> Vec<String> {
-        lock(&self.shared.gateways).iter().cloned().collect()
-    }
-
-    /// Sets the closure that is told of changes. It returns `false` if nobody wants to know of the resource
-    /// any more.
-    pub(crate) fn listen(&self, listener: impl Fn(Change) -> bool + Send + Sync + 'static) {
-        // A server is built once.
-        let _ = self.shared.listener.set(Box::new(listener));
-    }
-
-    /// Subscribes to a resource.
-    pub(crate) fn watch(&self, uri: &str) {
-        let mut watched = lock(&self.shared.watched);
-        if watched.len() >= MAX_WATCHED && !watched.contains(uri) {
-            tracing::warn!(
-                server = self.shared.settings.name,
-                "no more than {MAX_WATCHED} resources of an MCP server can be subscribed to"
-            );
-        } else if watched.insert(uri.to_owned()) {
-            self.shared.rewatch.notify_one();
-        }
-    }
-
-    /// Completes an argument.
-    pub(crate) async fn complete(
-        &self,
-        params: CompleteRequestParams,
-    ) -> Result<CompleteResult, ImportError> {
-        let live = self.shared.live()?;
-        if live.capabilities.completions.is_none() {
-            return Err(rejected("the server completes nothing"));
-        }
-        let limit = self.shared.settings.list_timeout;
-        let (carried, events) = Request::new(None);
-        let request = ClientRequest::CompleteRequest(CompleteRequest::new(params));
-        let task = async move { send(&live, request, carried, events, limit).await };
-        let mut task = AbortOnDrop(self.shared.runtime.spawn(task));
-        let sent = (&mut task.0).await.map_err(|_| stopped())?;
-        match sent.map_err(|error| failed(&self.shared, error))? {
-            ServerResult::CompleteResult(mut completed) => {
-                let values = &mut completed.completion.values;
-                values.truncate(CompletionInfo::MAX_VALUES);
-                Ok(completed)
-            }
-            _ => Err(rejected("the server answered with another result")),
-        }
-    }
-}
-
-/// The maximum number of resources of a server to which the clients of a gateway have subscribed.
-#[cfg(feature = "server")]
-const MAX_WATCHED: usize = 1000;
-
 /// Reads a resource. A call passes on the server's questions.
-async fn read(
+pub(super) async fn read(
     shared: &Arc<Shared>,
     uri: &str,
     call: Option<CallContext>,
@@ -615,7 +394,7 @@ async fn read(
 }
 
 /// Gets a prompt. A call passes on the server's questions.
-async fn prompt(
+pub(super) async fn prompt(
     shared: &Arc<Shared>,
     name: &str,
     arguments: Map<String, Value>,
@@ -702,7 +481,7 @@ fn items(result: ServerResult, key: &str) -> Result<Answer, ImportError> {
     }
 }
 
-fn failed(shared: &Shared, error: RequestError) -> ImportError {
+pub(super) fn failed(shared: &Shared, error: RequestError) -> ImportError {
     match error {
         RequestError::TimedOut(limit) => timed_out(limit),
         error => {
@@ -715,11 +494,11 @@ fn failed(shared: &Shared, error: RequestError) -> ImportError {
     }
 }
 
-fn rejected(problem: &str) -> ImportError {
+pub(super) fn rejected(problem: &str) -> ImportError {
     ImportError::new(ImportErrorKind::Rejected, problem)
 }
 
-fn stopped() -> ImportError {
+pub(super) fn stopped() -> ImportError {
     let text = "the runtime of the import has stopped";
     ImportError::new(ImportErrorKind::Away, text)
 }

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use tool_core::files;
 
-use super::listing::digest;
-use crate::sorted_json;
+use crate::{hex, sorted_json};
 
 /// The hashes of a server's description of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +99,11 @@ impl Pins {
             });
         written.map_err(|error| format!("can't write {}: {error}", path.display()))
     }
+}
+
+/// Returns the SHA-256 of bytes, as `sha256:` and hexadecimal digits.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    format!("sha256:{}", hex(&Sha256::digest(bytes)))
 }
 
 #[cfg(test)]

@@ -14,7 +14,11 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tool_core::runtime::BoxFuture;
 
-use super::connection::Live;
+use super::error::chain;
+#[cfg(feature = "client-http")]
+use super::http::error::{is_unsent, no_token};
+use super::live::Live;
+use super::secrets::{Secrets, shorten};
 use super::transport::{Event, InFlight, Request};
 
 /// The reason why there is no result.
@@ -124,4 +128,88 @@ impl Drop for Guard {
             });
         }
     }
+}
+
+/// The longest error of a server that a model gets.
+const MAX_ERROR: usize = 4096;
+
+/// Redacts and truncates a message of a server.
+pub(super) fn text(secrets: &Secrets, error: &str) -> String {
+    shorten(&secrets.redact(error), MAX_ERROR).into_owned()
+}
+
+/// The known effect of a call without a result.
+pub(super) enum Effect {
+    /// The server did not get the call.
+    NotSent,
+    /// The server answered with an error, and gets the same answer if it is called again.
+    Answered,
+    /// The server may have got the call.
+    Unknown,
+}
+
+pub(super) fn effect(error: &RequestError) -> Effect {
+    match error {
+        RequestError::NotSent => Effect::NotSent,
+        RequestError::Service(ServiceError::McpError(_)) => Effect::Answered,
+        error if is_unauthorized(error) => Effect::Answered,
+        #[cfg(feature = "client-http")]
+        RequestError::Service(ServiceError::TransportSend(error)) if is_unsent(&*error.error) => {
+            Effect::NotSent
+        }
+        RequestError::TimedOut(_) | RequestError::Unreadable(_) | RequestError::Service(_) => {
+            Effect::Unknown
+        }
+    }
+}
+
+/// Returns `true` if the server rejected the token, or if there is none.
+pub(super) fn is_unauthorized(error: &RequestError) -> bool {
+    match error {
+        #[cfg(feature = "client-http")]
+        RequestError::Service(ServiceError::TransportSend(error))
+            if no_token(&*error.error).is_some() =>
+        {
+            true
+        }
+        RequestError::Service(error) => error.is_authorization_required(),
+        _ => false,
+    }
+}
+
+/// Words why a request has no result.
+pub(super) fn describe(error: &RequestError, secrets: &Secrets) -> String {
+    let described = match error {
+        RequestError::TimedOut(limit) => {
+            format!(
+                "the server did not answer within {} seconds",
+                limit.as_secs_f32().round()
+            )
+        }
+        RequestError::NotSent => "the connection is lost".into(),
+        RequestError::Unreadable(reason) => format!("the result of the server {reason}"),
+        RequestError::Service(ServiceError::McpError(error)) => {
+            format!(
+                "the server rejected the request: {} ({})",
+                error.message, error.code.0
+            )
+        }
+        RequestError::Service(ServiceError::TransportClosed) => {
+            "the server ended during the request".into()
+        }
+        #[cfg(feature = "client-http")]
+        RequestError::Service(ServiceError::TransportSend(error))
+            if no_token(&*error.error).is_some() =>
+        {
+            chain(&*error.error)
+        }
+        RequestError::Service(ServiceError::TransportSend(error)) => {
+            format!("the server can't be reached: {}", chain(&*error.error))
+        }
+        RequestError::Service(ServiceError::UnexpectedResponse) => {
+            "the server answered with another result".into()
+        }
+        RequestError::Service(error) => error.to_string(),
+    };
+    text(secrets, &described)
 }

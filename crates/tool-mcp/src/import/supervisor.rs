@@ -12,12 +12,15 @@ use tool_core::call::Cancelled;
 use tool_core::runtime::BoxFuture;
 
 use super::call::AbortOnDrop;
-use super::connection::{Connection, Live, Opener, announced};
+use super::connection::{Connection, Opener, announced};
+use super::error::{ImportError, ImportErrorKind};
+use super::link::Link;
 use super::listing::list;
-use super::offers::Offered;
+use super::live::Live;
+use super::report::HeldTool;
+use super::shared::{Offered, Shared};
 use super::tools::Toolbox;
 use super::transport::{OFFERS, TOOLS};
-use super::{HeldTool, ImportError, ImportErrorKind, Link, Shared};
 use crate::change::Change;
 use crate::lock;
 

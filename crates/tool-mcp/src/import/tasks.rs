@@ -1,6 +1,5 @@
 //! Calls that a server continues as tasks.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,55 +9,20 @@ use rmcp::model::{
     GetTaskRequest, InputResponses, ServerResult, UpdateTaskParams, UpdateTaskRequest,
 };
 use rmcp::service::ServiceError;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep, timeout};
 use tool_core::CallContext;
 use tool_core::call::Progress;
 
-use super::call::{
-    Effect, MAX_ROUNDS, REQUIRED, Required, Unfinished, answer, describe, effect, text,
-};
-use super::request::{RequestError, send};
+use super::link::Link;
+use super::request::{Effect, RequestError, describe, effect, send, text};
+use super::rounds::{INTERVAL, MAX_ROUNDS, REQUIRED, Required, Task, Unfinished, answer};
+use super::shared::Shared;
 use super::transport::Request;
-use super::{Link, Shared};
 use crate::gateway::MadeAgain;
-
-/// The time between two requests for a task of a server that names none.
-const INTERVAL: Duration = Duration::from_secs(1);
-
-/// The bounds of the time that a server names.
-const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(60);
 
 /// A request for a task that gets no answer is repeated as often.
 const REPEATS: u32 = 3;
-
-/// A task of a server, also for the next run of its call.
-#[derive(Clone, Deserialize, Serialize)]
-pub(super) struct Task {
-    id: String,
-    /// In milliseconds.
-    interval: Option<u64>,
-    /// The keys of the questions that have answers. The server may still list them for some time.
-    answered: BTreeSet<String>,
-}
-
-impl Task {
-    /// Reads the result of a request that became a task.
-    pub(super) fn read(result: &Value) -> Option<Task> {
-        Some(Task {
-            id: result["taskId"].as_str()?.to_owned(),
-            interval: result["pollIntervalMs"].as_u64(),
-            answered: BTreeSet::new(),
-        })
-    }
-
-    fn interval(&self) -> Duration {
-        let interval = self.interval.map_or(INTERVAL, Duration::from_millis);
-        interval.clamp(SHORTEST, LONGEST)
-    }
-}
 
 /// Asks for a task until it has ended, and answers its questions. If an earlier run of the call ended with
 /// requests to the caller, `requests` contains them.

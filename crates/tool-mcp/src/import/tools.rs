@@ -7,16 +7,16 @@ use std::time::Instant;
 use serde_json::Value;
 use tool_core::dynamic::DynamicTool;
 use tool_core::spec::Annotations;
-use tool_core::{Registry, ToolEntry, visible};
+use tool_core::{ToolEntry, visible};
 
 use super::call::{Target, call};
-use super::connection::Live;
+use super::error::{ImportError, ImportErrorKind};
 use super::listing::{Listed, Listing};
-use super::offers::Offered;
+use super::live::Live;
 use super::pins::{Pin, Pins};
+use super::report::{HeldTool, RejectedTool, Report, TakenTool};
 use super::secrets::shorten;
-use super::{HeldTool, ImportError, ImportErrorKind, RejectedTool, Report, Shared, TakenTool};
-use crate::lock;
+use super::shared::Shared;
 
 /// The tools of a server, as last listed.
 pub(super) struct Toolbox {
@@ -218,68 +218,6 @@ impl Toolbox {
     }
 }
 
-impl Shared {
-    /// Replaces the tools of the import in the registry, unless the import was closed.
-    fn replace_tools(
-        &self,
-        registry: &Registry,
-        new: &HashMap<String, ToolEntry>,
-    ) -> Result<(), tool_core::RegistryError> {
-        let Some(old) = lock(&self.owned).clone() else {
-            return Ok(());
-        };
-        let is_kept = |entry: &ToolEntry, others: &HashMap<String, ToolEntry>, name: &str| {
-            let other = others.get(name);
-            other.is_some_and(|other| std::ptr::eq(other.spec(), entry.spec()))
-        };
-        let removed = old
-            .iter()
-            .filter(|(name, entry)| !is_kept(entry, new, name));
-        let removed: Vec<_> = removed.map(|(_, entry)| entry.clone()).collect();
-        let added = new
-            .iter()
-            .filter(|(name, entry)| !is_kept(entry, &old, name));
-        let added: HashMap<_, _> = added
-            .map(|(name, entry)| (name.clone(), entry.clone()))
-            .collect();
-        if !removed.is_empty() || !added.is_empty() {
-            let entries: Vec<_> = added.values().cloned().collect();
-            *lock(&self.added) = added;
-            // Not under the lock: the listeners of the registry may close the import.
-            let exchanged = registry.exchange(&removed, entries);
-            if exchanged.is_err() {
-                lock(&self.added).clear();
-            }
-            exchanged?;
-        }
-        let mut owned = lock(&self.owned);
-        lock(&self.added).clear();
-        match &mut *owned {
-            Some(owned) => owned.clone_from(new),
-            None => {
-                drop(owned);
-                // Closed in between, which removed the old tools.
-                let new: Vec<_> = new.values().cloned().collect();
-                let _ = registry.exchange(&new, []);
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes the tools of the import from the registry, for good.
-    pub(super) fn remove_tools(&self) {
-        self.set_offered(Offered::default());
-        let offers = std::mem::take(&mut *lock(&self.offers));
-        let _ = self.registry.exchange(&offers, []);
-        let owned = lock(&self.owned).take();
-        if let Some(owned) = owned {
-            let tools: Vec<_> = owned.into_values().collect();
-            // A subset of valid tools is valid, so this never fails.
-            let _ = self.registry.exchange(&tools, []);
-        }
-    }
-}
-
 /// Returns what names that look alike have in common: without case and separators, and with one of the letters and
 /// digits that look the same.
 fn skeleton(name: &str) -> String {
@@ -390,8 +328,10 @@ fn held(listed: &Listed, pins: &Pins) -> HeldTool {
 mod tests {
     use std::sync::Mutex;
 
+    use tool_core::Registry;
+
     use super::*;
-    use crate::{Import, Server};
+    use crate::{Import, Server, lock};
 
     #[tokio::test]
     async fn a_tool_in_the_registry_is_known_to_be_imported_at_once() {

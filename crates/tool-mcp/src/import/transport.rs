@@ -581,6 +581,26 @@ where
     }
 }
 
+/// Stops the clocks of calls while the user is asked.
+pub(super) struct Waiting(Vec<Arc<Request>>);
+
+impl Waiting {
+    pub(super) fn new(requests: Vec<Arc<Request>>) -> Waiting {
+        for request in &requests {
+            request.questions.fetch_add(1, Ordering::Relaxed);
+        }
+        Waiting(requests)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        for request in &self.0 {
+            request.questions.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

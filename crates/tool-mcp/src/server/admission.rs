@@ -2,17 +2,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rmcp::ErrorData;
 use rmcp::service::{RequestContext, RoleServer};
 use tool_core::{ToolCall, ToolEntry, ToolSpec};
 
-use super::Core;
-use super::call::{named, ruled};
-use super::request::{Request, Token, UserId};
-
-pub(super) type Scopes = dyn Fn(&ToolSpec) -> Vec<String> + Send + Sync;
+use super::core::Core;
+#[cfg(feature = "server-http")]
+use super::http::ruling::Ruling;
+use super::refused::Refused;
+use super::request::{Request, Token, UserId, named};
 
 /// The caller of a call, and the checks that it must pass.
 #[derive(Clone)]
@@ -20,43 +19,6 @@ pub(super) struct Admission {
     core: Arc<Core>,
     user: Option<String>,
     token: Option<Token>,
-}
-
-/// The reason not to run a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
-    /// The token lacks some of these scopes.
-    Scopes(Vec<String>),
-    /// There were too many calls: how long to wait.
-    Rate(Duration),
-    /// The application failed to say what the tool needs.
-    Unchecked,
-}
-
-impl Refused {
-    /// Returns the message for the caller.
-    pub(super) fn message(&self, tool: &str) -> String {
-        format!("{tool} was not run: {}", self.reason())
-    }
-
-    fn reason(&self) -> String {
-        match self {
-            Refused::Scopes(scopes) => {
-                format!("the token needs the scopes {}", scopes.join(" "))
-            }
-            Refused::Rate(wait) => format!(
-                "there were too many calls of it; make the same call again in {} s",
-                seconds(*wait)
-            ),
-            Refused::Unchecked => "whether it may run can't be checked at the moment".into(),
-        }
-    }
-}
-
-/// Returns whole seconds, so many that the time is over then.
-pub(super) fn seconds(wait: Duration) -> u64 {
-    let rest = u64::from(wait.subsec_nanos() > 0);
-    wait.as_secs().saturating_add(rest).max(1)
 }
 
 impl Admission {
@@ -104,6 +66,16 @@ impl Admission {
             std::future::ready(admitted.map_err(|refused| refused.reason()))
         })
     }
+}
+
+/// Tells the HTTP response of a request whether its call is admitted.
+pub(super) fn ruled(request: &Request<'_>, admitted: Result<(), Refused>) -> Result<(), Refused> {
+    #[cfg(feature = "server-http")]
+    if let Some(ruling) = request.extension::<Ruling>() {
+        ruling.set(admitted.clone());
+    }
+    let _ = request;
+    admitted
 }
 
 impl Core {

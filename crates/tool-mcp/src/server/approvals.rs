@@ -81,7 +81,7 @@ use tool_core::runtime::BoxFuture;
 
 pub(super) use self::held::{Found, HeldCall, log};
 pub use self::memory::{InboxLimits, MemoryInbox};
-use super::LOCAL;
+use super::request::LOCAL;
 use crate::lock;
 
 /// A held call that waits for a decision, or that has one.

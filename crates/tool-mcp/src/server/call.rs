@@ -1,110 +1,36 @@
-//! One call: context, progress, cancellation, result.
+//! One call of a client, with all that it must pass.
 
-use std::borrow::Cow;
-use std::collections::VecDeque;
-use std::error::Error;
-use std::fmt;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ContentBlock,
-    ErrorCode, InputRequiredResult, MetaObject, ProgressNotificationParam, ProgressToken,
-    RequestMetaObject,
+    InputRequiredResult, RequestMetaObject,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use rmcp::{ErrorData, Peer};
+#[cfg(feature = "server-http")]
 use serde_json::Value;
-use tokio::sync::Notify;
-use tool_core::call::{Arguments, Progress, TraceContext};
-use tool_core::dialect::Dialect;
-use tool_core::hooks::Hold;
-use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind, ToolResult};
-use tool_dialects::Mcp;
+use tool_core::call::{Arguments, TraceContext};
+use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind};
 
-use super::admission::{Admission, Refused};
-use super::approvals::{Found, HeldCall, InboxError, log};
-use super::apps::has_apps;
-use super::ask::{Asker, ToolElicitor};
+use super::admission::{Admission, ruled};
+use super::approvals::HeldCall;
+use super::ask::Asker;
+use super::core::Core;
+#[cfg(feature = "server-http")]
+use super::http::body::BodyText;
 use super::lines::RawArguments;
 #[cfg(feature = "server-http")]
 use super::lines::arguments_in;
-use super::request::{Request, Token, UserId, is_modern};
+use super::progress::{Reports, until_end};
+use super::request::{LOCAL, Request, Token, UserId, has_apps, is_modern, named};
+use super::result::{Purpose, finished};
+use super::run::run_call;
 use super::state::Binding;
-use super::tasks::TaskPolicy;
-use super::{Core, LOCAL};
+use super::task_settings::TaskPolicy;
 #[cfg(feature = "client")]
 use crate::gateway::MadeAgain;
-use crate::lock;
-
-/// An error that a tool returns to end its call with an error of the protocol, in place of a result that the
-/// model reads.
-///
-/// ```
-/// use tool_core::tool;
-/// use tool_mcp::server::ProtocolError;
-///
-/// /// Reads a file.
-/// #[tool]
-/// fn read_file(path: &str) -> Result<String, ProtocolError> {
-///     Err(ProtocolError::new(-32002, format!("{path} does not exist")))
-/// }
-/// # let _ = read_file;
-/// ```
-#[derive(Clone, Debug)]
-pub struct ProtocolError {
-    code: i32,
-    message: String,
-    data: Option<Value>,
-}
-
-impl ProtocolError {
-    /// Creates an error with a code of JSON-RPC or MCP, such as -32602 for invalid parameters.
-    pub fn new(code: i32, message: impl Into<String>) -> ProtocolError {
-        ProtocolError {
-            code,
-            message: message.into(),
-            data: None,
-        }
-    }
-
-    /// Adds data.
-    pub fn data(mut self, data: Value) -> ProtocolError {
-        self.data = Some(data);
-        self
-    }
-}
-
-impl fmt::Display for ProtocolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for ProtocolError {}
-
-/// The result of a call, or an error of the protocol.
-pub(super) type Finished = Result<Box<CallToolResult>, ErrorData>;
-
-/// The purpose of a function's call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Tool,
-    Resource,
-    Prompt,
-}
-
-impl Purpose {
-    /// Returns the function's name in signed states and approvals. A tool and a resource with the same name
-    /// differ here: no name has a space.
-    fn bound_name(self, name: &str) -> Cow<'_, str> {
-        match self {
-            Purpose::Tool => name.into(),
-            Purpose::Resource => format!("resource {name}").into(),
-            Purpose::Prompt => format!("prompt {name}").into(),
-        }
-    }
-}
 
 impl Core {
     pub(super) async fn call(
@@ -217,9 +143,18 @@ impl Core {
                 None => None,
             };
             let capabilities = context.client_capabilities();
-            let started = self
-                .tasks
-                .start(registry, call, user, capabilities, held, answered);
+            let started = self.tasks.start(user.as_ref(), async move |task| {
+                let asker = Arc::new(Asker::of_task(task.clone(), capabilities));
+                if let Some((state, responses)) = answered {
+                    asker.resume(state, responses);
+                }
+                let call = call.on_progress(move |progress| {
+                    if let Some(message) = &progress.message {
+                        task.set_message(Some(message));
+                    }
+                });
+                run_call(purpose, &registry, call, &asker, held.as_ref()).await
+            });
             return started.await;
         }
         let progress = context.meta.get_progress_token().map(|token| {
@@ -274,51 +209,6 @@ impl Core {
         }
     }
 
-    /// Attaches the application's values for the request to a call.
-    pub(super) fn identify(
-        &self,
-        request: &Request<'_>,
-        call: ToolCall,
-    ) -> Result<ToolCall, ErrorData> {
-        // The user of the token.
-        #[cfg(feature = "server-http")]
-        let call = match request.extension::<UserId>() {
-            Some(user) => call.with(user.clone()),
-            None => call,
-        };
-        #[cfg(feature = "server-http")]
-        let call = match request.extension::<Token>() {
-            Some(token) => call.with(token.clone()),
-            None => call,
-        };
-        match &self.options.identity {
-            Some(identity) => identity(request, call)
-                .map_err(|refusal| ErrorData::invalid_request(refusal.0, None)),
-            None => Ok(call),
-        }
-    }
-
-    /// Returns the user of a request that is not a call.
-    pub(super) fn user(
-        &self,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Option<UserId>, ErrorData> {
-        let call = ToolCall::new(context.id.to_string(), "", "");
-        let call = self.identify(&Request::new(context), call)?;
-        Ok(call.get::<UserId>().cloned())
-    }
-
-    /// Returns the user of an HTTP request whose message is not read yet.
-    #[cfg(feature = "server-http")]
-    pub(super) fn http_user(
-        &self,
-        parts: &::http::request::Parts,
-    ) -> Result<Option<UserId>, ErrorData> {
-        let call = ToolCall::new("", "", "");
-        let call = self.identify(&Request::of_http(parts), call)?;
-        Ok(call.get::<UserId>().cloned())
-    }
-
     /// Returns `true` if a call is a task from now on. `is_answered` is `true` if it is made again with answers.
     fn is_task(
         &self,
@@ -343,16 +233,6 @@ impl Core {
         }
         Ok(is_supported)
     }
-}
-
-/// Tells the HTTP response of a request whether its call is admitted.
-pub(super) fn ruled(request: &Request<'_>, admitted: Result<(), Refused>) -> Result<(), Refused> {
-    #[cfg(feature = "server-http")]
-    if let Some(ruling) = request.extension::<super::http::Ruling>() {
-        ruling.set(admitted.clone());
-    }
-    let _ = request;
-    admitted
 }
 
 /// Returns the error for a call of a tool that a registry does not have.
@@ -385,7 +265,7 @@ fn has_large_integer(value: &Value) -> bool {
 #[cfg(feature = "server-http")]
 fn exact_arguments(context: &RequestContext<RoleServer>) -> Option<String> {
     let http = context.extensions.get::<::http::request::Parts>()?;
-    arguments_in(http.extensions.get::<super::http::BodyText>()?.get()?)
+    arguments_in(http.extensions.get::<BodyText>()?.get()?)
 }
 
 /// Returns the trace of the client (2026-07-28, `basic`, and SEP-414: `traceparent`, `tracestate` and `baggage`
@@ -399,304 +279,4 @@ fn trace_context(meta: &RequestMetaObject) -> Option<TraceContext> {
         trace = trace.with_baggage(baggage);
     }
     Some(trace)
-}
-
-/// Returns the user of a call. An empty name is none.
-pub(super) fn named(call: &ToolCall) -> Option<&UserId> {
-    let user = call.get::<UserId>();
-    user.filter(|user| !user.as_str().trim().is_empty())
-}
-
-/// Runs a call to its end. Asks its user whether to run it if a hook wants a confirmation, and looks for
-/// another user's decision if a hook holds it. A caller never decides on a hold, and a user without a name
-/// decides on nothing.
-pub(super) async fn run_call(
-    purpose: Purpose,
-    registry: &Registry,
-    call: ToolCall,
-    asker: &Arc<Asker>,
-    waiting: Option<&Arc<HeldCall>>,
-) -> Finished {
-    let mut call = call.elicit_with(Arc::new(ToolElicitor(asker.clone())));
-    if let Some(waiting) = waiting {
-        call = waiting.guard(call);
-    }
-    loop {
-        // Only calls that hooks or their tools hold are made again.
-        let again = (waiting.is_some() || registry.has_before_hooks()).then(|| call.clone());
-        let result = registry.call(call).await;
-        let hold = result.error().and_then(|error| error.hold()).cloned();
-        let (Some(again), Some(hold)) = (again, hold) else {
-            if let Some(waiting) = waiting {
-                waiting.end().await;
-            }
-            return finished(result, Some(asker), purpose);
-        };
-        call = if hold.is_confirmation() {
-            let Some(user) = named(&again).cloned() else {
-                return finished(result, Some(asker), purpose);
-            };
-            match asker.decide(&hold).await {
-                Ok(decision) => again.decided_by(hold, decision, user.as_str()),
-                // The result says that the call waits for approval.
-                Err(_) => return finished(result, Some(asker), purpose),
-            }
-        } else {
-            let Some(waiting) = waiting else {
-                return finished(result, Some(asker), purpose);
-            };
-            match find_decision(again, &hold, waiting, asker).await {
-                Ok(call) => call,
-                Err(result) => return Ok(result),
-            }
-        };
-    }
-}
-
-/// Returns a call with the decision on its hold, for which a task waits. Without one, returns a result that says so.
-async fn find_decision(
-    call: ToolCall,
-    hold: &Hold,
-    waiting: &Arc<HeldCall>,
-    asker: &Arc<Asker>,
-) -> Result<ToolCall, Box<CallToolResult>> {
-    loop {
-        let id = match waiting.find(call.clone(), hold).await {
-            Ok(Found::Decided(call)) => {
-                if let Some(task) = asker.task() {
-                    task.set_message(None);
-                }
-                return Ok(*call);
-            }
-            Ok(Found::Waiting(id)) => id,
-            Err(error) => return Err(not_asked(hold, &error)),
-        };
-        let Some(task) = asker.task() else {
-            let text = format!(
-                "{} was not run: it waits for approval {id}: {}. Somebody else decides. Make the same call with the \
-                 same arguments later to get the result.",
-                hold.tool(),
-                hold.reason()
-            );
-            let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
-            let mut meta = MetaObject::default();
-            meta.insert(APPROVAL.into(), id.into());
-            result.meta = Some(meta);
-            return Err(Box::new(result));
-        };
-        task.set_message(Some(&format!("waits for approval {id}")));
-        waiting.changed(&id).await;
-    }
-}
-
-/// The key of the id of an approval in the metadata of a result.
-const APPROVAL: &str = "tool-core/approval";
-
-/// Returns the result of a held call that can't wait.
-fn not_asked(hold: &Hold, error: &InboxError) -> Box<CallToolResult> {
-    let problem = match error {
-        InboxError::Full => "too many calls wait for approval",
-        InboxError::Failed(_) => {
-            log(error);
-            "nobody can be asked for approval at the moment"
-        }
-    };
-    let text = format!(
-        "{} was not run: it needs approval: {}. But {problem}; try again later.",
-        hold.tool(),
-        hold.reason()
-    );
-    Box::new(CallToolResult::error(vec![ContentBlock::text(text)]))
-}
-
-/// Runs a call until it ends or is cancelled, and sends its progress. All reports are sent before this
-/// returns. The caller pins the call, because a future that is moved in takes memory in each of the futures
-/// around it once more.
-pub(super) async fn until_end<T>(
-    running: impl Future<Output = T> + Unpin,
-    progress: Option<(Arc<Reports>, ProgressToken)>,
-    context: &RequestContext<RoleServer>,
-) -> Result<T, ErrorData> {
-    let cancelled = context.ct.cancelled();
-    // The client gets no response to a request that it has cancelled.
-    let no_response = || Err(ErrorData::internal_error("cancelled", None));
-    let Some((reports, token)) = progress else {
-        return tokio::select! {
-            biased;
-            ended = running => Ok(ended),
-            () = cancelled => no_response(),
-        };
-    };
-    let mut pump = pin!(reports.send_to(&context.peer, &token));
-    let ended = tokio::select! {
-        biased;
-        ended = running => ended,
-        () = cancelled => return no_response(),
-        () = &mut pump => unreachable!("reports are closed after the call"),
-    };
-    reports.close();
-    pump.await;
-    Ok(ended)
-}
-
-/// The most progress reports that wait to be sent. The newest replaces the last.
-const WAITING: usize = 1024;
-
-/// The progress reports of a call that are not sent yet.
-#[derive(Default)]
-pub(super) struct Reports {
-    queue: Mutex<Queue>,
-    changed: Notify,
-}
-
-#[derive(Default)]
-struct Queue {
-    waiting: VecDeque<Progress>,
-    /// The progress of the last report.
-    done: Option<f64>,
-    is_closed: bool,
-}
-
-impl Reports {
-    fn push(&self, progress: &Progress) {
-        let mut queue = lock(&self.queue);
-        // The progress must increase (2026-07-28, `basic/utilities/progress`).
-        let increases = queue.done.is_none_or(|done| progress.done > done);
-        if !progress.done.is_finite() || !increases || queue.is_closed {
-            return;
-        }
-        queue.done = Some(progress.done);
-        if queue.waiting.len() == WAITING {
-            queue.waiting.pop_back();
-        }
-        queue.waiting.push_back(progress.clone());
-        drop(queue);
-        self.changed.notify_one();
-    }
-
-    fn close(&self) {
-        lock(&self.queue).is_closed = true;
-        self.changed.notify_one();
-    }
-
-    /// Sends the reports, until they are closed and all are sent.
-    async fn send_to(&self, peer: &Peer<RoleServer>, token: &ProgressToken) {
-        loop {
-            let (next, is_closed) = {
-                let mut queue = lock(&self.queue);
-                (queue.waiting.pop_front(), queue.is_closed)
-            };
-            match next {
-                Some(progress) => {
-                    let mut params = ProgressNotificationParam::new(token.clone(), progress.done);
-                    params.total = progress.total.filter(|total| total.is_finite());
-                    params.message = progress.message;
-                    // Waits until it is sent.
-                    let _ = peer.notify_progress(params).await;
-                }
-                None if is_closed => return,
-                None => self.changed.notified().await,
-            }
-        }
-    }
-}
-
-/// Converts a result.
-fn finished(result: ToolResult, asker: Option<&Arc<Asker>>, purpose: Purpose) -> Finished {
-    if let Some(error) = result.error() {
-        if let Some(error) = protocol_error(error) {
-            return Err(error);
-        }
-        if asker.is_some_and(|asker| asker.lacks_capability()) {
-            return Err(ErrorData::missing_required_client_capability(
-                ClientCapabilities::builder().enable_elicitation().build(),
-            ));
-        }
-        if purpose != Purpose::Tool {
-            return Err(ErrorData::new(
-                code_of(error.kind()),
-                error.message().to_owned(),
-                None,
-            ));
-        }
-        let text = ContentBlock::text(error.message());
-        return Ok(Box::new(CallToolResult::error(vec![text])));
-    }
-    Ok(Box::new(if result.parts().is_empty() {
-        let structured = result.structured();
-        let text = result.into_result().unwrap_or_default();
-        let mut wire = CallToolResult::success(vec![ContentBlock::text(text)]);
-        wire.structured_content = structured;
-        wire
-    } else {
-        with_parts(&result)
-    }))
-}
-
-/// Returns the code for an error of a function that is no tool.
-fn code_of(kind: ToolErrorKind) -> ErrorCode {
-    match kind {
-        ToolErrorKind::MalformedJson | ToolErrorKind::InvalidArguments => ErrorCode::INVALID_PARAMS,
-        ToolErrorKind::Denied | ToolErrorKind::Held => ErrorCode::INVALID_REQUEST,
-        _ => ErrorCode::INTERNAL_ERROR,
-    }
-}
-
-/// Converts a result with images and the like, in the form of the dialect.
-fn with_parts(result: &ToolResult) -> CallToolResult {
-    let mut responses = Mcp::v2026_07_28().results(std::slice::from_ref(result));
-    let written = responses
-        .first_mut()
-        .map(|response| response["result"].take());
-    serde_json::from_value(written.unwrap_or_default()).unwrap_or_else(|error| {
-        tracing::error!(%error, "a result is not what MCP allows; its text is sent");
-        CallToolResult::success(vec![ContentBlock::text(result.content())])
-    })
-}
-
-/// Returns the error of the protocol that a tool asked for.
-fn protocol_error(error: &dyn Error) -> Option<ErrorData> {
-    let mut source = error.source();
-    while let Some(error) = source {
-        if let Some(error) = error.downcast_ref::<ProtocolError>() {
-            let ProtocolError {
-                code,
-                message,
-                data,
-            } = error.clone();
-            return Some(ErrorData::new(ErrorCode(code), message, data));
-        }
-        source = error.source();
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_signed_for_a_tool_is_not_for_a_resource_of_its_name() {
-        let purposes = [Purpose::Tool, Purpose::Resource, Purpose::Prompt];
-        let bindings = purposes.map(|purpose| {
-            let name = purpose.bound_name("note");
-            Binding::new(&name, None, Some("ada")).digest().to_vec()
-        });
-        assert!(
-            bindings[0] != bindings[1] && bindings[1] != bindings[2] && bindings[0] != bindings[2]
-        );
-    }
-
-    #[test]
-    fn a_flood_of_progress_is_bounded_and_ends_with_the_newest() {
-        let reports = Reports::default();
-        for done in 1..=10_000 {
-            reports.push(&Progress::new(f64::from(done)));
-        }
-        reports.push(&Progress::new(9.0));
-        let queue = lock(&reports.queue);
-        assert_eq!(queue.waiting.len(), WAITING);
-        assert_eq!(queue.waiting.front(), Some(&Progress::new(1.0)));
-        assert_eq!(queue.waiting.back(), Some(&Progress::new(10_000.0)));
-    }
 }

@@ -1,6 +1,5 @@
 //! Completion: values for the arguments of prompts and the variables of resources, while a person types them.
 
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -10,56 +9,11 @@ use futures_util::FutureExt;
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::Value;
-use tool_core::runtime::BoxFuture;
-use tool_core::{Registry, ToolEntry};
+use tool_core::ToolEntry;
 
-use super::Core;
-use super::call::until_end;
-use super::offers::{Offers, parameters};
-use super::request::UserId;
-
-pub(super) type Complete = dyn Fn(Completion) -> BoxFuture<Vec<String>> + Send + Sync;
-
-/// An argument that a person types, as [`Server::complete`](crate::Server::complete) sees it.
-///
-/// ```
-/// use tool_mcp::server::Completion;
-///
-/// async fn complete(completion: Completion) -> Vec<String> {
-///     match &*completion.argument {
-///         "city" => vec!["Lisbon".into(), "Porto".into()],
-///         _ => Vec::new(),
-///     }
-/// }
-/// # let _ = complete;
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Completion {
-    /// The name of the function behind the prompt or the resource.
-    pub name: String,
-    /// The name of the argument or the variable.
-    pub argument: String,
-    /// The text that is typed so far.
-    pub value: String,
-    /// The other arguments that the client knows already.
-    pub others: HashMap<String, String>,
-    /// The user of the request.
-    pub user: Option<UserId>,
-}
-
-impl Offers {
-    /// Returns `true` if there is something to complete.
-    pub(super) fn completes(&self) -> bool {
-        let has_choices = |function: ToolEntry| {
-            let properties = parameters(&function).map(|(properties, _)| properties);
-            properties.is_some_and(|all| all.values().any(|schema| !choices(schema).is_empty()))
-        };
-        let functions = self.functions().map(Registry::specs).unwrap_or_default();
-        self.complete.is_some() && !functions.is_empty() || functions.into_iter().any(has_choices)
-    }
-}
+use super::core::Core;
+use super::offers::{Completion, choices, parameters};
+use super::progress::until_end;
 
 impl Core {
     /// Completes an argument. Returns `None` if the server has no such prompt or resource.
@@ -147,21 +101,4 @@ fn page(mut values: Vec<String>) -> CompletionInfo {
     page.total = total;
     page.has_more = Some(has_more);
     page
-}
-
-/// Returns the values that a schema lists.
-fn choices(schema: &Value) -> Vec<String> {
-    let listed = schema.get("enum").and_then(Value::as_array);
-    let listed = listed.into_iter().flatten().chain(schema.get("const"));
-    let listed = listed.filter(|value| !value.is_null());
-    let text = |value: &Value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), ToOwned::to_owned)
-    };
-    let mut choices: Vec<_> = listed.map(text).collect();
-    if schema.get("type").is_some_and(|name| name == "boolean") {
-        choices.extend(["true".into(), "false".into()]);
-    }
-    choices
 }

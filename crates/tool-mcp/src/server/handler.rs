@@ -23,14 +23,16 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
 
-use super::Core;
-use super::apps::has_apps;
-use super::call::ruled;
-use super::changes::{Client, bounded, no_request};
+use super::admission::ruled;
+use super::clients::Client;
+use super::core::Core;
+#[cfg(feature = "server-http")]
+use super::http::sessions::with_head;
 use super::list::{List, cached, millis, page_of};
 use super::offers::{INNER, inner_cursor};
-use super::request::{Request, has_connection, is_modern};
+use super::request::{Request, has_apps, has_connection, is_modern};
 use super::resources::unknown;
+use super::subscriptions::{bounded, no_request};
 
 /// A handler without resources, prompts and the like.
 ///
@@ -114,8 +116,7 @@ impl<H: ServerHandler> Handler<H> {
 
     /// Returns the client of the session.
     fn client(&self, context: &Context) -> &Arc<Client> {
-        self.client
-            .get_or_init(|| Client::of_session(&self.core, context))
+        self.client.get_or_init(|| self.core.add_session(context))
     }
 }
 
@@ -238,7 +239,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
         let selection = core.selection(&context);
         let list = match &selection {
             Some(selection) => Arc::new(List::new(selection, &core.options)),
-            None => core.list.get(core),
+            None => core.list(),
         };
         let cursor = params.as_ref().and_then(|params| params.cursor.as_deref());
         #[cfg_attr(not(feature = "client"), expect(unused_mut))]
@@ -260,7 +261,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     /// Returns only what `rmcp` needs: a tool whose parameters are sent as headers too.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let core = &self.core;
-        let list = core.list.get(core);
+        let list = core.list();
         let tool = list.with_headers(name)?;
         // A hint about a missing header would say that the tool exists.
         #[cfg(feature = "server-http")]
@@ -271,7 +272,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
                 // As in a selection, a panic hides the tool.
                 catch_unwind(AssertUnwindSafe(sees)).unwrap_or(false)
             };
-            return super::http::with_head(sees)?.then(|| tool.clone());
+            return with_head(sees)?.then(|| tool.clone());
         }
         Some(tool.clone())
     }
@@ -295,7 +296,7 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
 
     async fn listen(&self, context: SubscriptionContext) -> Reply<()> {
         self.core.user(context.request_context())?;
-        let _client = Client::of_subscription(&self.core, &context);
+        let _client = self.core.add_subscription(&context);
         let mut closing = self.core.closing.subscribe();
         // The inner handler waits until the client leaves, or ends the subscription.
         tokio::select! {

@@ -4,18 +4,19 @@
 //! |---|---|
 //! | `auth` | bearer tokens and the metadata of a resource server |
 //! | `guard` | what each request passes before `rmcp` handles it |
-//! | `message` | the body of a request, and the call in it |
+//! | `message`, `body` | the body of a request, the call in it, and its text |
 //! | `ruling` | calls that are refused with a status |
 //! | `sessions` | the owners of sessions and their number |
 //! | `streams` | streams in sessions, which clients resume |
 //! | `listener` | connections: their number, time-outs and end |
 
 mod auth;
+pub(super) mod body;
 mod guard;
 mod listener;
 mod message;
-mod ruling;
-mod sessions;
+pub(super) mod ruling;
+pub(super) mod sessions;
 mod streams;
 
 use std::sync::Arc;
@@ -34,15 +35,14 @@ use tokio::runtime::RuntimeFlavor;
 use tool_core::Registry;
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use self::guard::{Guard, PROTOCOL_VERSION, SESSION_ID};
+use self::guard::Guard;
+use self::message::{PROTOCOL_VERSION, SESSION_ID};
 use self::sessions::Sessions;
+use super::Server;
 use super::handler::Handler;
-use super::{ServeError, Server};
+use super::serve::ServeError;
 
 pub use self::auth::{Auth, AuthError};
-pub(super) use self::message::BodyText;
-pub(super) use self::ruling::Ruling;
-pub(super) use self::sessions::with_head;
 
 /// The settings of an HTTP server. The defaults are for clients on the same machine.
 ///

@@ -6,15 +6,12 @@
 
 use std::collections::HashMap;
 
-use rmcp::ErrorData;
 use rmcp::model::Tool;
-use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 use tool_core::{Registry, ToolEntry};
 
-use super::apps::has_apps;
 use super::imports::Imported;
-use super::{Core, Options};
+use super::options::Options;
 
 /// The start of the URI of a page.
 const SCHEME: &str = "ui://";
@@ -31,7 +28,7 @@ fn page(meta: &Map<String, Value>) -> Option<&str> {
 }
 
 /// Returns `true` if a registry has a tool, and not another one of its name.
-fn has(registry: &Registry, tool: &ToolEntry) -> bool {
+pub(super) fn has(registry: &Registry, tool: &ToolEntry) -> bool {
     let other = registry.get(&tool.name);
     other.is_some_and(|other| std::ptr::eq(other.spec(), tool.spec()))
 }
@@ -145,37 +142,5 @@ impl Links {
             }
             None => Shows::Listed,
         }
-    }
-}
-
-impl Core {
-    /// Returns the tool that an app of an imported server means, because its page knows the name without
-    /// the prefix. The error says that several servers have a tool of that name.
-    pub(super) fn tool_of_app(
-        &self,
-        name: &str,
-        tools: &Registry,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Option<ToolEntry>, ErrorData> {
-        if !has_apps(context) {
-            return Ok(None);
-        }
-        let servers = self.options.imports.servers();
-        let all = servers.iter().flat_map(|server| server.import.tools());
-        let found = all.filter(|(source, tool)| {
-            // A tool whose headers are checked is called by its own name, which `rmcp` looks up.
-            let has_headers = || self.list.get(self).with_headers(&tool.name).is_some();
-            source == name && tool.is_for_apps() && has(tools, tool) && !has_headers()
-        });
-        let mut found: Vec<_> = found.map(|(_, tool)| tool).collect();
-        if found.len() > 1 {
-            let names: Vec<_> = found.iter().map(|tool| &*tool.name).collect();
-            let problem = format!(
-                "several imported servers have the tool {name}; call one of {}",
-                names.join(", ")
-            );
-            return Err(ErrorData::invalid_params(problem, None));
-        }
-        Ok(found.pop())
     }
 }

@@ -1,18 +1,18 @@
 //! The list of tools, kept until the registry changes.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rmcp::ErrorData;
-use rmcp::model::{CacheScope, ListToolsResult, Tool};
+use rmcp::model::{CacheScope, ListToolsResult, MetaObject, Tool};
+use serde_json::json;
 use tool_core::Registry;
 use tool_dialects::Mcp;
 
-use super::apps;
 #[cfg(feature = "client")]
 use super::imported_apps::unlink;
-use super::{Core, Options};
+use super::offers::ServedApp;
+use super::options::Options;
 
 /// Before the key of the last item of a page.
 const CURSOR: &str = "after:";
@@ -34,8 +34,8 @@ pub(super) struct List {
 pub(super) struct ListCache(RwLock<Option<(u64, Arc<List>)>>);
 
 impl ListCache {
-    pub(super) fn get(&self, core: &Core) -> Arc<List> {
-        let changes = core.changes.load(Ordering::Acquire);
+    /// Returns the list after a number of changes.
+    pub(super) fn get(&self, changes: u64, list: impl FnOnce() -> List) -> Arc<List> {
         let cached = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, list)) = cached.as_ref().filter(|(at, _)| *at == changes) {
             return list.clone();
@@ -43,7 +43,7 @@ impl ListCache {
         drop(cached);
         // Without the lock. If the registry changes meanwhile, the list has the number of the change before,
         // and is replaced soon.
-        let list = Arc::new(List::new(&core.registry, &core.options));
+        let list = Arc::new(list());
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some((changes, list.clone()));
         list
     }
@@ -63,7 +63,7 @@ impl List {
         let apps = &options.offers.apps;
         if !apps.is_empty() {
             for tool in &mut tools {
-                apps::link(tool, apps);
+                link(tool, apps);
             }
         }
         #[cfg(feature = "client")]
@@ -129,6 +129,23 @@ impl List {
     /// Returns a tool whose parameters are sent as headers too.
     pub(super) fn with_headers(&self, name: &str) -> Option<&Tool> {
         self.with_headers.get(name)
+    }
+}
+
+/// Adds to a tool the URI of its app.
+fn link(tool: &mut Tool, apps: &[ServedApp]) {
+    let is_its = |app: &&ServedApp| app.tools.iter().any(|name| *name == tool.name);
+    let Some(app) = apps.iter().find(is_its) else {
+        return;
+    };
+    let MetaObject(meta) = tool.meta.get_or_insert_default();
+    let ui = meta.entry("ui").or_insert_with(|| json!({}));
+    if !ui.is_object() {
+        *ui = json!({});
+    }
+    ui["resourceUri"] = app.uri.clone().into();
+    if ui.get("visibility").is_none() {
+        ui["visibility"] = json!(["model", "app"]);
     }
 }
 

@@ -1,16 +1,16 @@
 //! The resources and prompts of a server: the functions behind them, in a registry of their own.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use rmcp::ErrorData;
 use rmcp::model::{Annotations, Icon, MetaObject};
-use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
+use tool_core::runtime::BoxFuture;
 use tool_core::{Registry, ToolEntry};
 
-use super::Core;
-use super::apps::ServedApp;
-use super::completion::Complete;
+use super::app::App;
+use super::request::UserId;
 use super::template::Template;
 
 #[derive(Default)]
@@ -33,6 +33,14 @@ pub(super) struct Resource {
     pub(super) annotations: Option<Annotations>,
 }
 
+/// An app that is served.
+pub(super) struct ServedApp {
+    pub(super) uri: String,
+    pub(super) app: App,
+    /// The names of the tools whose results it shows.
+    pub(super) tools: Vec<String>,
+}
+
 /// The call that reads a resource or gets a prompt.
 pub(super) struct FoundCall {
     pub(super) registry: Registry,
@@ -43,6 +51,36 @@ pub(super) struct FoundCall {
     pub(super) description: Option<String>,
     /// `true` if the result is one of the protocol, from another server.
     pub(super) is_imported: bool,
+}
+
+pub(super) type Complete = dyn Fn(Completion) -> BoxFuture<Vec<String>> + Send + Sync;
+
+/// An argument that a person types, as [`Server::complete`](crate::Server::complete) sees it.
+///
+/// ```
+/// use tool_mcp::server::Completion;
+///
+/// async fn complete(completion: Completion) -> Vec<String> {
+///     match &*completion.argument {
+///         "city" => vec!["Lisbon".into(), "Porto".into()],
+///         _ => Vec::new(),
+///     }
+/// }
+/// # let _ = complete;
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Completion {
+    /// The name of the function behind the prompt or the resource.
+    pub name: String,
+    /// The name of the argument or the variable.
+    pub argument: String,
+    /// The text that is typed so far.
+    pub value: String,
+    /// The other arguments that the client knows already.
+    pub others: HashMap<String, String>,
+    /// The user of the request.
+    pub user: Option<UserId>,
 }
 
 impl Offers {
@@ -128,6 +166,16 @@ impl Offers {
     pub(super) fn functions(&self) -> Option<&Registry> {
         self.registry.as_ref()
     }
+
+    /// Returns `true` if there is something to complete.
+    pub(super) fn completes(&self) -> bool {
+        let has_choices = |function: ToolEntry| {
+            let properties = parameters(&function).map(|(properties, _)| properties);
+            properties.is_some_and(|all| all.values().any(|schema| !choices(schema).is_empty()))
+        };
+        let functions = self.functions().map(Registry::specs).unwrap_or_default();
+        self.complete.is_some() && !functions.is_empty() || functions.into_iter().any(has_choices)
+    }
 }
 
 /// Checks that a function gets what it needs from a URI.
@@ -174,15 +222,21 @@ pub(super) fn parameters(function: &ToolEntry) -> Option<(Map<String, Value>, Ve
     Some((properties, required.map(ToOwned::to_owned).collect()))
 }
 
-impl Core {
-    /// Returns the functions of resources and prompts that a request can see; `None` if there are none at all.
-    pub(super) fn offered(&self, context: &RequestContext<RoleServer>) -> Option<Registry> {
-        let all = self.options.offers.registry.as_ref()?;
-        Some(
-            self.selection_of(all, context)
-                .unwrap_or_else(|| all.clone()),
-        )
+/// Returns the values that a schema lists.
+pub(super) fn choices(schema: &Value) -> Vec<String> {
+    let listed = schema.get("enum").and_then(Value::as_array);
+    let listed = listed.into_iter().flatten().chain(schema.get("const"));
+    let listed = listed.filter(|value| !value.is_null());
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), ToOwned::to_owned)
+    };
+    let mut choices: Vec<_> = listed.map(text).collect();
+    if schema.get("type").is_some_and(|name| name == "boolean") {
+        choices.extend(["true".into(), "false".into()]);
     }
+    choices
 }
 
 /// Returns the icons and the metadata of a function.

@@ -11,11 +11,11 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 use tool_core::ToolEntry;
 
-use super::Core;
-use super::call::Purpose;
+use super::core::Core;
 use super::lines::RawArguments;
 use super::offers::{FoundCall, for_clients, parameters, refused};
 use super::resources::of_other;
+use super::result::Purpose;
 
 impl Core {
     /// Returns the prompts that a request can see; `None` if the server itself has none.

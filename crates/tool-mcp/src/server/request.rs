@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{RequestContext, RoleServer};
+use tool_core::ToolCall;
+
+use crate::apps::is_supported;
 
 /// A request of a client, as [`Server::identity`](crate::Server::identity) sees it.
 ///
@@ -135,6 +138,12 @@ pub(super) fn has_connection(context: &RequestContext<RoleServer>) -> bool {
     true
 }
 
+/// Returns `true` if a client supports apps, because such a client hides tools for apps from models.
+pub(super) fn has_apps(context: &RequestContext<RoleServer>) -> bool {
+    let capabilities = context.client_capabilities();
+    capabilities.is_some_and(|capabilities| is_supported(capabilities.extensions.as_ref()))
+}
+
 /// The user that a call is made for. [`Server::identity`](crate::Server::identity) attaches it to calls.
 ///
 /// A task or a question of one user is unknown to another.
@@ -160,6 +169,15 @@ impl UserId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// The name of the user on the other end of a stream, where the application does not name one.
+pub(super) const LOCAL: &str = "local";
+
+/// Returns the user of a call. An empty name is none.
+pub(super) fn named(call: &ToolCall) -> Option<&UserId> {
+    let user = call.get::<UserId>();
+    user.filter(|user| !user.as_str().trim().is_empty())
 }
 
 /// The user and the rights of a token. It does not contain the token.

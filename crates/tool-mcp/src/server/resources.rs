@@ -13,11 +13,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tool_core::ToolEntry;
 
-use super::Core;
-use super::call::Purpose;
+use super::core::Core;
 use super::lines::RawArguments;
 use super::offers::{self, FoundCall, for_clients, refused};
 use super::request::is_modern;
+use super::result::Purpose;
 
 /// The longest URI that is looked up.
 const LONGEST: usize = 64 << 10;

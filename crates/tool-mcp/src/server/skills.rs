@@ -11,8 +11,9 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 
+use super::handler::NoHandler;
 use super::resources::unknown;
-use super::{NoHandler, ServeError};
+use super::serve::ServeError;
 
 /// Serves skills (extension `io.modelcontextprotocol/skills`): folders with instructions for a model, each with a `SKILL.md`.
 /// Pass it to [`Server::with_handler`](super::Server::with_handler).

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::runtime::BoxFuture;
 
-use super::tasks::TaskLimits;
+use super::task_settings::TaskLimits;
 use crate::lock;
 
 pub use self::contract::assert_store;

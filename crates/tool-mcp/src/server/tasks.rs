@@ -7,19 +7,15 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResponse, CallToolResult, ClientCapabilities, CreateTaskResult, DetailedTask,
-    InputRequest, InputResponses,
+    CallToolResponse, CallToolResult, CreateTaskResult, DetailedTask, InputRequest, InputResponses,
 };
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
-use tool_core::{Registry, ToolCall};
 
-use super::approvals::HeldCall;
-use super::ask::Asker;
-use super::call::{Purpose, run_call};
 use super::request::UserId;
-use super::state::{State as SignedState, digest, random};
+use super::state::{digest, random};
 use super::store::{Notice, Store, StoreError, StoredTask, TaskUpdate};
+use super::task_settings::TaskLimits;
 use crate::{hex, lock};
 
 /// How long a message of a task is shown before the next one.
@@ -32,94 +28,8 @@ const LOOK: Duration = Duration::from_secs(30);
 /// How often the end of a task is written before it is given up.
 const ATTEMPTS: u32 = 5;
 
-/// Says whether the calls of a tool may be tasks: they then end with a task, and the client asks for the result
-/// later.
-///
-/// ```
-/// use tool_core::Registry;
-/// use tool_mcp::server::TaskPolicy;
-///
-/// // What changes something may take long; its client asks for the result later.
-/// let server = tool_mcp::Server::new(Registry::new()).tasks(|tool| {
-///     match tool.annotations.read_only {
-///         Some(true) => TaskPolicy::Never,
-///         _ => TaskPolicy::Optional,
-///     }
-/// });
-/// # let _ = server;
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TaskPolicy {
-    /// No call is a task.
-    #[default]
-    Never,
-    /// A call is a task if the client supports tasks.
-    Optional,
-    /// Each call is a task. It is a protocol error if the client does not support tasks.
-    Required,
-    /// A call runs within its request until it asks its user. Once that is answered, the call is a task if
-    /// the client supports tasks, and asks its further questions as a task does. So nothing is kept for a
-    /// question that nobody answers.
-    ///
-    /// A call that asks nothing ends within its request. So does each call of a client before version 2026-07-28, which is
-    /// asked within the call.
-    AfterQuestions,
-}
-
-/// The limits of the tasks of a server, in its [store](crate::Server::store).
-///
-/// At the limit of running tasks, a call is a protocol error. At a limit of results, the oldest are forgotten: their
-/// tasks are unknown then. The limits of a user apply to users that have a [`UserId`].
-///
-/// ```
-/// use std::time::Duration;
-///
-/// use tool_core::Registry;
-/// use tool_mcp::server::TaskLimits;
-///
-/// let mut limits = TaskLimits::default();
-/// limits.kept_for = Duration::from_secs(60);
-/// let server = tool_mcp::Server::new(Registry::new()).task_limits(limits);
-/// # let _ = server;
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct TaskLimits {
-    /// The most tasks that run at a time. The default is 10,000.
-    pub running: usize,
-    /// The most tasks of a user that run at a time. The default is 1,000.
-    pub running_per_user: usize,
-    /// The most results. The default is 10,000.
-    pub results: usize,
-    /// The most results of a user. The default is 1,000.
-    pub results_per_user: usize,
-    /// The most bytes of all results, as JSON. The default is 64 MiB.
-    pub result_bytes: usize,
-    /// The most bytes of the results of a user, as JSON. The default is 16 MiB. A task with a larger result fails.
-    pub result_bytes_per_user: usize,
-    /// How long a task may run. The default is an hour. It fails then.
-    pub runs_for: Duration,
-    /// How long a result is kept. The default is an hour.
-    pub kept_for: Duration,
-}
-
-impl Default for TaskLimits {
-    fn default() -> TaskLimits {
-        TaskLimits {
-            running: 10_000,
-            running_per_user: 1000,
-            results: 10_000,
-            results_per_user: 1000,
-            result_bytes: 64 << 20,
-            result_bytes_per_user: 16 << 20,
-            runs_for: Duration::from_secs(3600),
-            kept_for: Duration::from_secs(3600),
-        }
-    }
-}
-
-/// The data that a client sends with a call that is made again.
-type Answered = (SignedState, Option<InputResponses>);
+/// The result of a call, or an error of the protocol.
+pub(super) type Finished = Result<Box<CallToolResult>, ErrorData>;
 
 /// The tasks of a server.
 #[derive(Clone)]
@@ -145,18 +55,16 @@ impl Tasks {
         &self.store
     }
 
-    /// Starts a call as a task, with the answers that its user gave before. Must run before any other step
-    /// of the call.
-    pub(super) async fn start(
+    /// Starts a task, which makes a call. Must run before any other step of the call.
+    pub(super) async fn start<F>(
         &self,
-        registry: Registry,
-        call: ToolCall,
-        user: Option<UserId>,
-        capabilities: Option<ClientCapabilities>,
-        held: Option<Arc<HeldCall>>,
-        answered: Option<Answered>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let (context, task) = self.create(user.as_ref());
+        user: Option<&UserId>,
+        call: impl FnOnce(TaskContext) -> F + Send + 'static,
+    ) -> Result<CallToolResponse, ErrorData>
+    where
+        F: Future<Output = Finished> + Send,
+    {
+        let (context, task) = self.create(user);
         let created = task.task();
         let (added, is_added) = oneshot::channel();
         // A client that leaves meanwhile does not leave a task that never ends.
@@ -169,11 +77,7 @@ impl Tasks {
                 return;
             }
             let ending = EndOnDrop(context.clone());
-            let asker = Arc::new(Asker::of_task(context.clone(), capabilities));
-            if let Some((state, responses)) = answered {
-                asker.resume(state, responses);
-            }
-            let end = run_task(&registry, call, &context, &asker, held).await;
+            let end = context.run(call(context.clone())).await;
             context.end(end).await;
             drop(ending);
         });
@@ -327,6 +231,22 @@ impl TaskContext {
         self.0.message.send_replace(message);
     }
 
+    /// Runs the call, and returns how the task ends.
+    async fn run(&self, call: impl Future<Output = Finished>) -> TaskUpdate {
+        let running = tokio::time::timeout(self.0.tasks.limits.runs_for, call);
+        let finished = tokio::select! {
+            finished = running => finished.unwrap_or_else(|_| {
+                Err(ErrorData::internal_error("the task took too long", None))
+            }),
+            () = self.over() => return TaskUpdate::cancelled(),
+            () = self.write_messages() => return TaskUpdate::cancelled(),
+        };
+        match finished {
+            Ok(result) => TaskUpdate::completed(&result),
+            Err(error) => TaskUpdate::failed(&error),
+        }
+    }
+
     /// Writes the messages.
     async fn write_messages(&self) {
         let mut messages = self.0.messages.clone();
@@ -386,37 +306,6 @@ impl Drop for EndOnDrop {
     fn drop(&mut self) {
         // It has no effect on a task that has ended. A store that waits here ends the task with its process.
         let _ = self.0.update(TaskUpdate::cancelled()).now_or_never();
-    }
-}
-
-/// Returns how the task ends.
-async fn run_task(
-    registry: &Registry,
-    call: ToolCall,
-    task: &TaskContext,
-    asker: &Arc<Asker>,
-    held: Option<Arc<HeldCall>>,
-) -> TaskUpdate {
-    let status = task.clone();
-    let call = call.on_progress(move |progress| {
-        if let Some(message) = &progress.message {
-            status.set_message(Some(message));
-        }
-    });
-    let running = tokio::time::timeout(
-        task.0.tasks.limits.runs_for,
-        run_call(Purpose::Tool, registry, call, asker, held.as_ref()),
-    );
-    let finished: Result<Box<CallToolResult>, ErrorData> = tokio::select! {
-        finished = running => finished.unwrap_or_else(|_| {
-            Err(ErrorData::internal_error("the task took too long", None))
-        }),
-        () = task.over() => return TaskUpdate::cancelled(),
-        () = task.write_messages() => return TaskUpdate::cancelled(),
-    };
-    match finished {
-        Ok(result) => TaskUpdate::completed(&result),
-        Err(error) => TaskUpdate::failed(&error),
     }
 }
 

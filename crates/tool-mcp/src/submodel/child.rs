@@ -16,7 +16,7 @@ use tool_core::call::Progress;
 use tool_core::hooks::Decision;
 use tool_core::{CallContext, Registry, toolset};
 
-use super::{Answer, VARIABLE, truncated};
+use super::shared::{Answer, VARIABLE, truncated};
 use crate::Server;
 use crate::import::direct::AbortOnDrop;
 use crate::server::ServeError;
@@ -34,13 +34,6 @@ const GRACE: Duration = Duration::from_secs(2);
 /// ```
 pub fn is_helper() -> bool {
     std::env::var_os(VARIABLE).is_some()
-}
-
-/// Returns how many levels of helpers this process may have. `None` if it is not a helper.
-pub(super) fn inherited_levels() -> Option<u32> {
-    let value = std::env::var_os(VARIABLE)?;
-    let levels = value.to_str().and_then(|value| value.parse().ok());
-    Some(levels.unwrap_or_default())
 }
 
 /// Serves an agent to the parent of this process, over standard input and output, until the parent closes them.

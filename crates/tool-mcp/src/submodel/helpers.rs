@@ -12,8 +12,9 @@ use tokio::task::JoinSet;
 use tool_core::CallContext;
 use tool_core::call::{CancellationToken, Progress};
 
-use super::child::inherited_levels;
-use super::{ASK, Answer, Closed, Listed, NOTE, Question, State, VARIABLE, truncated};
+use super::shared::{
+    ASK, Answer, Closed, Listed, NOTE, Question, State, VARIABLE, inherited_levels, truncated,
+};
 use crate::import::direct::{AbortOnDrop, CallFailure, Connected, Program};
 use crate::lock;
 

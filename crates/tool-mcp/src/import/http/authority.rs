@@ -1,17 +1,16 @@
 //! The tokens of requests: their source, and the steps after a server rejects one.
 
 use std::error::Error as StdError;
-use std::fmt;
 use std::sync::Arc;
 
-use rmcp::transport::streamable_http_client::StreamableHttpError;
 use tokio::sync::Mutex;
 use tool_core::runtime::BoxFuture;
 
-use super::Error;
+use super::challenge::{Attempts, Challenge};
+use super::error::NoToken;
 #[cfg(feature = "oauth")]
 use crate::import::oauth::session::Session;
-use crate::import::secrets::{Secrets, shorten};
+use crate::import::secrets::Secrets;
 
 /// The authorization of requests to a server.
 #[derive(Clone, Default)]
@@ -51,84 +50,6 @@ impl TokenSource {
         Ok(token)
     }
 }
-
-/// Why there is no token. The text contains no secrets.
-#[derive(Clone, Debug)]
-pub(in crate::import) struct NoToken(String);
-
-/// The longest text of an authorization server in an error.
-const MAX_TEXT: usize = 500;
-
-impl NoToken {
-    pub(in crate::import) fn new(secrets: &Secrets, text: impl AsRef<str>) -> NoToken {
-        let text = secrets.redact(text.as_ref());
-        NoToken(shorten(&text, MAX_TEXT).into_owned())
-    }
-}
-
-impl fmt::Display for NoToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl StdError for NoToken {}
-
-impl From<NoToken> for Error {
-    fn from(error: NoToken) -> Error {
-        StreamableHttpError::Io(std::io::Error::other(error))
-    }
-}
-
-/// Why a server rejected a request, with its `WWW-Authenticate` header.
-#[derive(Clone, Debug)]
-pub(in crate::import) enum Challenge {
-    /// The token is missing, or not valid any more. The header may be empty.
-    Token(#[cfg_attr(not(feature = "oauth"), allow(dead_code))] String),
-    /// The token lacks scopes.
-    #[cfg(feature = "oauth")]
-    Scope(String),
-}
-
-impl Challenge {
-    /// Returns the challenge in an error.
-    pub(super) fn of(error: &Error) -> Option<Challenge> {
-        match error {
-            StreamableHttpError::AuthRequired(error) => {
-                Some(Challenge::Token(error.www_authenticate_header.clone()))
-            }
-            #[cfg(feature = "oauth")]
-            StreamableHttpError::InsufficientScope(error) => {
-                let header = &error.www_authenticate_header;
-                Session::lacks_scope(header).then(|| Challenge::Scope(header.clone()))
-            }
-            // Without a header.
-            StreamableHttpError::UnexpectedServerResponse(text) if text.starts_with("HTTP 401") => {
-                Some(Challenge::Token(String::new()))
-            }
-            StreamableHttpError::Client(error)
-                if error.status() == Some(reqwest::StatusCode::UNAUTHORIZED) =>
-            {
-                Some(Challenge::Token(String::new()))
-            }
-            _ => None,
-        }
-    }
-}
-
-/// The attempts for a request.
-#[derive(Default)]
-pub(in crate::import) struct Attempts {
-    pub(in crate::import) refreshed: bool,
-    #[cfg(feature = "oauth")]
-    pub(in crate::import) signed_in: bool,
-    #[cfg(feature = "oauth")]
-    pub(in crate::import) step_ups: u32,
-    pub(in crate::import) all: u32,
-}
-
-/// A request that is rejected more often than this is not sent again.
-pub(in crate::import) const MAX_ATTEMPTS: u32 = 8;
 
 /// Has the tokens of one connection.
 pub(super) enum Authority {

@@ -5,9 +5,11 @@ use std::time::Duration;
 use reqwest::Url;
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetadata};
 use tokio::time::timeout;
+use tracing::instrument::WithSubscriber;
 
-use super::session::{Session, describe, silent};
-use crate::import::http::{NoToken, is_confidential, is_loopback};
+use super::shelf::Shelf;
+use crate::import::error::chain;
+use crate::import::http::challenge::{is_confidential, is_loopback};
 
 /// The longest time to find the authorization server. A server may name many.
 const DISCOVERY: Duration = Duration::from_secs(60);
@@ -24,46 +26,43 @@ impl Known {
     }
 }
 
-impl Session {
-    /// Finds the authorization server.
-    pub(super) async fn discover(&self, header: Option<&str>) -> Result<Known, NoToken> {
-        let server = self.server()?;
-        let failed = |error: AuthError| self.failed(describe(&error));
-        let mut manager = AuthorizationManager::new(server.as_str())
-            .await
-            .map_err(failed)?;
-        manager.set_credential_store(self.shelf.clone());
-        let header = header.filter(|header| !header.is_empty());
-        let resolving = silent(manager.resolve_metadata_from_challenge(header));
-        let found = timeout(DISCOVERY, resolving).await;
-        let found = found
-            .map_err(|_| {
-                self.failed(format!(
-                    "its authorization server was not found within {DISCOVERY:?}"
-                ))
-            })?
-            .map_err(failed)?;
-        if !found.source.is_discovered() {
-            let text = "it does not say where its authorization server is; if it takes a token that you have, use \
-                        `ImportBuilder::bearer`";
-            return Err(self.failed(text));
-        }
-        check(&found.metadata, server).map_err(|problem| self.failed(problem))?;
-        let issuer = found.metadata.issuer.as_deref().unwrap_or_default();
-        if let Some(expected) = &self.oauth.issuer
-            && expected.trim_end_matches('/') != issuer.trim_end_matches('/')
-        {
-            let text = format!(
-                "it names the authorization server {issuer}, and `OAuth::issuer` allows {expected} alone"
-            );
-            return Err(self.failed(text));
-        }
-        manager.set_metadata(found.metadata.clone());
-        Ok(Known {
-            manager,
-            metadata: found.metadata,
-        })
+/// Finds the authorization server of a server. `header` is what the server says of it, and `expected` the only issuer that the
+/// application allows.
+pub(super) async fn discover(
+    server: &Url,
+    header: Option<&str>,
+    shelf: Shelf,
+    expected: Option<&str>,
+) -> Result<Known, String> {
+    let mut manager = AuthorizationManager::new(server.as_str())
+        .await
+        .map_err(|error| describe(&error))?;
+    manager.set_credential_store(shelf);
+    let header = header.filter(|header| !header.is_empty());
+    let resolving = silent(manager.resolve_metadata_from_challenge(header));
+    let found = timeout(DISCOVERY, resolving).await;
+    let found = found
+        .map_err(|_| format!("its authorization server was not found within {DISCOVERY:?}"))?
+        .map_err(|error| describe(&error))?;
+    if !found.source.is_discovered() {
+        let text = "it does not say where its authorization server is; if it takes a token that you have, use \
+                    `ImportBuilder::bearer`";
+        return Err(text.into());
     }
+    check(&found.metadata, server)?;
+    let issuer = found.metadata.issuer.as_deref().unwrap_or_default();
+    if let Some(expected) = expected
+        && expected.trim_end_matches('/') != issuer.trim_end_matches('/')
+    {
+        return Err(format!(
+            "it names the authorization server {issuer}, and `OAuth::issuer` allows {expected} alone"
+        ));
+    }
+    manager.set_metadata(found.metadata.clone());
+    Ok(Known {
+        manager,
+        metadata: found.metadata,
+    })
 }
 
 /// Checks the addresses of an authorization server. A browser opens one of them.
@@ -94,6 +93,28 @@ fn check(metadata: &AuthorizationMetadata, server: &Url) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Runs a step of `rmcp`, which logs codes and vendors' tokens at the level `DEBUG`, without a log.
+pub(super) async fn silent<T>(step: impl Future<Output = T>) -> T {
+    step.with_subscriber(tracing::Dispatch::none()).await
+}
+
+/// Words an error of `rmcp`, with its sources.
+pub(super) fn describe(error: &AuthError) -> String {
+    match error {
+        AuthError::AuthorizationServerMismatch {
+            expected_issuer,
+            received_issuer,
+        } => format!(
+            "the answer is from the issuer {received_issuer}, not from {expected_issuer}: it may be an attack; try \
+             again, and tell the operator of the server if it stays"
+        ),
+        AuthError::AuthorizationServerMissingIssuer { expected_issuer } => {
+            format!("the answer does not say that it is from the issuer {expected_issuer}")
+        }
+        error => chain(error),
+    }
 }
 
 #[cfg(test)]

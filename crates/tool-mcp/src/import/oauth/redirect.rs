@@ -8,7 +8,6 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::sign_in::denied;
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
 use hyper::service::service_fn;
@@ -38,6 +37,11 @@ pub(super) enum Refused {
     Foreign(&'static str),
     /// The authorization server says no.
     Denied(String),
+}
+
+/// Words what an authorization server answered in place of a code.
+pub(super) fn denied(error: &str) -> String {
+    format!("the authorization server or the user refused: {error}")
 }
 
 impl Callback {

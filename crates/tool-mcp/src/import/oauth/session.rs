@@ -14,12 +14,12 @@ use rmcp::transport::auth::{
 };
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use tracing::instrument::WithSubscriber;
 
-use super::discovery::Known;
+use super::discovery::{Known, describe, discover, silent};
 use super::shelf::Shelf;
 use super::{Grant, OAuth};
-use crate::import::http::{Attempts, Challenge, NoToken};
+use crate::import::http::challenge::{Attempts, Challenge};
+use crate::import::http::error::NoToken;
 use crate::import::secrets::Secrets;
 use crate::{hex, lock};
 
@@ -97,11 +97,6 @@ pub(super) fn now() -> u64 {
     now.unwrap_or_default().as_secs()
 }
 
-/// Runs a step of `rmcp`, which logs codes and vendors' tokens at the level `DEBUG`, without a log.
-pub(super) async fn silent<T>(step: impl Future<Output = T>) -> T {
-    step.with_subscriber(tracing::Dispatch::none()).await
-}
-
 impl Session {
     pub(in crate::import) fn new(oauth: OAuth, url: &str, secrets: Secrets) -> Session {
         let mut query = None;
@@ -145,15 +140,15 @@ impl Session {
         }
     }
 
-    /// Returns `true` if a `WWW-Authenticate` header says that the token lacks scopes.
-    pub(in crate::import) fn lacks_scope(header: &str) -> bool {
-        // For relative addresses, which are not used here.
-        let base = Url::parse("https://localhost");
-        base.is_ok_and(|base| WWWAuthenticateParams::parse(header, &base).is_insufficient_scope())
-    }
-
     pub(super) fn server(&self) -> Result<&Url, NoToken> {
         self.server.as_ref().map_err(|problem| self.failed(problem))
+    }
+
+    /// Finds the authorization server.
+    async fn discovered(&self, header: Option<&str>) -> Result<Known, NoToken> {
+        let issuer = self.oauth.issuer.as_deref();
+        let found = discover(self.server()?, header, self.shelf.clone(), issuer);
+        found.await.map_err(|problem| self.failed(problem))
     }
 
     fn error(&self, what: &str, why: impl AsRef<str>) -> NoToken {
@@ -347,7 +342,7 @@ impl Session {
             return Ok(None);
         }
         if state.known.is_none() {
-            let mut known = self.discover(None).await?;
+            let mut known = self.discovered(None).await?;
             // Tokens of another issuer are none of its.
             if credentials.issuer.as_deref() != Some(known.issuer()) {
                 state.current = None;
@@ -411,7 +406,7 @@ impl Session {
                 "there is no token that it accepts; sign in with a program that has `OAuth::open`";
             return Err(self.failed(text));
         }
-        let mut known = self.discover(Some(header)).await?;
+        let mut known = self.discovered(Some(header)).await?;
         if state.asked.0 != known.issuer() {
             state.asked = (known.issuer().to_owned(), BTreeSet::new());
         }
@@ -478,23 +473,6 @@ fn is_rejected(error: &AuthError) -> bool {
         // An answer with an error, such as `invalid_client`, in the words of `oauth2`.
         AuthError::TokenRefreshFailed(text) => text.starts_with("Server returned error response"),
         _ => false,
-    }
-}
-
-/// Words an error of `rmcp`, with its sources.
-pub(super) fn describe(error: &AuthError) -> String {
-    match error {
-        AuthError::AuthorizationServerMismatch {
-            expected_issuer,
-            received_issuer,
-        } => format!(
-            "the answer is from the issuer {received_issuer}, not from {expected_issuer}: it may be an attack; try \
-             again, and tell the operator of the server if it stays"
-        ),
-        AuthError::AuthorizationServerMissingIssuer { expected_issuer } => {
-            format!("the answer does not say that it is from the issuer {expected_issuer}")
-        }
-        error => crate::import::connection::chain(error),
     }
 }
 

@@ -9,7 +9,7 @@ use rmcp::transport::auth::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{OAuthError, TokenStore};
+use super::store::{OAuthError, TokenStore};
 use crate::import::secrets::Secrets;
 
 /// The entry of a store for a key.

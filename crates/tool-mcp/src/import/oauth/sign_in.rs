@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-use super::discovery::Known;
-use super::redirect::{Callback, Listener, Refused};
-use super::session::{Session, describe, now, silent};
+use super::discovery::{Known, describe, silent};
+use super::redirect::{Callback, Listener, Refused, denied};
+use super::session::{Session, now};
 use super::shelf::Registered;
 use super::{Enterprise, Get, Grant, JwtAlgorithm};
-use crate::import::connection::chain;
-use crate::import::http::NoToken;
+use crate::import::error::chain;
+use crate::import::http::error::NoToken;
 
 /// The longest time to exchange a JWT.
 const EXCHANGE: Duration = Duration::from_secs(30);
@@ -431,11 +431,6 @@ fn read_answer(answer: &str, redirect: &str, state: &str) -> Result<Callback, St
         Refused::Foreign(why) => format!("the redirect is not accepted: {why}"),
         Refused::Denied(error) => denied(&error),
     })
-}
-
-/// Words what an authorization server answered in place of a code.
-pub(super) fn denied(error: &str) -> String {
-    format!("the authorization server or the user refused: {error}")
 }
 
 #[cfg(test)]

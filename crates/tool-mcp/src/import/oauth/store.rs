@@ -1,6 +1,7 @@
 //! Where tokens are kept.
 
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
 use std::fmt;
 use std::fs::File;
 #[cfg(unix)]
@@ -12,8 +13,17 @@ use std::sync::{Arc, Mutex};
 use tool_core::files;
 use tool_core::runtime::BoxFuture;
 
-use super::OAuthError;
 use crate::lock;
+
+/// The error of a closure or a store of the application. It must contain no secrets.
+///
+/// ```
+/// use tool_mcp::import::oauth::OAuthError;
+///
+/// let error = OAuthError::from("there is no display");
+/// # let _ = error;
+/// ```
+pub type OAuthError = Box<dyn Error + Send + Sync>;
 
 /// Keeps the tokens of servers. [`MemoryStore`], [`FileStore`] and, with the feature `keyring`, `KeyringStore` are
 /// there; implement it for another place, such as a database.

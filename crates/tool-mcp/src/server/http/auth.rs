@@ -10,8 +10,7 @@ use axum::routing::{Router, get};
 use serde_json::json;
 use tool_core::runtime::BoxFuture;
 
-use crate::server::Token;
-use crate::server::request::bearer;
+use crate::server::request::{Token, bearer};
 
 /// The path of the metadata (RFC 9728, section 3).
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";

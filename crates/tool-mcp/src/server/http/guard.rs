@@ -31,15 +31,13 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 
 use super::auth::{Auth, lacks_scopes};
-use super::message::{BodyText, Reader, Way};
+use super::body::BodyText;
+use super::message::{PROTOCOL_VERSION, Reader, SESSION_ID, Way};
 use super::ruling::{Ruling, is_call};
 use super::sessions::{Current, Outcome, Sessions, in_request};
-use crate::server::Core;
-use crate::server::admission::{Refused, seconds};
+use crate::server::core::Core;
 use crate::server::handler::Handler;
-
-pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+use crate::server::refused::{Refused, seconds};
 
 /// The service of `rmcp` behind the checks.
 pub(super) struct Guard<H> {

@@ -6,7 +6,6 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -14,11 +13,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use futures_util::stream;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion};
 
-use super::guard::{PROTOCOL_VERSION, SESSION_ID};
+use super::body::BodyText;
 use super::sessions::{Outcome, in_current};
-use crate::server::Core;
+use crate::server::core::Core;
 use crate::server::lines::{CALL, read_call};
 
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
@@ -27,16 +28,6 @@ const PARAMETER: &str = "mcp-param-";
 
 /// The message that `rmcp` reads in place of a call of a session. The session gets the call.
 const STAND_IN: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
-
-/// The body of a request, once it was read.
-#[derive(Clone, Default)]
-pub(in crate::server) struct BodyText(Arc<OnceLock<Bytes>>);
-
-impl BodyText {
-    pub(in crate::server) fn get(&self) -> Option<&[u8]> {
-        self.0.get().map(|bytes| &**bytes)
-    }
-}
 
 /// Which calls are read here.
 pub(super) enum Way {
@@ -100,7 +91,7 @@ impl Way {
 /// Returns `true` for a tool none of whose parameters is sent in the head.
 fn has_no_headers(name: &HeaderValue, core: &Core) -> bool {
     let name = name.to_str();
-    name.is_ok_and(|name| core.list.get(core).with_headers(name).is_none())
+    name.is_ok_and(|name| core.list().with_headers(name).is_none())
 }
 
 /// How the body of a request is read, within [`in_request`](super::sessions::in_request).

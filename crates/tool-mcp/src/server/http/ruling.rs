@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use serde::Deserialize;
 
 use crate::lock;
-use crate::server::admission::Refused;
+use crate::server::refused::Refused;
 
 /// The decision about the call of an HTTP request. The call sets it, and the response waits for it.
 #[derive(Clone, Default)]

@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 
 use super::streams::{Position, Streams};
 use crate::lock;
-use crate::server::UserId;
+use crate::server::request::UserId;
 
 tokio::task_local! {
     /// The HTTP request that `rmcp` handles.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Notice, Store, StoreError, StoredTask, TaskUpdate};
 use crate::lock;
-use crate::server::tasks::TaskLimits;
+use crate::server::task_settings::TaskLimits;
 
 /// Checks that a [`Store`] keeps its promises, in a test. The closure opens the store, again and again as several processes
 /// would; the store is empty at first, and has some tasks in the end.

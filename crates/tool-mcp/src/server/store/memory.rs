@@ -10,7 +10,7 @@ use tool_core::runtime::BoxFuture;
 
 use super::{Listener, Listeners, Notice, Store, StoreError, StoredTask, TaskUpdate};
 use crate::lock;
-use crate::server::tasks::TaskLimits;
+use crate::server::task_settings::TaskLimits;
 
 /// A [`Store`] in memory, which ends with the process. Clones share the tasks. It is the default.
 ///

@@ -15,7 +15,7 @@ use super::{
     Listener, Listeners, Notice, Store, StoreError, StoredTask, TaskUpdate, millis, now_ms,
 };
 use crate::server::state::random;
-use crate::server::tasks::TaskLimits;
+use crate::server::task_settings::TaskLimits;
 use crate::{hex, lock};
 
 /// How often a process looks for notices of others.
