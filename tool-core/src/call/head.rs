@@ -14,6 +14,14 @@ pub(crate) struct CallHead {
 pub(crate) const CALL_TOOL: &str = "call_tool";
 
 /// The form of a call, and of its id, in the provider's message. The result has the same form.
+///
+/// ```
+/// use tool_core::ToolCall;
+/// use tool_core::dialect::write::WireId;
+///
+/// let call = ToolCall::new("7", "roll_die", "{}").with_wire_id(WireId::Number);
+/// assert_eq!(call.wire_id(), WireId::Number);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum WireId {

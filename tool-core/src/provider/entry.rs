@@ -8,6 +8,21 @@ use crate::tool::ToolEntry;
 /// Writes `name` and `description`, which have these keys with every provider.
 ///
 /// The description has the grammar that no keyword of JSON Schema expresses.
+///
+/// ```
+/// use tool_core::dialect::write::{JsonWriter, write_head};
+/// use tool_core::{Tool, tool};
+///
+/// /// Writes a note.
+/// #[tool]
+/// fn write_note(text: String) -> usize {
+///     text.len()
+/// }
+///
+/// let mut out = JsonWriter::new();
+/// out.object(|out| write_head(&write_note::SPEC, out));
+/// assert_eq!(out.into_string(), r#"{"name":"write_note","description":"Writes a note."}"#);
+/// ```
 pub fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
     out.quoted("\"name\":").string(&tool.name);
     let prompt = tool.prompt_with_grammar();
@@ -19,6 +34,21 @@ pub fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
 
 /// Writes `name` and `description` of a tool whose arguments are text. The description has what the
 /// schema of the parameter says.
+///
+/// ```
+/// use tool_core::dialect::write::{JsonWriter, write_freeform_head};
+/// use tool_core::{Tool, tool};
+///
+/// /// Writes a note.
+/// #[tool(freeform)]
+/// fn write_note(text: String) -> usize {
+///     text.len()
+/// }
+///
+/// let mut out = JsonWriter::new();
+/// out.object(|out| write_freeform_head(&write_note::SPEC, out));
+/// assert_eq!(out.into_string(), r#"{"name":"write_note","description":"Writes a note."}"#);
+/// ```
 pub fn write_freeform_head(tool: &ToolSpec, out: &mut JsonWriter) {
     let mut prompt = tool.prompt();
     if let [property] = tool.properties() {

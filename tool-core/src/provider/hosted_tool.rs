@@ -225,7 +225,15 @@ pub(super) fn is_same(name: &str, hosted: &str) -> bool {
     is_spelling(hosted, name) || is_spelling(name, hosted)
 }
 
-/// Returns `true` if a key is `googleSearch`, as it is or as `google_search`.
+/// Returns `true` if a key is `known` in camel case, as it is or in snake case.
+///
+/// ```
+/// use tool_core::dialect::write::is_spelling;
+///
+/// assert!(is_spelling("googleSearch", "googleSearch"));
+/// assert!(is_spelling("google_search", "googleSearch"));
+/// assert!(!is_spelling("search", "googleSearch"));
+/// ```
 pub fn is_spelling(key: &str, known: &str) -> bool {
     let snake = known.chars().flat_map(|letter| {
         let gap = letter.is_ascii_uppercase().then_some('_');

@@ -84,7 +84,15 @@ pub(crate) const fn is_tool_name(name: &str) -> bool {
     is_name(name, Grammar::Tool)
 }
 
-/// Shortens a valid name and adds a suffix that depends on `original` only.
+/// Shortens a valid name and adds a suffix that depends on `original` only, so that two names stay different.
+///
+/// ```
+/// use tool_core::dialect::write::with_suffix;
+///
+/// let name = with_suffix("read_page", "read page");
+/// assert!(name.starts_with("read_page_") && name.len() == 18);
+/// assert_ne!(name, with_suffix("read_page", "read-page"));
+/// ```
 pub fn with_suffix(name: &str, original: &str) -> String {
     // FNV-1a. Valid names are ASCII.
     let hash = original

@@ -31,7 +31,7 @@ use crate::spec::{Setting, Trained};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool of a provider",
     label = "not a tool of a provider",
-    note = "`tool_core::dialect::anthropic` and `tool_core::dialect::openai` have such tools, for example \
+    note = "`tool_dialects::anthropic` and `tool_dialects::openai` have such tools, for example \
             `provides = anthropic::Bash20250124`"
 )]
 pub trait TrainedTool {
@@ -73,6 +73,16 @@ pub const fn provided<Tool: TrainedTool, Input: InputOf<Tool>>(name: &str) -> &'
 }
 
 /// Writes the members of the entry in a request.
+///
+/// ```
+/// use tool_core::dialect::write::{JsonWriter, write_entry};
+/// use tool_core::spec::{Setting, Trained};
+///
+/// const SHELL: Trained = Trained::new("custom", "shell_1", Some("sh"), &[("timeout", Setting::Number(30))]);
+/// let mut out = JsonWriter::new();
+/// out.object(|out| write_entry(&SHELL, out));
+/// assert_eq!(out.into_string(), r#"{"type":"shell_1","name":"sh","timeout":30}"#);
+/// ```
 pub fn write_entry(trained: &Trained, out: &mut JsonWriter) {
     out.word("type").string(trained.kind);
     if let Some(name) = trained.name {

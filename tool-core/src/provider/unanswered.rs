@@ -79,7 +79,17 @@ impl fmt::Display for Unanswered {
     }
 }
 
-/// What is unanswered and can be a call, if a tool of the registry provides the provider's tool.
+/// An unanswered item that can be a call, if a tool of the registry provides the provider's tool.
+///
+/// ```
+/// use tool_core::ToolCall;
+/// use tool_core::dialect::Turn;
+/// use tool_core::dialect::write::Offered;
+///
+/// let mut turn = Turn::new(Vec::new());
+/// let call = ToolCall::new("1", "", r#"{"command":"ls"}"#);
+/// turn.offered.push(Offered { asked: 0, tool: ("custom", "shell_1"), call });
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct Offered {
     /// The position in [`Turn::unanswered`](crate::dialect::Turn::unanswered).

@@ -286,6 +286,13 @@ pub(crate) fn did_you_mean<'a>(
 }
 
 /// Truncates a value for display.
+///
+/// ```
+/// use tool_core::dialect::write::shorten;
+///
+/// assert_eq!(shorten("[1,2,3]"), "[1,2,3]");
+/// assert!(shorten(&"9".repeat(1000)).ends_with("9…"));
+/// ```
 pub fn shorten(json: &str) -> Cow<'_, str> {
     // At most `SHOWN` bytes are at most `SHOWN` characters.
     if json.len() <= SHOWN {
@@ -300,6 +307,13 @@ pub fn shorten(json: &str) -> Cow<'_, str> {
 /// Truncates a name that the model wrote, for display.
 ///
 /// The name also goes into the operator's log, so one with hidden characters is quoted and escaped.
+///
+/// ```
+/// use tool_core::dialect::write::name;
+///
+/// assert_eq!(name("roll_die"), "roll_die");
+/// assert_eq!(name("roll\u{200B}die"), r#""roll\u{200b}die""#);
+/// ```
 pub fn name(written: &str) -> Cow<'_, str> {
     if written.len() <= SHOWN && written.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return written.into();
@@ -314,6 +328,13 @@ pub fn name(written: &str) -> Cow<'_, str> {
 
 /// Returns the part of a name that names a tool: without a path before it, as in `functions.get_weather`, and without
 /// the tokens of a chat format and arguments, as in `get_weather<|channel|>commentary`.
+///
+/// ```
+/// use tool_core::dialect::write::bare_name;
+///
+/// assert_eq!(bare_name("functions.get_weather"), "get_weather");
+/// assert_eq!(bare_name("get_weather<|channel|>commentary"), "get_weather");
+/// ```
 pub fn bare_name(name: &str) -> &str {
     let mut name = name;
     while let Some((_, rest)) = name

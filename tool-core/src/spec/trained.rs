@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 /// A tool on which a provider trained its models, as its requests contain it.
 #[derive(Debug)]
 pub struct Trained {
-    /// The provider, by the name of its module in [`dialect`](crate::dialect).
+    /// The provider, by the name of its module in `tool-dialects`.
     pub(crate) provider: &'static str,
     /// The `type` of the entry in a request.
     pub kind: &'static str,
@@ -36,6 +36,13 @@ impl Trained {
 }
 
 /// The value of a setting. Zero and `false` stand for a setting that is left out.
+///
+/// ```
+/// use tool_core::spec::{Setting, Trained};
+///
+/// const SHELL: Trained = Trained::new("custom", "shell_1", None, &[("timeout", Setting::Number(30))]);
+/// assert_eq!(SHELL.kind, "shell_1");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Setting {
     /// A number.
