@@ -390,7 +390,7 @@ impl Dialect for Anthropic {
     /// choice that requires a call.
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
         let (parts, schema) = structured(
-            &parts,
+            parts,
             Target::AnthropicStrict,
             &Subset::ANTHROPIC_STRICT,
             out,

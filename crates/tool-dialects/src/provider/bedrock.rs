@@ -89,7 +89,7 @@ impl Dialect for Bedrock {
         // Anthropic's subset (Amazon Bedrock's guide "Get validated JSON results from
         // models"). The schema is a string.
         let (parts, schema) = structured(
-            &parts,
+            parts,
             Target::AnthropicStrict,
             &Subset::ANTHROPIC_STRICT,
             out,

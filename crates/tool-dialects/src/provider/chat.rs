@@ -131,7 +131,7 @@ pub(crate) struct ChatRequest {
     pub(crate) has_custom_tools: bool,
 }
 
-/// Writes the form of the AnswerFormat, with `strict` if it is set.
+/// Writes the form of an answer, with `strict` if it is set.
 pub(crate) fn write_answer(schema: &str, is_strict: bool, out: &mut RequestWriter) {
     out.field(&["response_format"], |json| {
         json.object(|json| {
