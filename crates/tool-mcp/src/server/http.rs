@@ -3,8 +3,9 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `auth` | bearer tokens and the metadata of a resource server |
-//! | `guard` | what each request passes before `rmcp` handles it |
-//! | `message`, `body` | the body of a request, the call in it, and its text |
+//! | `guard` | what each request passes before the service answers it |
+//! | `service` | answers requests by `rmcp`, except calls that it need not read |
+//! | `message`, `body` | which calls these are; the body of a request, and its text |
 //! | `ruling` | calls that are refused with a status |
 //! | `sessions` | the owners of sessions and their number |
 //! | `streams` | streams in sessions, which clients resume |
@@ -16,6 +17,7 @@ mod guard;
 mod listener;
 mod message;
 pub(super) mod ruling;
+mod service;
 pub(super) mod sessions;
 mod streams;
 
@@ -37,6 +39,7 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use self::guard::Guard;
 use self::message::{PROTOCOL_VERSION, SESSION_ID};
+use self::service::Service;
 use self::sessions::Sessions;
 use super::Server;
 use super::handler::Handler;
@@ -325,14 +328,17 @@ fn router<H: ServerHandler>(
         config.session_idle,
     );
     let made = handler.clone();
-    let service =
+    let rmcp =
         StreamableHttpService::new(move || Ok(made.clone()), Arc::new(sessions), settings);
-    let guard = Arc::new(Guard {
+    let service = Service {
         handler,
-        service,
-        auth: config.auth.clone(),
+        rmcp,
         max_body_bytes: config.max_body_bytes,
         body_timeout: config.body_timeout,
+    };
+    let guard = Arc::new(Guard {
+        service,
+        auth: config.auth.clone(),
         sessions: config.sessions,
     });
     let route = any(move |request: Request| {

@@ -1,6 +1,5 @@
 //! Checks each request before `rmcp` handles it.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -14,45 +13,34 @@ use axum::extract::Request;
 use axum::http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderName, ORIGIN, RETRY_AFTER,
 };
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, StreamExt, stream};
 use http_body::{Frame, SizeHint};
 use rmcp::ServerHandler;
-use rmcp::model::{
-    ClientCapabilities, ClientJsonRpcMessage, ErrorCode, GetExtensions, Implementation,
-    InitializeRequestParams, JsonRpcMessage, ProtocolVersion,
-};
-use rmcp::service::{RoleServer, serve_directly_with_ct};
-use rmcp::transport::OneshotTransport;
-use rmcp::transport::streamable_http_server::StreamableHttpService;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
 use super::auth::{Auth, lacks_scopes};
 use super::body::BodyText;
-use super::message::{PROTOCOL_VERSION, Reader, SESSION_ID, Way};
+use super::message::{PROTOCOL_VERSION, SESSION_ID};
 use super::ruling::{Ruling, is_call};
-use super::sessions::{Current, Outcome, Sessions, in_request};
+use super::service::Service;
+use super::sessions::{Current, Outcome};
 use crate::server::core::Core;
-use crate::server::handler::Handler;
 use crate::server::refused::{Refused, seconds};
 
-/// The service of `rmcp` behind the checks.
+/// The service behind the checks.
 pub(super) struct Guard<H> {
-    pub(super) handler: Handler<H>,
-    pub(super) service: StreamableHttpService<Handler<H>, Sessions>,
+    pub(super) service: Service<H>,
     pub(super) auth: Option<Auth>,
-    pub(super) max_body_bytes: usize,
-    pub(super) body_timeout: Duration,
     /// `true` if there are sessions.
     pub(super) sessions: bool,
 }
 
 impl<H: ServerHandler> Guard<H> {
     fn core(&self) -> &Arc<Core> {
-        &self.handler.core
+        &self.service.handler.core
     }
 
     pub(super) async fn handle(&self, mut request: Request) -> Response {
@@ -97,29 +85,12 @@ impl<H: ServerHandler> Guard<H> {
         if let Some(ruling) = &ruling {
             parts.extensions.insert(ruling.clone());
         }
-        let way = Way::of(&parts.headers, self.core());
-        let of_call = matches!(way, Way::Alone(_)).then(|| parts.clone());
-        let reader = Reader {
-            limit: self.max_body_bytes,
-            timeout: self.body_timeout,
-            way,
-            text: text.clone(),
-        };
         // `rmcp` looks a tool up before there is a context.
         let visible = self.core().options.visible.as_ref();
-        let current = Current {
-            user,
-            head: visible.map(|_| Box::new(parts.clone())),
-            call: Cell::default(),
-            outcome: Cell::new(Outcome::Passed),
-        };
-        let request = Request::from_parts(parts, reader.body(body));
-        let handling = Box::pin(self.service.handle(request));
-        let (response, outcome, call) = in_request(current, handling).await;
-        let response = match (of_call, call) {
-            (Some(parts), Some(call)) => self.call(parts, *call).await,
-            _ => response.map(Body::new),
-        };
+        let head = visible.map(|_| Box::new(parts.clone()));
+        let current = Current::new(user, head);
+        let answered = self.service.answer(parts, body, text.clone(), current);
+        let (response, outcome) = answered.await;
         let status = response.status();
         let content_type = response.headers().get(CONTENT_TYPE);
         let is_stream = content_type.is_some_and(|value| value == "text/event-stream");
@@ -168,37 +139,6 @@ impl<H: ServerHandler> Guard<H> {
             }
             _ => response,
         }
-    }
-
-    /// Makes a call without a session, as `rmcp` does after it has read one.
-    async fn call(&self, parts: Parts, mut call: ClientJsonRpcMessage) -> Response {
-        if let ClientJsonRpcMessage::Request(call) = &mut call {
-            call.request.extensions_mut().insert(parts);
-        }
-        let (can, name) = (ClientCapabilities::default(), Implementation::default());
-        let client = InitializeRequestParams::new(can, name)
-            .with_protocol_version(ProtocolVersion::V_2026_07_28);
-        let (transport, mut messages) = OneshotTransport::<RoleServer>::new(call);
-        // A call ends with the server, and with the connection of its client.
-        let ends = self.service.config.cancellation_token.child_token();
-        let handler = self.handler.clone();
-        let running = serve_directly_with_ct(handler, transport, Some(client), ends.clone());
-        let _ended = ends.drop_guard();
-        tokio::spawn(running.waiting());
-        // The client gets nothing else, because `rmcp` reads a call with a token for progress, and
-        // questions are in the result.
-        while let Some(message) = messages.recv().await {
-            let status = match &message {
-                JsonRpcMessage::Response(_) => StatusCode::OK,
-                JsonRpcMessage::Error(error) => status_of(error.error.code),
-                _ => continue,
-            };
-            return match serde_json::to_string(&message) {
-                Ok(json) => (status, [(CONTENT_TYPE, "application/json")], json).into_response(),
-                Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-            };
-        }
-        StatusCode::INTERNAL_SERVER_ERROR.into_response()
     }
 
     /// Returns the response to a call that may not run.
@@ -380,17 +320,6 @@ fn json_error(status: StatusCode, code: i32, message: &str) -> Response {
         error.to_string(),
     )
         .into_response()
-}
-
-/// Returns the status of an error of a call.
-fn status_of(code: ErrorCode) -> StatusCode {
-    match code {
-        ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
-        | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY
-        | ErrorCode::HEADER_MISMATCH => StatusCode::BAD_REQUEST,
-        ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
-        _ => StatusCode::OK,
-    }
 }
 
 #[cfg(test)]

@@ -1,20 +1,8 @@
-//! The body of a request: its limits of size and time, and the call in it.
-//!
-//! `rmcp` checks the head of a request before it reads the body. Then it tries one kind of request after the other on the
-//! message. Nearly all messages are calls, so these are read here, in one pass, as on lines.
+//! [`Way`]: which calls are read without `rmcp`, by their head and their text.
 
-use std::future::poll_fn;
-use std::io;
-use std::pin::Pin;
-use std::time::Duration;
-
-use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use futures_util::stream;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion};
 
-use super::body::BodyText;
-use super::sessions::{Outcome, in_current};
 use crate::server::core::Core;
 use crate::server::lines::{CALL, read_call};
 
@@ -25,9 +13,6 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// The headers of parameters start with it.
 const PARAMETER: &str = "mcp-param-";
-
-/// The message that `rmcp` reads in place of a call of a session. The session gets the call.
-const STAND_IN: &[u8] = br#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#;
 
 /// Which calls are read here.
 pub(super) enum Way {
@@ -63,7 +48,8 @@ impl Way {
         }
     }
 
-    fn read(&self, message: &[u8]) -> Option<ClientJsonRpcMessage> {
+    /// Reads a call of this way. `None` if `rmcp` has to read the message.
+    pub(super) fn read(&self, message: &[u8]) -> Option<ClientJsonRpcMessage> {
         if matches!(self, Way::Any) {
             return None;
         }
@@ -92,78 +78,6 @@ impl Way {
 fn has_no_headers(name: &HeaderValue, core: &Core) -> bool {
     let name = name.to_str();
     name.is_ok_and(|name| core.list().with_headers(name).is_none())
-}
-
-/// How the body of a request is read, within [`in_request`](super::sessions::in_request).
-pub(super) struct Reader {
-    pub(super) limit: usize,
-    pub(super) timeout: Duration,
-    pub(super) way: Way,
-    pub(super) text: BodyText,
-}
-
-impl Reader {
-    /// Returns a body for `rmcp`, which is read once that polls it.
-    pub(super) fn body(self, body: Body) -> Body {
-        Body::from_stream(stream::once(self.read(body)))
-    }
-
-    async fn read(self, body: Body) -> io::Result<Bytes> {
-        // Announced.
-        if body.size_hint().lower() > self.limit as u64 {
-            return too_large();
-        }
-        let reading = collect(body, self.limit);
-        let message = match tokio::time::timeout(self.timeout, reading).await {
-            Ok(Ok(Some(message))) => message,
-            Ok(Ok(None)) => return too_large(),
-            Ok(Err(_)) => return rejected(StatusCode::BAD_REQUEST, "the body is incomplete"),
-            Err(_) => return rejected(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
-        };
-        let message = self.text.0.get_or_init(|| message).clone();
-        let Some(call) = self.way.read(&message) else {
-            return Ok(message);
-        };
-        in_current(|current| current.call.set(Some(Box::new(call))));
-        Ok(match self.way {
-            Way::Session => Bytes::from_static(STAND_IN),
-            // `rmcp` ends here.
-            _ => Bytes::new(),
-        })
-    }
-}
-
-fn too_large() -> io::Result<Bytes> {
-    rejected(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
-}
-
-fn rejected(status: StatusCode, text: &'static str) -> io::Result<Bytes> {
-    in_current(|current| current.outcome.set(Outcome::Rejected(status, text)));
-    Err(io::Error::other(text))
-}
-
-/// Returns the bytes of a body, and `None` if they are more than a limit.
-async fn collect(mut body: Body, limit: usize) -> Result<Option<Bytes>, axum::Error> {
-    let mut first = Bytes::new();
-    // Copied, since a million parts of one byte each must cost little.
-    let mut all = Vec::new();
-    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let Ok(data) = frame?.into_data() else {
-            continue;
-        };
-        if data.len() > limit - first.len().max(all.len()) {
-            return Ok(None);
-        }
-        if first.is_empty() {
-            first = data;
-            continue;
-        }
-        if all.is_empty() {
-            all.extend_from_slice(&first);
-        }
-        all.extend_from_slice(&data);
-    }
-    Ok(Some(if all.is_empty() { first } else { all.into() }))
 }
 
 #[cfg(test)]

@@ -32,12 +32,23 @@ tokio::task_local! {
 
 /// The state of an HTTP request. It is swapped at each poll, so large parts are in a box.
 pub(super) struct Current {
-    pub(super) user: Option<UserId>,
+    user: Option<UserId>,
     /// Kept if tools are not visible to all.
-    pub(super) head: Option<Box<Parts>>,
+    head: Option<Box<Parts>>,
     /// The call that was read in place of `rmcp`.
     pub(super) call: Cell<Option<Box<ClientJsonRpcMessage>>>,
     pub(super) outcome: Cell<Outcome>,
+}
+
+impl Current {
+    pub(super) fn new(user: Option<UserId>, head: Option<Box<Parts>>) -> Current {
+        Current {
+            user,
+            head,
+            call: Cell::default(),
+            outcome: Cell::new(Outcome::Passed),
+        }
+    }
 }
 
 /// The outcome of a request for its session.
