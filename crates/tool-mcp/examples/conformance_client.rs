@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use tool_core::call::elicit::{ElicitMode, Elicited};
 use tool_core::{Registry, ToolCall};
 use tool_dialects::Mcp;
-use tool_mcp::import::oauth::{Enterprise, JwtAlgorithm, MemoryStore, OAuth};
+use tool_mcp::oauth::{Enterprise, JwtAlgorithm, MemoryStore, OAuth};
 use tool_mcp::{Import, Protocol};
 
 /// Where the suite expects the document about this client. Nobody reads it.

@@ -9,7 +9,7 @@ use std::error::Error;
 
 use tool_core::Registry;
 use tool_mcp::Import;
-use tool_mcp::import::oauth::{FileStore, OAuth};
+use tool_mcp::oauth::{FileStore, OAuth};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

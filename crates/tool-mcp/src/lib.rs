@@ -11,7 +11,7 @@ mod gateway;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 #[cfg(feature = "client")]
-pub mod import;
+mod import;
 #[cfg(any(feature = "client", feature = "server"))]
 mod lines;
 #[cfg(feature = "server")]
@@ -26,13 +26,15 @@ pub mod submodel;
 #[cfg(any(feature = "client", feature = "server"))]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+#[cfg(feature = "oauth")]
+pub use import::oauth;
 #[cfg(feature = "client")]
 pub use import::{
-    Backoff, Elicitation, HeldTool, Import, ImportBuilder, ImportError, ImportErrorKind, Protocol,
-    RejectedTool, Report, Status, TakenTool,
+    Backoff, Elicitation, HeldTool, Import, ImportBuilder, ImportError, ImportErrorKind, LogLevel,
+    LogMessage, Protocol, RejectedTool, Report, Sample, Status, TakenTool,
 };
 #[cfg(feature = "server")]
-pub use server::Server;
+pub use server::builder::Server;
 
 /// Locks a mutex, even if a thread panicked while it held the lock.
 #[cfg(any(feature = "client", feature = "server"))]

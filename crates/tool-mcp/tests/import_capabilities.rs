@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tool_core::{Registry, ToolCall};
-use tool_mcp::import::{LogLevel, LogMessage};
-use tool_mcp::{Import, ImportBuilder, ImportErrorKind, Protocol};
+use tool_mcp::{Import, ImportBuilder, ImportErrorKind, LogLevel, LogMessage, Protocol};
 
 #[path = "support/in_time.rs"]
 mod in_time;

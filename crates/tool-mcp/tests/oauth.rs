@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::sync::{Barrier, Semaphore};
 use tool_core::{Registry, ToolCall, ToolResult};
-use tool_mcp::import::oauth::{FileStore, MemoryStore, OAuth, TokenStore};
+use tool_mcp::oauth::{FileStore, MemoryStore, OAuth, TokenStore};
 use tool_mcp::{Import, ImportError, ImportErrorKind, Protocol};
 
 #[path = "support/in_time.rs"]

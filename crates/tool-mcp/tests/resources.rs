@@ -26,10 +26,9 @@ use tool_core::call::elicit::{Elicit, ElicitError};
 use tool_core::content::{Content, File, Image};
 use tool_core::hooks::Gate;
 use tool_core::{CallContext, Registry, ToolCall, ToolType, tool, tools};
-use tool_mcp::import::ImportErrorKind;
 use tool_mcp::server::http::{Auth, AuthError};
 use tool_mcp::server::{Changes, ProtocolError, Rate, Token, UserId};
-use tool_mcp::{Import, Protocol, Server};
+use tool_mcp::{Import, ImportErrorKind, Protocol, Server};
 
 /// The prefix of each note.
 struct Prefix(&'static str);

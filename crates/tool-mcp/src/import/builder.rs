@@ -26,7 +26,7 @@ use super::process;
 use super::secrets::Secrets;
 use super::settings::{Protocol, Settings, Tracer};
 
-/// Settings of an [`Import`].
+/// Settings of an [`Import`](crate::Import).
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -92,8 +92,8 @@ impl ImportBuilder {
 
     /// Adds two tools to the registry, `read_resource` and `get_prompt` after the
     /// [prefix](ImportBuilder::prefix). With them a model can read every resource and get every prompt of
-    /// the server. Without this, only your application can, by [`Import::read_resource`] and
-    /// [`Import::get_prompt`].
+    /// the server. Without this, only your application can, by [`read_resource`](crate::Import::read_resource) and
+    /// [`get_prompt`](crate::Import::get_prompt) of the import.
     ///
     /// ```no_run
     /// use tool_core::Registry;
@@ -153,7 +153,7 @@ impl ImportBuilder {
 
     /// Keeps hashes of the descriptions, schemas and annotations of the tools in a JSON file, by name. The
     /// first connection accepts all tools and writes the file. Later, a tool that is new or changed is
-    /// not added to the registry, and removed from it, until a person [accepts](Import::accept) it. Each
+    /// not added to the registry, and removed from it, until a person [accepts](crate::Import::accept) it. Each
     /// server needs its own file.
     ///
     /// A file that can't be read is an error, and accepts nothing.
@@ -171,7 +171,7 @@ impl ImportBuilder {
     }
 
     /// Sets the handler of the questions that the server asks the user. Without one, the user of the call is asked
-    /// as [`CallContext::elicit`] does, such as the user of a [`Server`](crate::Server) with these tools, and
+    /// as [`CallContext::elicit`](tool_core::CallContext::elicit) does, such as the user of a [`Server`](crate::Server) with these tools, and
     /// a question without such a user is declined.
     ///
     /// If a question ends the call, which is then [made
@@ -416,7 +416,7 @@ impl ImportBuilder {
     ///
     /// ```no_run
     /// # async fn import() -> Result<(), Box<dyn std::error::Error>> {
-    /// use tool_mcp::import::oauth::{FileStore, OAuth};
+    /// use tool_mcp::oauth::{FileStore, OAuth};
     ///
     /// let registry = tool_core::Registry::new();
     /// let oauth = OAuth::new(FileStore::new("tokens.json")).open(async |url| {

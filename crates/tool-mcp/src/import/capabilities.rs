@@ -41,7 +41,7 @@ const MAX_MESSAGE: usize = 16 << 10;
 ///
 /// ```
 /// use serde_json::{Value, json};
-/// use tool_mcp::import::Sample;
+/// use tool_mcp::Sample;
 ///
 /// /// Answers without a model.
 /// async fn answer(sample: Sample) -> Result<Value, String> {
@@ -71,7 +71,7 @@ pub struct Sample {
 /// A message of the log of a server, passed to the handler of [`ImportBuilder::on_log`](crate::ImportBuilder::on_log).
 ///
 /// ```
-/// use tool_mcp::import::{LogLevel, LogMessage};
+/// use tool_mcp::{LogLevel, LogMessage};
 ///
 /// fn print(message: LogMessage) {
 ///     if message.level >= LogLevel::Warning {
@@ -98,7 +98,7 @@ pub struct LogMessage {
 /// How serious a message of a log is (RFC 5424).
 ///
 /// ```
-/// use tool_mcp::import::LogLevel;
+/// use tool_mcp::LogLevel;
 ///
 /// assert!(LogLevel::Error > LogLevel::Info);
 /// ```

@@ -16,7 +16,7 @@ use tool_core::visible::escape;
 ///
 /// ```
 /// use tool_core::call::elicit::{ElicitMode, Elicited};
-/// use tool_mcp::import::Elicitation;
+/// use tool_mcp::Elicitation;
 ///
 /// /// Declines everything but pages of a known host.
 /// async fn answer(question: Elicitation) -> Elicited {

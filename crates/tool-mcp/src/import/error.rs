@@ -32,7 +32,7 @@ pub struct ImportError {
 /// The kinds of failures of an import.
 ///
 /// ```
-/// use tool_mcp::import::{ImportError, ImportErrorKind};
+/// use tool_mcp::{ImportError, ImportErrorKind};
 ///
 /// fn advice(error: &ImportError) -> &'static str {
 ///     match error.kind() {

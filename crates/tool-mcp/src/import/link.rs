@@ -26,10 +26,10 @@ impl Link {
     }
 }
 
-/// The state of an import; see [`Import::status`].
+/// The state of an import; see [`Import::status`](crate::Import::status).
 ///
 /// ```
-/// use tool_mcp::import::Status;
+/// use tool_mcp::Status;
 ///
 /// fn light(status: &Status) -> &'static str {
 ///     match status {

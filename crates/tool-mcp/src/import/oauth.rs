@@ -8,7 +8,7 @@
 //! ```no_run
 //! use tool_core::Registry;
 //! use tool_mcp::Import;
-//! use tool_mcp::import::oauth::{FileStore, OAuth};
+//! use tool_mcp::oauth::{FileStore, OAuth};
 //!
 //! # async fn import() -> Result<(), Box<dyn std::error::Error>> {
 //! let oauth = OAuth::new(FileStore::new("tokens.json"))
@@ -72,7 +72,7 @@ type Get = Arc<dyn Fn() -> BoxFuture<Result<String, OAuthError>> + Send + Sync>;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tool_mcp::import::oauth::{MemoryStore, OAuth};
+/// use tool_mcp::oauth::{MemoryStore, OAuth};
 ///
 /// let oauth = OAuth::new(MemoryStore::default())
 ///     .client_name("Notes")
@@ -123,7 +123,7 @@ enum Grant {
 /// The algorithm of a client's signature; see [`OAuth::private_key`].
 ///
 /// ```
-/// use tool_mcp::import::oauth::{JwtAlgorithm, MemoryStore, OAuth};
+/// use tool_mcp::oauth::{JwtAlgorithm, MemoryStore, OAuth};
 ///
 /// # let pem = "";
 /// let oauth = OAuth::new(MemoryStore::default()).private_key("notes", pem, JwtAlgorithm::Es256);
@@ -147,7 +147,7 @@ pub enum JwtAlgorithm {
 /// The identity provider of a company; see [`OAuth::enterprise`].
 ///
 /// ```
-/// use tool_mcp::import::oauth::Enterprise;
+/// use tool_mcp::oauth::Enterprise;
 ///
 /// # async fn id_token() -> std::io::Result<String> { Ok(String::new()) }
 /// let provider = Enterprise::new(
@@ -257,7 +257,7 @@ impl OAuth {
     /// with its query.
     ///
     /// ```
-    /// use tool_mcp::import::oauth::{MemoryStore, OAuth};
+    /// use tool_mcp::oauth::{MemoryStore, OAuth};
     ///
     /// # async fn callback(_url: String) -> std::io::Result<String> { Ok(String::new()) }
     /// let oauth = OAuth::new(MemoryStore::default())
@@ -280,7 +280,7 @@ impl OAuth {
     /// to it, without a user. No other authorization server gets the secret, even if the server names one.
     ///
     /// ```
-    /// use tool_mcp::import::oauth::{MemoryStore, OAuth};
+    /// use tool_mcp::oauth::{MemoryStore, OAuth};
     ///
     /// # let secret = String::new();
     /// let oauth = OAuth::new(MemoryStore::default())
@@ -319,7 +319,7 @@ impl OAuth {
     /// because it could sign in with it. Set the [`client_id`](OAuth::client_id) if the issuer wants one.
     ///
     /// ```
-    /// use tool_mcp::import::oauth::{MemoryStore, OAuth};
+    /// use tool_mcp::oauth::{MemoryStore, OAuth};
     ///
     /// let oauth = OAuth::new(MemoryStore::default()).workload("https://login.example.com", async || {
     ///     Ok(std::fs::read_to_string("/var/run/secrets/tokens/mcp")?)

@@ -12,7 +12,7 @@ use super::pins::Pin;
 /// for a person.
 ///
 /// ```
-/// use tool_mcp::import::Report;
+/// use tool_mcp::Report;
 ///
 /// /// Lists what a person should look at.
 /// fn problems(report: &Report) -> Vec<String> {
@@ -41,7 +41,7 @@ pub struct Report {
 /// A tool that was added.
 ///
 /// ```
-/// use tool_mcp::import::Report;
+/// use tool_mcp::Report;
 ///
 /// /// Shows what was renamed, and what the server claims of its tools.
 /// fn print(report: &Report) {
@@ -69,7 +69,7 @@ pub struct TakenTool {
 /// A tool that can't be added.
 ///
 /// ```
-/// use tool_mcp::import::Report;
+/// use tool_mcp::Report;
 ///
 /// fn warn(report: &Report) {
 ///     for tool in &report.rejected {
@@ -90,7 +90,7 @@ pub struct RejectedTool {
 /// [`ImportBuilder::pin`](crate::ImportBuilder::pin).
 ///
 /// ```
-/// use tool_mcp::import::Report;
+/// use tool_mcp::Report;
 ///
 /// /// Shows a person what to look at before the file of pins is changed.
 /// fn review(report: &Report) {

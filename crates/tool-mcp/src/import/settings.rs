@@ -90,7 +90,7 @@ impl Settings {
 /// ```
 /// use tokio::process::Command;
 /// use tool_mcp::Import;
-/// use tool_mcp::import::Protocol;
+/// use tool_mcp::Protocol;
 ///
 /// // A server that answers the newest version with an error.
 /// let builder = Import::command(Command::new("old-server")).protocol(Protocol::V2025_11_25);

@@ -3,7 +3,7 @@
 use rmcp::ServerHandler;
 use rmcp::model::Role;
 
-use super::Server;
+use super::builder::Server;
 
 /// The audience and the priority of a resource, for [`Server::annotate`]. Clients may show or use it
 /// accordingly.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rmcp::model::MetaObject;
 use serde_json::{Map, Value, json};
 
-/// A page of HTML that a host shows for the results of a tool, for [`Server::ui`].
+/// A page of HTML that a host shows for the results of a tool, for [`Server::ui`](crate::Server::ui).
 ///
 /// The host shows it in a frame without an origin, and by default without a network: it loads only parts of
 /// the page itself, or files from the origins that you name here.

@@ -4,8 +4,8 @@ use rmcp::ServerHandler;
 use rmcp::model::{CacheScope, ReadResourceResult, Resource, ResourceContents};
 use rmcp::service::{RequestContext, RoleServer};
 
-use super::Server;
 use super::app::App;
+use super::builder::Server;
 use super::core::Core;
 use super::list::{List, millis};
 use super::offers::ServedApp;

@@ -12,7 +12,7 @@ use rmcp::{ErrorData, ServerHandler};
 use serde_json::json;
 use tool_core::{Registry, ToolCall, ToolEntry};
 
-use super::Server;
+use super::builder::Server;
 use super::core::Core;
 use super::imported_apps::{Links, Shows, has};
 use super::imports::{Imported, Imports};

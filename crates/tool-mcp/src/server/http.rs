@@ -41,7 +41,7 @@ use self::guard::Guard;
 use self::message::{PROTOCOL_VERSION, SESSION_ID};
 use self::service::Service;
 use self::sessions::Sessions;
-use super::Server;
+use super::builder::Server;
 use super::handler::Handler;
 use super::serve::ServeError;
 
@@ -328,8 +328,7 @@ fn router<H: ServerHandler>(
         config.session_idle,
     );
     let made = handler.clone();
-    let rmcp =
-        StreamableHttpService::new(move || Ok(made.clone()), Arc::new(sessions), settings);
+    let rmcp = StreamableHttpService::new(move || Ok(made.clone()), Arc::new(sessions), settings);
     let service = Service {
         handler,
         rmcp,

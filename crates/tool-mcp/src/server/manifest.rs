@@ -6,7 +6,7 @@ use rmcp::ServerHandler;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Server;
+use super::builder::Server;
 use super::list::List;
 use crate::hex;
 

@@ -7,7 +7,7 @@ use rmcp::ServerHandler;
 use rmcp::service::{ServerInitializeError, serve_server};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::Server;
+use super::builder::Server;
 use super::core::Core;
 use super::handler::Handler;
 use super::lines::LineTransport;

@@ -16,7 +16,7 @@ use super::resources::unknown;
 use super::serve::ServeError;
 
 /// Serves skills (extension `io.modelcontextprotocol/skills`): folders with instructions for a model, each with a `SKILL.md`.
-/// Pass it to [`Server::with_handler`](super::Server::with_handler).
+/// Pass it to [`Server::with_handler`](crate::Server::with_handler).
 ///
 /// The files are read once. Symbolic links are not followed, hidden files are left out, and so is a skill with more than 512
 /// files or 16 MiB; the log says which.

@@ -39,7 +39,7 @@ pub enum TaskPolicy {
 /// The limits of the tasks of a server, in its [store](crate::Server::store).
 ///
 /// At the limit of running tasks, a call is a protocol error. At a limit of results, the oldest are forgotten: their
-/// tasks are unknown then. The limits of a user apply to users that have a [`UserId`].
+/// tasks are unknown then. The limits of a user apply to users that have a [`UserId`](super::UserId).
 ///
 /// ```
 /// use std::time::Duration;

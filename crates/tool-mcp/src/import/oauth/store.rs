@@ -18,7 +18,7 @@ use crate::lock;
 /// The error of a closure or a store of the application. It must contain no secrets.
 ///
 /// ```
-/// use tool_mcp::import::oauth::OAuthError;
+/// use tool_mcp::oauth::OAuthError;
 ///
 /// let error = OAuthError::from("there is no display");
 /// # let _ = error;
@@ -35,7 +35,7 @@ pub type OAuthError = Box<dyn Error + Send + Sync>;
 /// use std::collections::HashMap;
 /// use std::sync::{Arc, Mutex};
 /// use tool_core::runtime::BoxFuture;
-/// use tool_mcp::import::oauth::{OAuthError, TokenStore};
+/// use tool_mcp::oauth::{OAuthError, TokenStore};
 ///
 /// #[derive(Clone, Default)]
 /// struct Table(Arc<Mutex<HashMap<String, String>>>);
@@ -72,7 +72,7 @@ pub trait TokenStore: Send + Sync + 'static {
 /// Keeps tokens as long as the program runs. Clones share them.
 ///
 /// ```
-/// use tool_mcp::import::oauth::{MemoryStore, OAuth};
+/// use tool_mcp::oauth::{MemoryStore, OAuth};
 ///
 /// let oauth = OAuth::new(MemoryStore::default());
 /// # let _ = oauth;
@@ -104,7 +104,7 @@ impl fmt::Debug for MemoryStore {
 /// share it.
 ///
 /// ```
-/// use tool_mcp::import::oauth::{FileStore, OAuth};
+/// use tool_mcp::oauth::{FileStore, OAuth};
 ///
 /// let oauth = OAuth::new(FileStore::new("tokens.json"));
 /// # let _ = oauth;
@@ -195,7 +195,7 @@ impl TokenStore for FileStore {
 /// of up to 2,560 bytes, and elsewhere the Secret Service of the desktop.
 ///
 /// ```no_run
-/// use tool_mcp::import::oauth::{KeyringStore, OAuth};
+/// use tool_mcp::oauth::{KeyringStore, OAuth};
 ///
 /// let oauth = OAuth::new(KeyringStore::new("com.example.notes"));
 /// # let _ = oauth;
