@@ -19,6 +19,7 @@
 // tool        handlers and entries: a spec with the code that runs it
 // provider    the trait of a dialect, and the rules of the providers
 // runtime     timers and threads; `telemetry` emits spans and events
+// hooks       closures around the calls of a registry, and what they see and decide
 // registry    looks up, lists, renders and runs tools
 // budget, docs, dynamic, lock, testing    features on top of a registry
 // guide       pages about subjects that concern several modules
@@ -43,6 +44,7 @@ pub mod dynamic;
 pub mod files;
 #[cfg(any(doc, doctest))]
 pub mod guide;
+pub mod hooks;
 #[cfg(feature = "docs")]
 pub mod lock;
 pub mod registry;
@@ -79,7 +81,6 @@ pub use provider::{dialect, rules};
 pub use registry::Registry;
 pub use registry::builder::RegistryBuilder;
 pub use registry::error::RegistryError;
-pub use registry::hooks;
 #[doc(inline)]
 pub use spec::ToolSpec;
 pub use tool::{IntoTools, Tool, ToolEntry, Toolset};

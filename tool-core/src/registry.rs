@@ -5,16 +5,13 @@ mod background;
 pub(crate) mod builder;
 mod call;
 mod change;
-mod decision_policy;
 mod deferred;
 mod dispatch;
 pub(crate) mod error;
-pub mod hooks;
 pub(crate) mod linked;
 mod listeners;
 mod name_hash;
 mod nesting;
-mod observe;
 mod permit;
 mod policy;
 mod request;
@@ -34,13 +31,13 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use arc_swap::ArcSwap;
 
 use self::listeners::Listeners;
-use self::observe::{RequestRecord, RunRecord, each};
 use self::policy::Policy;
-use self::selection::Selection;
 use self::snapshot::Snapshot;
 use crate::call::context::{CallContext, Host};
 use crate::call::type_map::TypeMap;
 use crate::call::{Secrets, ToolCall, ToolResult};
+use crate::hooks::HookCall;
+use crate::hooks::observe::{RequestRecord, RunRecord, each};
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::{BoxFuture, Runtime};
 use crate::spec::Need;
@@ -86,10 +83,17 @@ struct Inner {
     /// The selected tools, if this registry is a selection.
     selection: Option<Selection>,
     /// Created with the first listener.
-    listeners: OnceLock<Box<Listeners>>,
+    listeners: OnceLock<Arc<Listeners<Registry>>>,
     policy: Policy,
     /// The result of [`Policy::is_plain`].
     is_plain: bool,
+}
+
+/// The registry that a selection follows, and which of its tools the selection has.
+struct Selection {
+    /// Owned, because a selection of a selection learns of changes through the selection in between.
+    source: Registry,
+    is_selected: Box<dyn Fn(&ToolEntry) -> bool + Send + Sync>,
 }
 
 /// Creates and reads registries.
@@ -598,6 +602,14 @@ impl Registry {
     /// [`observe_request`](Registry::observe_request).
     pub fn observe_run(&self, record: &RunRecord<'_>) {
         each(self.0.policy.observers.as_ref(), |one| one.run(record));
+    }
+}
+
+impl HookCall {
+    /// Returns the registry that runs the call.
+    pub fn registry(&self) -> Registry {
+        let registry = Arc::clone(&self.host).registry().downcast();
+        *registry.expect("only registries run calls")
     }
 }
 

@@ -369,7 +369,7 @@ impl Workshop {
                     Ok(proposal) => proposal,
                     Err(error) => return Gate::fail(error.to_string()),
                 };
-                match workshop.review(hook.registry(), kind, &proposal).await {
+                match workshop.review(&hook.registry(), kind, &proposal).await {
                     Ok(review) => Gate::hold(review.to_string()),
                     Err(problem) => Gate::fail(problem),
                 }

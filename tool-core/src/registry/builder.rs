@@ -4,8 +4,6 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hooks::{Gate, HookCall, HookFuture};
-use super::observe::{CallRecord, Observer, OfCalls};
 use super::policy::Policy;
 use super::{Registry, RegistryError, Snapshot, linked};
 use crate::call::ToolResult;
@@ -14,6 +12,8 @@ use crate::call::TraceContext;
 use crate::call::boundary::Guarded;
 use crate::call::error::ToolError;
 use crate::call::type_map::Shared;
+use crate::hooks::observe::OfCalls;
+use crate::hooks::{CallRecord, Gate, HookCall, HookFuture, Observer};
 use crate::provider::hosted_tool::HostedTool;
 use crate::runtime::Runtime;
 use crate::spec::Need;

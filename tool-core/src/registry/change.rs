@@ -1,9 +1,11 @@
-//! Changes the tools of a registry.
+//! Changes the tools of a registry, and tells its listeners.
 
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
+use super::listeners::{ChangeListener, RegistryChange};
 use super::snapshot::Snapshot;
 use super::{Inner, Registry, RegistryError};
+use crate::call::boundary::Guarded;
 use crate::provider::hosted_tool::HostedTool;
 use crate::tool::ToolEntry;
 
@@ -117,6 +119,54 @@ impl Registry {
             let len_before = hosted.len();
             hosted.retain(|other| other != tool);
             hosted.len() < len_before
+        })
+    }
+
+    /// Calls a closure whenever tools are added, replaced or removed, until the returned value is
+    /// dropped. Servers use it to notify their clients, such as with MCP's
+    /// `notifications/tools/list_changed`.
+    ///
+    /// The closure sees each change once, in order, after it was made. It runs on the thread of the
+    /// change, or on one that is already calling listeners, and should return quickly. It may change
+    /// the registry: the listeners see that change next. Use the registry that is passed to it; a
+    /// closure that owns a clone keeps the registry alive. Panics are caught and discarded. Hosted
+    /// tools are not included.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// let names = Arc::new(Mutex::new(Vec::new()));
+    /// let seen = names.clone();
+    /// let listener = registry.on_change(move |_, change| {
+    ///     seen.lock().unwrap().extend(change.added.iter().map(|tool| tool.name.clone()));
+    /// });
+    /// registry.add(tools![roll_die])?;
+    /// assert_eq!(*names.lock().unwrap(), ["roll_die"]);
+    ///
+    /// drop(listener);
+    /// registry.remove("roll_die")?;
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn on_change(
+        &self,
+        listener: impl Fn(&Registry, &RegistryChange) + Send + Sync + 'static,
+    ) -> ChangeListener {
+        let listener = Guarded::new(listener);
+        let listeners = self.0.listeners.get_or_init(Arc::default);
+        let key = listeners.add(Arc::new(move |registry, change| listener(registry, change)));
+        let listeners = Arc::downgrade(listeners);
+        ChangeListener::new(move || {
+            if let Some(listeners) = listeners.upgrade() {
+                listeners.remove(key);
+            }
         })
     }
 

@@ -9,17 +9,15 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::hooks::{Gate, HookCall};
 use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth, one_deeper};
-use super::observe::Timer;
 use super::permit::Permit;
 use super::policy::Policy;
-use super::{Inner, Registry, Snapshot};
+use super::{Inner, Snapshot};
 use crate::args::{ArgumentError, Input};
 use crate::call::approval::Hosted;
 use crate::call::boundary::{Caught, catch, panic_text};
 use crate::call::cancellation::CancellationToken;
-use crate::call::context::CallContext;
+use crate::call::context::{CallContext, Host};
 use crate::call::error::ToolError;
 use crate::call::extensions::{CallExtensions, Nesting};
 use crate::call::hold::Decided;
@@ -27,6 +25,8 @@ use crate::call::origin::ResultHead;
 use crate::call::{
     Arguments, CallHead, Decision, Hold, TRUNCATED, ToolCall, ToolResult, check_start,
 };
+use crate::hooks::observe::Timer;
+use crate::hooks::{Gate, HookCall};
 use crate::output::Outcome;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime, either};
 use crate::schema::validate::Options;
@@ -453,7 +453,7 @@ async fn run_with_hooks(
     let mut hook_call = has_hooks.then(|| HookCall {
         tool: tool.clone(),
         call: call.clone(),
-        registry: Registry(Arc::clone(inner)),
+        host: Arc::clone(inner) as Arc<dyn Host>,
     });
     let with_examples = tool.has_examples().then(|| tool.clone());
     let running = run_gated(inner, tool, call, hook_call.as_mut(), scope, depth);

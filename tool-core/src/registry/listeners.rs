@@ -1,13 +1,12 @@
-//! [`Registry::on_change`](super::Registry::on_change): calls listeners when tools change.
+//! [`Listeners`]: calls closures when the tools of a registry change.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::snapshot::Snapshot;
-use super::{Inner, Registry};
-use crate::call::boundary::{Guarded, catch};
+use crate::call::boundary::catch;
 use crate::tool::ToolEntry;
 
 /// A change of a registry's tools, passed to [listeners](crate::Registry::on_change). All lists are
@@ -79,17 +78,17 @@ impl RegistryChange {
     }
 }
 
-type Listener = Arc<dyn Fn(&Registry, &RegistryChange) + Send + Sync>;
+type Listener<R> = Arc<dyn Fn(&R, &RegistryChange) + Send + Sync>;
 
-/// The listeners of a registry, and the changes that they have yet to be told.
+/// The listeners of a registry of type `R`, and the changes that they have yet to be told.
 #[derive(Default)]
-pub(super) struct Listeners(Mutex<State>);
+pub(super) struct Listeners<R>(Mutex<State<R>>);
 
 #[derive(Default)]
-struct State {
+struct State<R> {
     next_key: u64,
     /// In the order of registration.
-    listeners: BTreeMap<u64, Listener>,
+    listeners: BTreeMap<u64, Listener<R>>,
     queue: VecDeque<Event>,
     /// `true` while a thread calls listeners. It then also delivers the changes of other threads and of the
     /// listeners: in order, without a lock, and without recursion.
@@ -102,13 +101,13 @@ struct Event {
     end: u64,
 }
 
-impl Listeners {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<R> Listeners<R> {
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a listener and returns its key.
-    pub(super) fn add(&self, listener: Listener) -> u64 {
+    pub(super) fn add(&self, listener: Listener<R>) -> u64 {
         let mut state = self.lock();
         let key = state.next_key;
         state.next_key += 1;
@@ -116,7 +115,7 @@ impl Listeners {
         key
     }
 
-    fn remove(&self, key: u64) {
+    pub(super) fn remove(&self, key: u64) {
         let listener = self.lock().listeners.remove(&key);
         // Outside the lock, because dropping the closure may run any code.
         let _ = catch(|| drop(listener));
@@ -136,7 +135,7 @@ impl Listeners {
     }
 
     /// Calls the listeners with all queued changes, unless a thread already does.
-    pub(super) fn deliver(&self, registry: &Registry) {
+    pub(super) fn deliver(&self, registry: &R) {
         let mut state = self.lock();
         if state.is_delivering {
             return;
@@ -193,30 +192,27 @@ impl Listeners {
 /// ```
 #[must_use = "dropping it removes the listener; call `keep` to keep it"]
 pub struct ChangeListener {
-    registry: Weak<Inner>,
-    key: u64,
+    /// `None` once the listener is to be kept.
+    remove: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 impl ChangeListener {
-    pub(super) fn new(registry: &Arc<Inner>, key: u64) -> ChangeListener {
+    pub(super) fn new(remove: impl FnOnce() + Send + Sync + 'static) -> ChangeListener {
         ChangeListener {
-            registry: Arc::downgrade(registry),
-            key,
+            remove: Some(Box::new(remove)),
         }
     }
 
     /// Keeps the listener as long as the registry.
     pub fn keep(mut self) {
-        self.registry = Weak::new();
+        self.remove = None;
     }
 }
 
 impl Drop for ChangeListener {
     fn drop(&mut self) {
-        if let Some(registry) = self.registry.upgrade()
-            && let Some(listeners) = registry.listeners.get()
-        {
-            listeners.remove(self.key);
+        if let Some(remove) = self.remove.take() {
+            remove();
         }
     }
 }
@@ -224,51 +220,5 @@ impl Drop for ChangeListener {
 impl fmt::Debug for ChangeListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChangeListener").finish_non_exhaustive()
-    }
-}
-
-/// Listens to changes.
-impl Registry {
-    /// Calls a closure whenever tools are added, replaced or removed, until the returned value is
-    /// dropped. Servers use it to notify their clients, such as with MCP's
-    /// `notifications/tools/list_changed`.
-    ///
-    /// The closure sees each change once, in order, after it was made. It runs on the thread of the
-    /// change, or on one that is already calling listeners, and should return quickly. It may change
-    /// the registry: the listeners see that change next. Use the registry that is passed to it; a
-    /// closure that owns a clone keeps the registry alive. Panics are caught and discarded. Hosted
-    /// tools are not included.
-    ///
-    /// ```
-    /// use std::sync::{Arc, Mutex};
-    /// use tool_core::{Registry, tool, tools};
-    ///
-    /// /// Rolls a die.
-    /// #[tool]
-    /// fn roll_die() -> u8 {
-    ///     4
-    /// }
-    ///
-    /// let registry = Registry::new();
-    /// let names = Arc::new(Mutex::new(Vec::new()));
-    /// let seen = names.clone();
-    /// let listener = registry.on_change(move |_, change| {
-    ///     seen.lock().unwrap().extend(change.added.iter().map(|tool| tool.name.clone()));
-    /// });
-    /// registry.add(tools![roll_die])?;
-    /// assert_eq!(*names.lock().unwrap(), ["roll_die"]);
-    ///
-    /// drop(listener);
-    /// registry.remove("roll_die")?;
-    /// # Ok::<(), tool_core::RegistryError>(())
-    /// ```
-    pub fn on_change(
-        &self,
-        listener: impl Fn(&Registry, &RegistryChange) + Send + Sync + 'static,
-    ) -> ChangeListener {
-        let listener = Guarded::new(listener);
-        let listeners = self.0.listeners.get_or_init(Box::default);
-        let key = listeners.add(Arc::new(move |registry, change| listener(registry, change)));
-        ChangeListener::new(&self.0, key)
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::hooks::{AfterHook, BeforeHook};
-use super::observe::Observers;
 use crate::call::boundary::Guarded;
 use crate::call::error::ToolError;
 use crate::call::type_map::TypeMap;
+use crate::hooks::observe::Observers;
+use crate::hooks::{AfterHook, BeforeHook};
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::spec::Need;
 use crate::telemetry::Settings;

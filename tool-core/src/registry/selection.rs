@@ -3,17 +3,10 @@
 use std::sync::Arc;
 
 use super::snapshot::Snapshot;
-use super::{Inner, Registry};
+use super::{Inner, Registry, Selection};
 use crate::call::boundary::{Guarded, catch};
 use crate::provider::hosted_tool::HostedTool;
 use crate::tool::ToolEntry;
-
-/// The registry that a selection follows, and which of its tools the selection has.
-pub(super) struct Selection {
-    /// Owned, because a selection of a selection learns of changes through the selection in between.
-    source: Registry,
-    is_selected: Box<dyn Fn(&ToolEntry) -> bool + Send + Sync>,
-}
 
 /// Selects tools.
 impl Registry {

@@ -2,12 +2,14 @@
 //!
 //! The validator is not generic: one instance serves every tool and every type.
 
+mod candidates;
 mod coerce;
 mod decoding;
 mod distinct;
 pub(crate) mod incremental;
 mod path;
 mod results;
+mod rewrite;
 mod text;
 mod unions;
 
@@ -15,18 +17,15 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-use self::decoding::{NESTED_UNIONS, is_quick_to_decode};
+use self::candidates::may_be_kind;
 pub(crate) use self::distinct::duplicate_item;
-use self::distinct::{TooComplex, duplicate};
 #[cfg(feature = "dynamic")]
 pub(crate) use self::path::push_index;
 pub(crate) use self::path::{Path, path_at, push_key};
 pub(crate) use self::results::validate_result;
-use self::text::Rewrite;
-use self::unions::may_be_kind;
+use self::rewrite::Rewrite;
 use super::const_string::count_characters;
 use super::cursor::Cursor;
-use super::decode_check::{DecodeCheckFn, rejection};
 use super::messages::{did_you_mean, expected, integer_in_full, itself, push, shorten, unknown};
 use super::not_json;
 use super::numbers::{EXACT_IN_FLOAT, rounds_to_same, values_round, whole_number};
@@ -262,38 +261,6 @@ impl<'t> Validator<'t> {
         }
     }
 
-    /// Validates a value whose type may reject what its schema allows.
-    fn check_decoding(
-        &mut self,
-        decode_check: DecodeCheckFn,
-        schema: &Schema,
-        path: &Path<'_>,
-        depth: usize,
-    ) {
-        let found = self.violations.mark();
-        self.cursor.peek();
-        let start = self.cursor.position();
-        let before = self.output.as_ref().map(Rewrite::mark);
-        self.match_kind(schema, path, depth);
-        let (Some(output), Some(before)) = (&mut self.output, before) else {
-            return;
-        };
-        if self.violations.mark() != found {
-            return;
-        }
-        let value = output.value(before, start..self.cursor.position());
-        if self.deepest_union >= NESTED_UNIONS
-            && !is_quick_to_decode(&mut self.decode_budget, schema, value)
-        {
-            self.report_too_complex(path);
-        } else if let Some(error) = decode_check(value, None) {
-            if schema.has_secrets() {
-                return self.report(path, |out| write_secret_mismatch(out, schema));
-            }
-            self.report(path, |out| *out += &rejection(&error, Some(schema)));
-        }
-    }
-
     fn match_kind(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         if depth > DEPTH {
             self.skip_value();
@@ -503,20 +470,7 @@ impl<'t> Validator<'t> {
             self.report_mismatch(schema, &count.to_string(), path);
         }
         if rule.is_unique {
-            let place = start..self.cursor.position();
-            let array = match (&mut self.output, before) {
-                (Some(output), Some(before)) => output.value(before, place),
-                _ => self.text.get(place).unwrap_or_default(),
-            };
-            let message = match duplicate(rule.items, array, &mut self.budget) {
-                Ok(None) => return,
-                Ok(Some(_)) if rule.items.has_secrets() => {
-                    "contains an item twice; give it once".into()
-                }
-                Ok(Some(twice)) => format!("contains {} twice; give it once", shorten(twice)),
-                Err(TooComplex) => return self.report_too_complex(path),
-            };
-            self.report(path, |out| out.push_str(&message));
+            self.check_distinct(rule.items, start, before, path);
         }
     }
 

@@ -9,9 +9,9 @@ use std::marker::PhantomData;
 
 use crate::schema::difference::Difference;
 use crate::schema::json::write_both;
-use crate::schema::{Property, Schema};
 use crate::spec::JsonTexts;
 use crate::tool::Tool;
+use crate::tool::draft::INLINE_CAPACITY;
 
 impl JsonTexts {
     /// Returns the texts of a tool.
@@ -30,34 +30,6 @@ impl JsonTexts {
             // UTF-8.
             both: unsafe { core::str::from_utf8_unchecked(both) },
             middle: draft.middle as u32,
-        }
-    }
-}
-
-/// The size of a draft, which nearly all schemas fit.
-const INLINE_CAPACITY: usize = 4096;
-
-/// The concatenated JSON texts of a tool's two schemas. Exists only at compile time.
-pub struct Draft {
-    bytes: [u8; INLINE_CAPACITY],
-    /// The end of the first text.
-    middle: usize,
-    /// The length of both texts, even if they do not fit.
-    length: usize,
-}
-
-impl Draft {
-    /// Renders the schemas of the arguments and of the result.
-    pub(crate) const fn new(
-        parameters: &'static [Property],
-        output: Option<&'static Schema>,
-    ) -> Draft {
-        let mut bytes = [0; INLINE_CAPACITY];
-        let (middle, length) = write_both(parameters, output, &mut bytes);
-        Draft {
-            bytes,
-            middle,
-            length,
         }
     }
 }
@@ -125,9 +97,10 @@ pub const fn assert_schema<T: Tool>(expected: &str) {
 mod tests {
     use super::*;
     use crate::output::OutputSchema;
-    use crate::schema::Text;
+    use crate::schema::{Property, Schema, Text};
     use crate::spec::Location;
     use crate::tool::StaticSpec;
+    use crate::tool::draft::Draft;
 
     const OUTPUT: &Schema = &Schema::integer(-10, 9);
 

@@ -1,6 +1,6 @@
 //! Conversions of a lenient registry: values in quotes, and single values for arrays.
 
-use super::unions::may_be_kind;
+use super::candidates::may_be_kind;
 use super::{Path, Validator};
 use crate::schema::cursor::unquote;
 use crate::schema::secret::HIDDEN;

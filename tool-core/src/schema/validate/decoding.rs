@@ -1,15 +1,51 @@
-//! The time that serde takes to decode nested unions.
+//! What serde makes of a value: whether its type accepts it, and the time that it takes to decode nested unions.
 //!
 //! The validator skips the schemas of a union that a value cannot match, and so is fast where serde
 //! is not: an untagged enum tries its variants in order, and each attempt decodes everything inside
 //! the value until something does not fit. Nested in one another, that takes exponential time. This
 //! follows serde's attempts within a budget.
 
-use super::super::cursor::Cursor;
-use super::super::property::Members;
-use super::conforms;
-use super::unions::{has_tag, may_be_kind, members};
+use super::candidates::{has_tag, may_be_kind, members};
+use super::rewrite::Rewrite;
+use super::{DEPTH, Path, Validator, conforms, write_secret_mismatch};
+use crate::schema::cursor::Cursor;
+use crate::schema::decode_check::{DecodeCheckFn, rejection};
+use crate::schema::property::Members;
 use crate::schema::{Kind, Schema};
+
+impl Validator<'_> {
+    /// Validates a value whose type may reject what its schema allows.
+    pub(super) fn check_decoding(
+        &mut self,
+        decode_check: DecodeCheckFn,
+        schema: &Schema,
+        path: &Path<'_>,
+        depth: usize,
+    ) {
+        let found = self.violations.mark();
+        self.cursor.peek();
+        let start = self.cursor.position();
+        let before = self.output.as_ref().map(Rewrite::mark);
+        self.match_kind(schema, path, depth);
+        let (Some(output), Some(before)) = (&mut self.output, before) else {
+            return;
+        };
+        if self.violations.mark() != found {
+            return;
+        }
+        let value = output.value(before, start..self.cursor.position());
+        if self.deepest_union >= NESTED_UNIONS
+            && !is_quick_to_decode(&mut self.decode_budget, schema, value)
+        {
+            self.report_too_complex(path);
+        } else if let Some(error) = decode_check(value, None) {
+            if schema.has_secrets() {
+                return self.report(path, |out| write_secret_mismatch(out, schema));
+            }
+            self.report(path, |out| *out += &rejection(&error, Some(schema)));
+        }
+    }
+}
 
 /// The nesting of unions from which on the attempts are counted. Below, a type has few.
 pub(super) const NESTED_UNIONS: usize = 3;
@@ -35,7 +71,7 @@ pub(super) fn is_quick_to_decode(budget: &mut usize, schema: &Schema, text: &str
 fn attempt(schema: &Schema, text: &str, budget: &mut usize, depth: usize) -> Result<Fits, TooSlow> {
     *budget = budget.checked_sub(text.len() + 1).ok_or(TooSlow)?;
     // Deeper values are rejected before they are decoded.
-    if depth > super::DEPTH {
+    if depth > DEPTH {
         return Ok(Fits::No);
     }
     let first = text.bytes().next().unwrap_or_default();

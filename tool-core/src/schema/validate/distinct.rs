@@ -7,15 +7,42 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::unions::{may_be_kind, may_match, members};
-use super::{DEPTH, Validator};
+use super::candidates::{may_be_kind, may_match, members};
+use super::rewrite::Mark;
+use super::{DEPTH, Path, Validator};
 use crate::schema::cursor::{Cursor, unquote};
+use crate::schema::messages::shorten;
 use crate::schema::numbers::whole_number;
 use crate::schema::property::Members;
 use crate::schema::{Kind, NumberRange, Property, Schema};
 
 /// The budget is used up.
-pub(super) struct TooComplex;
+struct TooComplex;
+
+impl Validator<'_> {
+    /// Reports an item that equals an earlier one of the array that was just validated. It starts at `start`, and
+    /// `before` is from before it.
+    pub(super) fn check_distinct(
+        &mut self,
+        items: &Schema,
+        start: usize,
+        before: Option<Mark>,
+        path: &Path<'_>,
+    ) {
+        let place = start..self.cursor.position();
+        let array = match (&mut self.output, before) {
+            (Some(output), Some(before)) => output.value(before, place),
+            _ => self.text.get(place).unwrap_or_default(),
+        };
+        let message = match duplicate(items, array, &mut self.budget) {
+            Ok(None) => return,
+            Ok(Some(_)) if items.has_secrets() => "contains an item twice; give it once".into(),
+            Ok(Some(twice)) => format!("contains {} twice; give it once", shorten(twice)),
+            Err(TooComplex) => return self.report_too_complex(path),
+        };
+        self.report(path, |out| out.push_str(&message));
+    }
+}
 
 /// Returns an item of a JSON array that equals an earlier one, as JSON Schema compares.
 pub(crate) fn duplicate_item(array: &str) -> Option<&str> {
@@ -24,7 +51,7 @@ pub(crate) fn duplicate_item(array: &str) -> Option<&str> {
 
 /// Returns an item of a JSON array that decodes to the same value as an earlier one. `budget` is the
 /// number of bytes that may be validated to find the variants of unions.
-pub(super) fn duplicate<'t>(
+fn duplicate<'t>(
     items: &Schema,
     array: &'t str,
     budget: &mut usize,
@@ -140,7 +167,7 @@ fn variant(
         *budget = budget.checked_sub(text.len()).ok_or(TooComplex)?;
         let mut validator = Validator::new(text, false);
         validator.budget = *budget;
-        validator.value(schema, &super::Path::ROOT, 0);
+        validator.value(schema, &Path::ROOT, 0);
         *budget = validator.budget;
         if validator.violations.is_empty() {
             return Ok(schema);

@@ -3,7 +3,7 @@
 //! A result has to match exactly what the schema shows. The validator of arguments accepts more: other
 //! spellings, aliases, and `null` for an absent property.
 
-use super::unions::{has_tag, may_be_kind, members};
+use super::candidates::{has_tag, may_be_kind, members};
 use super::{Path, Validator, duplicate_item, is_key, write_mismatch, write_secret_mismatch};
 use crate::schema::cursor::Cursor;
 use crate::schema::messages::{expected, unknown};

@@ -11,7 +11,7 @@ use crate::runtime::HAS_CLOCK;
 use crate::tool::ToolEntry;
 
 /// The observers of a registry.
-pub(super) type Observers = Arc<Vec<Arc<dyn Observer>>>;
+pub(crate) type Observers = Arc<Vec<Arc<dyn Observer>>>;
 
 /// Sees what happens with a registry and changes nothing, such as for metrics; see
 /// [`RegistryBuilder::observe_with`](crate::RegistryBuilder::observe_with).
@@ -186,7 +186,7 @@ impl<'r> RunRecord<'r> {
 }
 
 /// Shows something to each observer.
-pub(super) fn each(observers: Option<&Observers>, show: impl Fn(&dyn Observer)) {
+pub(crate) fn each(observers: Option<&Observers>, show: impl Fn(&dyn Observer)) {
     for observer in observers.into_iter().flat_map(|all| all.iter()) {
         // The observed work goes on, even if the application's code panics.
         let _ = catch(|| show(&**observer));
@@ -194,7 +194,7 @@ pub(super) fn each(observers: Option<&Observers>, show: impl Fn(&dyn Observer)) 
 }
 
 /// An observer that sees calls alone.
-pub(super) struct OfCalls<F>(pub(super) F);
+pub(crate) struct OfCalls<F>(pub(crate) F);
 
 impl<F: Fn(&CallRecord<'_>) + Send + Sync> Observer for OfCalls<F> {
     fn call(&self, record: &CallRecord<'_>) {
@@ -217,7 +217,7 @@ impl<O: Observer> Observer for Guarded<O> {
 }
 
 /// Measures a call. If it is dropped early, the call counts as cancelled.
-pub(super) struct Timer {
+pub(crate) struct Timer {
     observers: Observers,
     start: Option<Instant>,
     tool: ToolEntry,
@@ -226,7 +226,7 @@ pub(super) struct Timer {
 
 impl Timer {
     /// Starts, if the registry has observers.
-    pub(super) fn start(observers: Option<&Observers>, tool: &ToolEntry) -> Option<Box<Timer>> {
+    pub(crate) fn start(observers: Option<&Observers>, tool: &ToolEntry) -> Option<Box<Timer>> {
         let observers = Arc::clone(observers?);
         Some(Box::new(Timer {
             observers,
@@ -236,7 +236,7 @@ impl Timer {
         }))
     }
 
-    pub(super) fn finish(mut self, result: &ToolResult) {
+    pub(crate) fn finish(mut self, result: &ToolResult) {
         self.error = result.error().map(ToolError::kind);
     }
 }

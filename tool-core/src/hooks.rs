@@ -7,24 +7,27 @@
 //! [observer](crate::RegistryBuilder::observe) sees a [`CallRecord`] of each call and changes nothing; an [`Observer`]
 //! also sees the requests and runs of an agent.
 
+mod decision_policy;
+pub(crate) mod observe;
+
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Registry;
+use crate::call::context::Host;
 use crate::call::extensions::get_value;
 use crate::call::{Arguments, ToolCall, ToolResult};
 use crate::output::IntoOutput;
 use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
 
-pub use super::decision_policy::{DecisionDenied, DecisionPolicy, DecisionRequest};
-pub use super::observe::{CallRecord, Observer, RequestRecord, RunRecord};
+pub use self::decision_policy::{DecisionDenied, DecisionPolicy, DecisionRequest};
+pub use self::observe::{CallRecord, Observer, RequestRecord, RunRecord};
 pub use crate::call::approval::ApprovalRequest;
 pub use crate::call::hold::{Answer, Decision, Hold};
 
-pub(super) type BeforeHook = Arc<dyn Fn(HookCall) -> BoxFuture<Gate> + Send + Sync>;
-pub(super) type AfterHook =
+pub(crate) type BeforeHook = Arc<dyn Fn(HookCall) -> BoxFuture<Gate> + Send + Sync>;
+pub(crate) type AfterHook =
     Arc<dyn Fn(HookCall, ToolResult) -> BoxFuture<ToolResult> + Send + Sync>;
 
 /// The return type of the closure of a [`before`](crate::RegistryBuilder::before) or an
@@ -91,19 +94,14 @@ pub struct HookCall {
     /// The call. The arguments are JSON text, as the tool gets them. In an `after` hook they are as
     /// the model sent them if they are invalid.
     pub call: ToolCall,
-    pub(super) registry: Registry,
+    pub(crate) host: Arc<dyn Host>,
 }
 
 impl HookCall {
     /// Returns the context value of this type: the call's if there is one, else the registry's.
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         let extensions = self.call.extensions.as_deref();
-        get_value(extensions, &self.registry.0.policy.context)
-    }
-
-    /// Returns the registry that runs the call.
-    pub fn registry(&self) -> &Registry {
-        &self.registry
+        get_value(extensions, self.host.values())
     }
 }
 
