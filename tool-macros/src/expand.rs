@@ -367,4 +367,22 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn an_unfinished_key_gets_the_keys_that_begin_with_it() {
+        for (begun, expected) in [
+            (quote!(prog), "; did you mean `programmatic`?"),
+            (quote!(ti), "; did you mean `title` or `timeout`?"),
+            (quote!(raed_only), "; did you mean `read_only`?"),
+        ] {
+            let expanded = super::tool(
+                begun,
+                quote!(
+                    #[doc = "Finds."]
+                    fn find() {}
+                ),
+            );
+            assert!(expanded.to_string().contains(expected), "{expanded}");
+        }
+    }
 }

@@ -77,10 +77,8 @@ fn one(module: &TokenStream, WrittenKey { name, value }: &WrittenKey) -> TokenSt
 //
 /// The handler of a function, which has its name and so is shown below it.
 pub(crate) fn handler(tool: &Tool) -> TokenStream {
-    let Tool {
-        ident, vis, cfgs, ..
-    } = tool;
-    let path = &tool.krate.path;
+    let (path, ident) = (&tool.krate.path, &tool.ident);
+    let (vis, cfgs) = (&tool.vis, &tool.cfgs);
     let keys: Vec<_> = tool.parameters.iter().map(|one| one.key.as_str()).collect();
     let filled = match &keys[..] {
         [] => "it takes no arguments".to_owned(),
@@ -99,7 +97,8 @@ pub(crate) fn handler(tool: &Tool) -> TokenStream {
         };
     };
     // The second time not at the user's token, which would show it twice.
-    let again = Ident::new(&handler.to_string(), site());
+    let mut again = handler.clone();
+    again.set_span(site());
     code! {
         #docs
         #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]

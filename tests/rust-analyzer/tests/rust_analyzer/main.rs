@@ -17,12 +17,11 @@ mod client;
 /// The version that wrote the snapshots: others word hovers differently.
 const PINNED: &str = "rust-analyzer 1.95.";
 
-/// Starts rust-analyzer, so it runs only on demand.
-#[test]
-fn editors_show_what_the_snapshots_have() {
+/// Returns the folder with the sources of the standard library. These tests start rust-analyzer, so they run only on demand.
+fn sources() -> Option<PathBuf> {
     let Some(sources) = env::var_os("TOOL_CORE_RUST_ANALYZER") else {
         println!("skipped: TOOL_CORE_RUST_ANALYZER is not set; `.ci/run rust-analyzer` sets it");
-        return;
+        return None;
     };
     let version = Command::new("rust-analyzer").arg("--version").output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
@@ -31,10 +30,16 @@ fn editors_show_what_the_snapshots_have() {
         .is_ok_and(|version| version.starts_with(PINNED))
     {
         println!("skipped: the snapshots are those of {PINNED}, and this is {version:?}");
-        return;
+        return None;
     }
+    Some(sources.into())
+}
+
+#[test]
+fn editors_show_what_the_snapshots_have() {
+    let Some(sources) = sources() else { return };
     let project = project();
-    let mut client = Client::open(&project, Path::new(&sources));
+    let mut client = Client::open(&project, &sources);
     let mut changed = Vec::new();
     for file in ["lib.rs", "types.rs", "toolset.rs"] {
         let text = fs::read_to_string(fixture().join(file)).expect("a file of the fixture");
@@ -115,14 +120,18 @@ fn draw<'l>(lines: impl Iterator<Item = &'l str>) -> String {
     )
 }
 
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the repository")
+}
+
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixture")
 }
 
 /// Writes a project of the files of the fixture.
 fn project() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let root = root.canonicalize().expect("the repository");
+    let root = root();
     let project = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-analyzer");
     fs::create_dir_all(project.join("src")).expect("a writable folder");
     for file in ["lib.rs", "types.rs", "toolset.rs"] {
