@@ -5,7 +5,8 @@ use std::sync::Mutex;
 
 use examples::program::{assert_closed_early, assert_rejected, run};
 use serde_json::{Map, Value, json};
-use tool_core::{Registry, Tool, ToolCall, testing};
+use tool_core::{Registry, Tool, ToolCall};
+use tool_docs::testing;
 
 #[path = "../dice/dice.rs"]
 mod dice;

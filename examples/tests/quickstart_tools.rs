@@ -5,7 +5,8 @@
 #[path = "../quickstart/tools.rs"]
 mod tools;
 
-use tool_core::{Registry, testing};
+use tool_core::Registry;
+use tool_docs::testing;
 
 #[test]
 fn lock_and_catalogue_are_up_to_date() {

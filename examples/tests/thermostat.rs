@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::run::{Run, RunOutcome};
 use tool_core::dialect::Dialect;
-use tool_core::{Registry, ToolCall, ToolErrorKind, testing};
+use tool_core::{Registry, ToolCall, ToolErrorKind};
+use tool_docs::testing;
 
 #[path = "../thermostat/chat.rs"]
 mod chat;

@@ -8,7 +8,8 @@ use examples::program::{assert_closed_early, assert_rejected, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
-use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, testing};
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult};
+use tool_docs::{Docs, testing};
 
 #[path = "../toolkit_docs/database.rs"]
 mod database;
@@ -38,8 +39,7 @@ fn query(registry: &Registry, query: &str) -> ToolResult {
 /// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --features toolkit_docs`.
 #[test]
 fn the_catalogue_is_up_to_date() {
-    let docs = registry()
-        .docs()
+    let docs = Docs::new(&registry())
         .dialects(tool_dialects::all())
         .title("Toolkit");
     testing::check(&registry())
@@ -73,7 +73,7 @@ fn every_tool_documents_its_use_and_its_result() {
         Some(0)
     );
     fs::write(written.path().join("tools.html"), "mine").expect("a file");
-    let said = "tools.html was not written by tool-core";
+    let said = "tools.html was not written by tool-docs";
     assert_rejected("toolkit_docs", &["--catalogue", folder], "", said);
     for tool in registry().specs() {
         assert!(tool.when_to_use().is_some() && tool.returns().is_some());

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::dialect::Dialect;
 use tool_core::schema::{Kind, Property};
-use tool_core::{Registry, Tool, ToolCall, testing};
+use tool_core::{Registry, Tool, ToolCall};
 use tool_dialects::OpenAiChat;
+use tool_docs::testing;
 
 #[path = "../voice_home/tools.rs"]
 mod tools;

@@ -26,6 +26,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tool_cli::Cli;
 use tool_core::{Registry, ToolCall};
+use tool_docs::Docs;
 
 use crate::database::Database;
 use crate::tools::Toolkit;
@@ -56,8 +57,7 @@ fn run(
 
     let mut out = Terminal::stdout();
     if let Some(folder) = catalogue {
-        let docs = registry
-            .docs()
+        let docs = Docs::new(&registry)
             .dialects(tool_dialects::all())
             .title("Toolkit");
         for name in ["TOOLS.md", "tools.html"] {

@@ -21,10 +21,11 @@ pub fn library_folders() -> Vec<PathBuf> {
 }
 
 /// The folders of the published packages.
-pub const PUBLISHED: [&str; 9] = [
+pub const PUBLISHED: [&str; 10] = [
     "tool-core",
     "tool-macros",
     "tool-dialects",
+    "tool-docs",
     "tool-agent",
     "tool-eval",
     "tool-files",

@@ -5,8 +5,9 @@ use std::thread;
 
 use serde_json::json;
 use tool_core::call::{CancellationToken, Progress};
-use tool_core::{CallContext, Registry, Tool, ToolCall, ToolErrorKind, testing, tool, tools};
+use tool_core::{CallContext, Registry, Tool, ToolCall, ToolErrorKind, tool, tools};
 use tool_dialects::Mcp;
+use tool_docs::testing;
 
 struct Db(Vec<&'static str>);
 struct User(&'static str);

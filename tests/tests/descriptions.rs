@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 use tool_core::{Registry, Tool, ToolSpec, ToolType, tool, tools, toolset};
+use tool_docs::Docs;
 
 const WEATHER: &str = "\n  The \"weather\" of a city.\nFor days.\n";
 const CITY: &str = "City,\tnot \\ a country.";
@@ -175,7 +176,7 @@ fn a_constant_of_a_method_may_name_the_type() {
 #[test]
 fn a_catalogue_shows_the_texts_of_constants() {
     let registry = Registry::builder().tools(tools![time, weather]).build();
-    let docs = registry.expect("two tools").docs().to_markdown();
+    let docs = Docs::new(&registry.expect("two tools")).to_markdown();
     for text in ["Of \\*now\\*.", "And then.", "A time.", "Says 3."] {
         assert!(docs.contains(text), "{text}\n{docs}");
     }

@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use tool_core::dialect::Dialect;
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Gate;
-use tool_core::lock::{Class, compare};
 use tool_core::{
-    DecodeOwned, Registry, Tool, ToolCall, ToolEntry, ToolErrorKind, ToolType, docs, testing, tool,
-    tools, toolset,
+    DecodeOwned, Registry, Tool, ToolCall, ToolEntry, ToolErrorKind, ToolType, tool, tools, toolset,
 };
 use tool_dialects::{
     Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
+use tool_docs::lock::{Class, Lock, compare};
+use tool_docs::{Docs, testing};
 
 /// Weather in a city.
 #[tool(
@@ -264,24 +264,24 @@ fn an_error_that_was_passed_on_keeps_its_violations() {
 #[test]
 fn catalogues_show_the_examples() {
     let registry = registry(tools![get_weather, draw]);
-    let markdown = registry.docs().to_markdown();
+    let markdown = Docs::new(&registry).to_markdown();
     assert!(markdown.contains("**Example calls**"), "{markdown}");
     assert!(markdown.contains("**Example call**"), "{markdown}");
     for text in ["\"days\": 3.0,\n", "\"São 🌊\\n\"", "\"kind\": \"group\""] {
         assert!(markdown.contains(text), "{text} is missing in {markdown}");
     }
-    let html = registry.docs().to_html();
+    let html = Docs::new(&registry).to_html();
     assert!(
         html.contains("Example calls") && html.contains("São 🌊"),
         "{html}"
     );
-    assert_eq!(docs::example(&get_weather::SPEC).as_deref(), Ok(FIRST));
+    assert_eq!(tool_docs::example(&get_weather::SPEC).as_deref(), Ok(FIRST));
 }
 
 #[test]
 fn a_changed_example_is_a_change_of_wording() {
     let [with, without] =
-        [tools![get_weather], tools![without_examples]].map(|tools| registry(tools).lock());
+        [tools![get_weather], tools![without_examples]].map(|tools| Lock::new(&registry(tools)));
     let changes = compare(&without, &with);
     assert_eq!(changes.class(), Some(Class::Wording));
     let lines: Vec<_> = changes.iter().map(ToString::to_string).collect();

@@ -362,7 +362,7 @@ fn add_page(page: u32) -> u32 {
 fn examples_of_a_tool_for_apps_are_checked() {
     let registry = Registry::builder().tools(tools![add_page]).build();
     let registry = registry.expect("unique names");
-    tool_core::testing::check(&registry)
+    tool_docs::testing::check(&registry)
         .examples()
         .run_examples(["add_page"])
         .run();

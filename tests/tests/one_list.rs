@@ -44,6 +44,21 @@ fn there_is_one_list_of_hidden_characters() {
     }
 }
 
+/// What they are may change with `tool-docs` alone.
+#[test]
+fn the_items_for_tool_docs_have_no_other_user() {
+    const PLACES: [&str; 2] = ["tool-core/src/lib.rs", "crates/tool-docs/src/"];
+    let users = lines()
+        .into_iter()
+        .filter(|(_, line)| line.contains("__docs"));
+    let users: Vec<_> = users.map(|(place, _)| place.replace('\\', "/")).collect();
+    assert!(users.len() > 10, "{users:?}");
+    for place in users {
+        let is_here = PLACES.iter().any(|allowed| place.starts_with(allowed));
+        assert!(is_here, "{place}: use a public item of `tool-core`");
+    }
+}
+
 /// A file that is opened to be written is followed through links.
 #[test]
 fn files_in_folders_of_others_are_written_in_one_place() {

@@ -145,10 +145,8 @@ fn the_tables_of_modules_name_each_module_and_no_other() {
         let source = folder_of(package).join("src");
         for row in rows(text).skip(1) {
             for module in code(row[0]) {
-                let path = match module {
-                    "__private" => "private.rs".to_owned(),
-                    _ => module.replace("::", "/").replace("/*.py", ""),
-                };
+                let path = module.trim_start_matches('_');
+                let path = path.replace("::", "/").replace("/*.py", "");
                 let exists =
                     source.join(&path).exists() || source.join(format!("{path}.rs")).exists();
                 assert!(exists, "{package} has no {module}");

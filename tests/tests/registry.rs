@@ -9,8 +9,9 @@ use std::task::{Context, Poll, Waker};
 use proptest::prelude::*;
 use tool_core::dynamic::DynamicTool;
 use tool_core::registry::RegistryChange;
-use tool_core::{Registry, ToolCall, ToolEntry, testing, tool, tools};
+use tool_core::{Registry, ToolCall, ToolEntry, tool, tools};
 use tool_dialects::OpenAiResponses;
+use tool_docs::testing;
 
 mod weather {
     /// Temperature of a city.

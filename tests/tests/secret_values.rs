@@ -18,6 +18,7 @@ use tool_core::{
     CallContext, Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolType, tool, tools,
 };
 use tool_dialects::OpenAiChat;
+use tool_docs::Docs;
 use tracing::Dispatch;
 use tracing::subscriber::{NoSubscriber, with_default};
 use tracing_subscriber::fmt::MakeWriter;
@@ -654,7 +655,7 @@ fn the_schema_is_that_of_a_type_without_secrets() {
     let [open, closed] = tools![open, closed];
     assert_eq!(rendered(open), rendered(closed));
     let registry = builder().build().unwrap();
-    assert!(registry.docs().to_markdown().contains("password"));
+    assert!(Docs::new(&registry).to_markdown().contains("password"));
 }
 
 /// Whoever decides on a call does not see its secrets, and does not lose them by a change.

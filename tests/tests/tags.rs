@@ -5,6 +5,8 @@ use tool_core::dialect::HostedTool;
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, Tool, tool, tools, toolset};
 use tool_dialects::{Anthropic, Mcp};
+use tool_docs::Docs;
+use tool_docs::lock::Lock;
 
 /// Bans a user.
 #[tool(tags = ["admin", "users:write"], timeout = "1s")]
@@ -116,12 +118,12 @@ fn only_mcp_lists_tags() {
 #[test]
 fn the_catalogue_shows_tags_and_the_lock_file_does_not() {
     let registry = registry();
-    let docs = registry.docs();
+    let docs = Docs::new(&registry);
     assert!(docs.to_markdown().contains("\nTags: admin, users:write.\n"));
     let html = docs.to_html();
     assert!(html.contains("\">admin</a> <a href=\"#tag-"), "{html}");
     assert!(html.contains("\">users:write</a>"), "{html}");
-    assert!(!registry.lock().to_string().contains("users:write"));
+    assert!(!Lock::new(&registry).to_string().contains("users:write"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What people start a project from, compiled with the crates of this repository: the projects in `templates`, filled in as
 //! cargo-generate does, and the recipes of the cookbook, with the `cargo add` lines of their heads.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -29,7 +30,7 @@ fn fill_in(template: &str) -> PathBuf {
     let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap();
     let mut manifest = manifest.replace("{{project-name}}", &format!("my-{template}"));
     assert!(!manifest.contains("{{"), "{manifest}");
-    for package in ["tool-core", "tool-agent", "tool-mcp"] {
+    for package in ["tool-core", "tool-docs", "tool-agent", "tool-mcp"] {
         let path = folder_of(package).display().to_string();
         let path = path.replace('\\', "/");
         manifest = manifest.replace(
@@ -66,6 +67,39 @@ fn templates_and_pages_name_the_current_version() {
             named.iter().all(|named| *named == version),
             "{page}: {named:?}"
         );
+    }
+}
+
+/// Returns the packages of a project with their features, as its builds or its tests have them.
+fn packages(project: &Path, edges: &str) -> BTreeMap<String, String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--prefix=none", "--format={p}|{f}"])
+        .args(["--edges", edges])
+        .current_dir(project)
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words}");
+    let list = String::from_utf8(output.stdout).unwrap();
+    let packages = list.lines().filter_map(|line| {
+        let (package, features) = line.trim_end_matches(" (*)").split_once('|')?;
+        Some((package.to_owned(), features.to_owned()))
+    });
+    packages.collect()
+}
+
+/// A package with other features in tests is compiled again, and with it all that depend on it.
+#[test]
+fn tests_with_tool_docs_compile_no_package_again() {
+    let project = fill_in("tools");
+    let (builds, tests) = (
+        packages(&project, "normal"),
+        packages(&project, "normal,dev"),
+    );
+    assert!(builds.keys().any(|name| name.starts_with("serde_json ")));
+    assert!(tests.keys().any(|name| name.starts_with("tool-docs ")));
+    for (package, features) in builds {
+        assert_eq!(tests.get(&package), Some(&features), "{package}");
     }
 }
 

@@ -1,12 +1,13 @@
-//! `tool_core::testing`: one function that tests all tools of a program.
+//! `tool_docs::testing`: one function that tests all tools of a program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::{env, fs};
 
 use serde::{Deserialize, Deserializer};
-use tool_core::budget::Cost;
-use tool_core::{Registry, ToolEntry, ToolType, testing, tool, tools};
+use tool_core::{Registry, ToolEntry, ToolType, tool, tools};
+use tool_docs::lock::Lock;
+use tool_docs::{Budget, Cost, Docs, testing};
 
 /// Adds two numbers.
 #[tool]
@@ -37,9 +38,9 @@ fn folder(name: &str, registry: &Registry) -> PathBuf {
     fs::create_dir_all(&folder).expect("a writable folder");
     let write =
         |name: &str, text: String| fs::write(folder.join(name), text).expect("a writable folder");
-    write("tools.lock.json", registry.lock().to_string());
-    write("TOOLS.md", registry.docs().to_markdown());
-    write("tools.html", registry.docs().to_html());
+    write("tools.lock.json", Lock::new(registry).to_string());
+    write("TOOLS.md", Docs::new(registry).to_markdown());
+    write("tools.html", Docs::new(registry).to_html());
     folder
 }
 
@@ -103,7 +104,7 @@ fn a_tool_without_an_example_call_is_reported_on_request() {
 
 #[test]
 fn a_budget_counts_what_a_request_repeats() {
-    let budget = registry(tools![add, roll]).budget(tool_dialects::all());
+    let budget = Budget::new(&registry(tools![add, roll]), tool_dialects::all());
     let names: Vec<_> = budget.tools().iter().map(Cost::name).collect();
     assert_eq!(names, ["add", "roll"], "the costliest comes first");
     assert_eq!(
@@ -148,7 +149,7 @@ fn files_are_written_on_request() {
     assert!(!child(None) && !child(Some("0")) && !child(Some("")));
     assert_eq!(lock(), old);
     assert!(child(Some("1")));
-    assert_eq!(lock(), tools.lock().to_string());
+    assert_eq!(lock(), Lock::new(&tools).to_string());
     assert!(child(None));
     fs::remove_dir_all(&folder).expect("a removable folder");
 }

@@ -21,9 +21,9 @@
 // runtime     timers and threads; `telemetry` emits spans and events
 // hooks       closures around the calls of a registry, and what they see and decide
 // registry    looks up, lists, renders and runs tools
-// budget, docs, dynamic, lock, testing    features on top of a registry
+// dynamic     tools that come while the program runs
 // guide       pages about subjects that concern several modules
-// __private   what generated code uses
+// __private   what generated code uses; `__docs` what `tool-docs` uses
 
 extern crate self as tool_core;
 
@@ -33,31 +33,23 @@ compile_error!(
      pass your own `Runtime` to `RegistryBuilder::runtime` for timeouts"
 );
 
-#[cfg(feature = "docs")]
-pub mod budget;
 pub mod call;
 pub mod content;
-#[cfg(feature = "docs")]
-pub mod docs;
 #[cfg(feature = "dynamic")]
 pub mod dynamic;
 pub mod files;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 pub mod hooks;
-#[cfg(feature = "docs")]
-pub mod lock;
 pub mod registry;
 pub mod runtime;
 pub mod schema;
 pub mod spec;
-pub mod testing;
 pub mod visible;
 
 mod args;
 mod decode;
-#[cfg(any(feature = "docs", feature = "dynamic"))]
-#[cfg_attr(not(all(feature = "docs", feature = "dynamic")), allow(dead_code))]
+#[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 mod ordered_json;
 mod output;
 mod provider;
@@ -65,6 +57,9 @@ mod telemetry;
 mod tool;
 mod types;
 
+#[doc(hidden)]
+#[path = "docs.rs"]
+pub mod __docs;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;

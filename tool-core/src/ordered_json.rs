@@ -196,13 +196,6 @@ impl Json {
         }
     }
 
-    /// Returns the indented text, with each string written by `quote`.
-    pub(crate) fn pretty(&self, quote: &dyn Fn(&str) -> String) -> String {
-        let mut out = String::new();
-        self.write(&mut out, Some(0), quote);
-        out
-    }
-
     /// Writes on one line, or indented if a depth is given.
     fn write(&self, out: &mut String, indent: Option<usize>, quote: &dyn Fn(&str) -> String) {
         let inner = indent.map(|depth| depth + 1);
@@ -234,6 +227,13 @@ impl Json {
             }
         }
     }
+}
+
+/// Returns the indented text, with each string written by `quote`.
+pub fn pretty(json: &Json, quote: &dyn Fn(&str) -> String) -> String {
+    let mut out = String::new();
+    json.write(&mut out, Some(0), quote);
+    out
 }
 
 /// Writes the compact text; with `{:#}`, an indented one.
@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(json.pointer("/z/2").and_then(Json::as_number), Some("1e2"));
         assert_eq!(json.pointer("/a/b"), Some(&Json::Null));
         assert_eq!(json.pointer("/a/c"), None);
-        assert_eq!(Json::parse(&json.pretty(&quote)).unwrap(), json);
+        assert_eq!(Json::parse(&format!("{json:#}")).unwrap(), json);
     }
 
     #[test]
@@ -402,7 +402,7 @@ mod tests {
     fn short_arrays_of_scalars_are_written_on_one_line() {
         let json = Json::parse(r#"{"a":["x","y"],"b":{},"c":[],"d":[{"e":1}]}"#).unwrap();
         assert_eq!(
-            json.pretty(&quote),
+            format!("{json:#}"),
             "{\n  \"a\": [\"x\", \"y\"],\n  \"b\": {},\n  \"c\": [],\n  \"d\": [\n    {\n      \
              \"e\": 1\n    }\n  ]\n}"
         );

@@ -108,7 +108,7 @@ impl Registry {
     ///
     /// Tools in a crate that you never reference are silently [absent](crate::guide::traps#tools-are-missing). Reference the crate
     /// (`use weather_tools as _;`), and check the result with [`Registry::expect`] or with
-    /// [`assert_linked`](crate::testing::assert_linked) in a test.
+    /// `assert_linked` of the crate `tool-docs` in a test.
     ///
     /// ```
     /// use tool_core::{Registry, tool};

@@ -74,7 +74,6 @@ pub use parts::{
 pub use property::{Property, PropertyDetails};
 pub use violation::{Coercion, Violation};
 
-#[cfg(any(feature = "docs", feature = "dynamic"))]
 pub use crate::ordered_json::Json;
 
 /// A node of a schema tree: what a type accepts.
@@ -104,7 +103,7 @@ pub struct Schema {
     /// Decodes a value to find out whether the type rejects what the schema allows.
     pub(crate) decode_check: Option<decode_check::DecodeCheckFn>,
     /// Decodes a value to find out whether the type's `Deserialize` does so in another way.
-    #[cfg(all(feature = "docs", debug_assertions))]
+    #[cfg(debug_assertions)]
     pub(crate) comparison: Option<decode_check::DecodeCheckFn>,
 }
 
@@ -247,7 +246,7 @@ impl Schema {
             extra_forms: ExtraForms::None,
             is_secret: false,
             decode_check: None,
-            #[cfg(all(feature = "docs", debug_assertions))]
+            #[cfg(debug_assertions)]
             comparison: None,
         }
     }

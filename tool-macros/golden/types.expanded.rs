@@ -99,16 +99,21 @@ const _: () = {
     impl __tool_core::ToolType for Metres {
         const SCHEMA: &'static __tool_core::Schema = &const {
             {
-                #[allow(unused_imports)]
-                use __tool_core::NoDecodeCheck as _;
-                __tool_core::with_comparison(
-                    __tool_core::named(
-                        *<f64 as __tool_core::ToolType>::SCHEMA,
-                        "Metres",
-                    ),
-                    __tool_core::Comparison::<Self>::VALUE,
-                    __tool_core::VerdictComparison::<Self>::VALUE,
-                )
+                let __schema = __tool_core::named(
+                    *<f64 as __tool_core::ToolType>::SCHEMA,
+                    "Metres",
+                );
+                #[cfg(test)]
+                let __schema = {
+                    #[allow(unused_imports)]
+                    use __tool_core::NoDecodeCheck as _;
+                    __tool_core::with_comparison(
+                        __schema,
+                        __tool_core::Comparison::<Self>::VALUE,
+                        __tool_core::VerdictComparison::<Self>::VALUE,
+                    )
+                };
+                __schema
             }
         };
         const EXACT: ::core::primitive::bool = true;
@@ -170,26 +175,31 @@ const _: () = {
     impl __tool_core::ToolType for Unit {
         const SCHEMA: &'static __tool_core::Schema = &const {
             {
-                #[allow(unused_imports)]
-                use __tool_core::NoDecodeCheck as _;
-                __tool_core::with_comparison(
-                    __tool_core::named(
-                        __tool_core::strings(
-                            const {
-                                &[
-                                    __tool_core::text("celsius", 7),
-                                    __tool_core::text("degrees-fahrenheit", 18),
-                                ]
-                            },
-                            const { &[] },
-                            false,
-                            __tool_core::text("", 0),
-                        ),
-                        "Unit",
+                let __schema = __tool_core::named(
+                    __tool_core::strings(
+                        const {
+                            &[
+                                __tool_core::text("celsius", 7),
+                                __tool_core::text("degrees-fahrenheit", 18),
+                            ]
+                        },
+                        const { &[] },
+                        false,
+                        __tool_core::text("", 0),
                     ),
-                    __tool_core::Comparison::<Self>::VALUE,
-                    __tool_core::VerdictComparison::<Self>::VALUE,
-                )
+                    "Unit",
+                );
+                #[cfg(test)]
+                let __schema = {
+                    #[allow(unused_imports)]
+                    use __tool_core::NoDecodeCheck as _;
+                    __tool_core::with_comparison(
+                        __schema,
+                        __tool_core::Comparison::<Self>::VALUE,
+                        __tool_core::VerdictComparison::<Self>::VALUE,
+                    )
+                };
+                __schema
             }
         };
         const EXACT: ::core::primitive::bool = true;

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use tool_core::{Registry, testing};
+use tool_core::Registry;
+use tool_docs::testing;
 
 use crate::cli::Cli;
 use crate::failure::Failure;

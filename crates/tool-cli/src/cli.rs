@@ -142,19 +142,19 @@ impl Cli {
         self
     }
 
-    /// Adds a [lock file](tool_core::lock) that `check` compares with the tools.
+    /// Adds a [lock file](tool_docs::lock) that `check` compares with the tools.
     pub fn lock(mut self, path: impl Into<PathBuf>) -> Cli {
         self.locks.push(path.into());
         self
     }
 
-    /// Adds a [catalogue](tool_core::docs) that `check` compares with the tools.
+    /// Adds a [catalogue](tool_docs::Docs) that `check` compares with the tools.
     pub fn catalogue(mut self, path: impl Into<PathBuf>) -> Cli {
         self.catalogues.push(path.into());
         self
     }
 
-    /// Sets the maximum size of all tools together, as counted by [`Budget::bytes`](tool_core::budget::Budget::bytes).
+    /// Sets the maximum size of all tools together, as counted by [`Budget::bytes`](tool_docs::Budget::bytes).
     /// `check` fails if they are larger.
     pub fn budget_bytes(mut self, bytes: usize) -> Cli {
         self.budget = Some(bytes);

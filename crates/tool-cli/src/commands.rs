@@ -8,6 +8,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
 use tool_core::Registry;
+use tool_docs::Docs;
 
 use crate::cli::Cli;
 use crate::failure::Failure;
@@ -179,7 +180,7 @@ fn commands() -> Vec<Command> {
 }
 
 fn docs(registry: &Registry, matches: &ArgMatches) -> Result<(), Failure> {
-    let mut docs = registry.docs();
+    let mut docs = Docs::new(registry);
     if let Some(title) = matches.get_one::<String>("title") {
         docs = docs.title(title);
     }

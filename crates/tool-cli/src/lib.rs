@@ -54,7 +54,7 @@
 //! # The page
 //!
 //! `web` writes the address of a page to standard error; open it in your browser. The page is the
-//! [catalogue](tool_core::docs) with a form for each tool. It marks invalid arguments while you type, shows the
+//! [catalogue](tool_docs::Docs) with a form for each tool. It marks invalid arguments while you type, shows the
 //! progress and the pictures of calls, and asks you to decide if a hook holds one. Questions of tools
 //! ([`elicit`](tool_core::call::elicit)) are forms, too. Calls go through the registry like a model's.
 //!

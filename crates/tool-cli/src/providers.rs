@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use clap::ArgMatches;
 use tool_core::Registry;
 use tool_core::schema::Json;
+use tool_docs::Budget;
 
 use crate::failure::Failure;
 use crate::output;
@@ -23,7 +24,7 @@ pub(crate) fn render(registry: &Registry, matches: &ArgMatches) -> Result<(), Fa
     if matches.get_flag("sizes") {
         return output::document(
             matches,
-            &format!("{}\n", registry.budget(tool_dialects::all())),
+            &format!("{}\n", Budget::new(registry, tool_dialects::all())),
         );
     }
     let Some(known) = tool_dialects::find(name, matches.get_flag("strict")) else {

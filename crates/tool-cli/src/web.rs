@@ -29,6 +29,7 @@ use tool_core::call::{CancellationToken, Progress};
 use tool_core::content::Content;
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolError, ToolResult};
+use tool_docs::Docs;
 
 use self::questions::{Asker, Given, Questions, Taken};
 use crate::cli::Cli;
@@ -254,9 +255,7 @@ fn is_same(given: &str, token: &str) -> bool {
 }
 
 async fn page(State(web): State<Arc<Web>>) -> Response {
-    let docs = web
-        .registry
-        .docs()
+    let docs = Docs::new(&web.registry)
         .dialects(tool_dialects::all())
         .title(&*web.title);
     #[cfg(feature = "tokens")]

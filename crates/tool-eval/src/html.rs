@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tool_core::docs::{HtmlPage, escape};
+use tool_docs::{HtmlPage, escape};
 
 use crate::report::{
     AttemptReport, CallOutcome, CallReport, CaseReport, ChangeKind, ComparedCall,

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::dialects::{OpenAiChat, OpenAiResponses};
 use tool_agent::run::{Run, RunOutcome};
-use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind, testing};
+use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind};
+use tool_docs::testing;
 
 mod confinement;
 #[path = "../../desk_agent/desk.rs"]

@@ -12,7 +12,7 @@ use examples::folder::Temporary;
 use examples::program::{assert_rejected, command, run};
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tool_core::testing;
+use tool_docs::{Docs, testing};
 
 mod app;
 mod browser;
@@ -291,8 +291,7 @@ fn the_catalogue_is_up_to_date() {
         .expect_tools(["change_price", "draw_sales", "find_order", "refund_order"])
         .lock("desk_service/tools.lock.json")
         .catalogue(
-            &registry
-                .docs()
+            &Docs::new(&registry)
                 .dialects(tool_dialects::all())
                 .title("Desk service"),
             "desk_service/TOOLS.md",

@@ -20,7 +20,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 #[cfg(test)]
 mod tests {
-    use tool_core::{Registry, ToolCall, testing};
+    use tool_core::{Registry, ToolCall};
+    use tool_docs::testing;
 
     #[test]
     fn the_tools_are_what_models_expect() {

@@ -47,7 +47,8 @@ pub fn get_forecast(
 
 #[cfg(test)]
 mod tests {
-    use tool_core::{Registry, ToolCall, testing};
+    use tool_core::{Registry, ToolCall};
+    use tool_docs::testing;
 
     #[test]
     fn the_tools_are_what_models_expect() {

@@ -2,7 +2,7 @@
 
 use properties::subject::Subject;
 use serde_json::Value;
-use tool_core::docs;
+use tool_docs::example;
 
 /// Rows without an example: only the author of the type can know a value.
 const WITHOUT: [&str; 9] = [
@@ -23,7 +23,7 @@ fn every_example_call_is_accepted() {
     let mut rejected = Vec::new();
     for subject in Subject::all() {
         let name = subject.row.name;
-        let text = match docs::example(&subject.row.tool) {
+        let text = match example(&subject.row.tool) {
             Ok(text) => text,
             Err(why) => {
                 assert!(why.ends_with("; add an example"), "{name}: {why}");

@@ -10,6 +10,8 @@ use properties::{rounds, sample};
 use serde_json::{Map, Value, json};
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, ToolCall, ToolErrorKind};
+use tool_docs::Docs;
+use tool_docs::lock::Lock;
 
 #[path = "../../support/watchdog.rs"]
 mod watchdog;
@@ -232,6 +234,6 @@ fn random_recursive_schemas_are_built_and_checked_in_bounded_time() {
             check(&registry, "hostile", &arguments);
         }
         watchdog.step(format!("the texts of {parameters}"));
-        let _ = (registry.lock(), registry.docs());
+        let _ = (Lock::new(&registry), Docs::new(&registry));
     }
 }

@@ -8,7 +8,7 @@ use properties::random::Random;
 use properties::sample::Sampler;
 use properties::{mutate, rounds, schemas};
 use serde_json::{Value, json};
-use tool_core::lock::{Changes, Class, Lock, compare};
+use tool_docs::lock::{Changes, Class, Lock, compare};
 
 fn lock(key: &str, schema: &Value) -> Lock {
     let mut spec = json!({ "description": "D.", "parameters": {} });

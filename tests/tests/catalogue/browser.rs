@@ -5,6 +5,7 @@ use std::process::Command;
 use std::{env, fs};
 
 use tool_core::Registry;
+use tool_docs::Docs;
 
 const NAMES: [&str; 4] = [
     "chromium",
@@ -80,8 +81,7 @@ fn said(document: &str) -> &str {
 }
 
 fn page(registry: &Registry) -> String {
-    registry
-        .docs()
+    Docs::new(&registry)
         .dialects(tool_dialects::all())
         .title("All")
         .to_html()

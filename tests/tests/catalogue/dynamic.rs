@@ -1,9 +1,10 @@
 //! Catalogues of dynamic tools.
 
 use serde_json::{Value, json};
+use tool_core::Registry;
 use tool_core::dynamic::DynamicTool;
-use tool_core::lock::{Class, compare};
-use tool_core::{Registry, docs};
+use tool_docs::lock::{Class, Lock, compare};
+use tool_docs::{Docs, example};
 
 fn tool(name: &str, parameters: Value) -> DynamicTool {
     let tool = DynamicTool::builder(name)
@@ -36,13 +37,12 @@ fn dynamic_tools_are_listed_with_an_example_that_fits() {
     });
     let tool = tool("live", parameters);
     let example: Value =
-        serde_json::from_str(&docs::example(tool.spec()).expect("it has one")).expect("JSON");
+        serde_json::from_str(&example(tool.spec()).expect("it has one")).expect("JSON");
     assert_eq!(
         example,
         json!({"kind": "b", "when": "2026-01-01", "step": 8, "list": [{"n": 1}, {"n": 2}]})
     );
-    let markdown = registry([tool])
-        .docs()
+    let markdown = Docs::new(&registry([tool]))
         .dialects(tool_dialects::all())
         .to_markdown();
     for part in [
@@ -59,7 +59,7 @@ fn dynamic_tools_are_listed_with_an_example_that_fits() {
 
 #[test]
 fn no_example_is_generated_for_a_complex_schema() {
-    let of = |parameters: Value| docs::example(tool("live", parameters).spec());
+    let of = |parameters: Value| example(tool("live", parameters).spec());
     let object =
         |member: Value| json!({"type": "object", "properties": {"p": member}, "required": ["p"]});
     for intricate in [
@@ -82,7 +82,7 @@ fn no_example_is_generated_for_a_complex_schema() {
 
 #[test]
 fn changes_of_dynamic_tools_are_classified() {
-    let lock = |parameters| registry([tool("live", parameters)]).lock();
+    let lock = |parameters| Lock::new(&registry([tool("live", parameters)]));
     let old = lock(json!({"type": "object", "properties": {"a": {"type": "integer"}}}));
     let new = lock(json!({"type": "object", "properties": {"a": {"type": "number"}}}));
     assert_eq!(compare(&old, &new).class(), Some(Class::Compatible));

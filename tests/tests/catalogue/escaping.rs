@@ -3,6 +3,7 @@
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde::Deserialize;
 use tool_core::{Registry, ToolType, tool, tools};
+use tool_docs::Docs;
 
 /// Defines a tool that has one text in every place where a tool has text.
 macro_rules! says {
@@ -108,8 +109,7 @@ fn visible(text: &str) -> String {
 
 #[test]
 fn markdown_shows_texts_verbatim() {
-    let markdown = registry()
-        .docs()
+    let markdown = Docs::new(&registry())
         .dialects(tool_dialects::all())
         .title(TEXT)
         .introduction(TEXT)
@@ -139,8 +139,7 @@ fn markdown_shows_texts_verbatim() {
 
 #[test]
 fn a_page_shows_texts_verbatim() {
-    let html = registry()
-        .docs()
+    let html = Docs::new(&registry())
         .dialects(tool_dialects::all())
         .title(TEXT)
         .introduction(TEXT)

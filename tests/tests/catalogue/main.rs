@@ -8,6 +8,7 @@ mod page;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::{Registry, ToolType, tool, tools};
+use tool_docs::Docs;
 
 /// A place.
 #[derive(Deserialize, ToolType)]
@@ -101,8 +102,7 @@ fn registry() -> Registry {
 
 #[test]
 fn a_markdown_catalogue_describes_every_part_of_a_tool() {
-    let text = registry()
-        .docs()
+    let text = Docs::new(&registry())
         .dialects(tool_dialects::all())
         .title("All")
         .introduction("First.\n\nSecond.")
@@ -142,8 +142,7 @@ fn a_markdown_catalogue_describes_every_part_of_a_tool() {
 
 #[test]
 fn a_page_has_the_same_content_and_is_well_formed() {
-    let html = registry()
-        .docs()
+    let html = Docs::new(&registry())
         .dialects(tool_dialects::all())
         .title("All")
         .to_html();
@@ -175,7 +174,7 @@ fn a_missing_or_stale_file_is_reported() {
     std::fs::create_dir_all(&folder).expect("a writable folder");
     for name in ["TOOLS.md", "tools.html"] {
         let path = folder.join(name);
-        let docs = registry().docs().dialects(tool_dialects::all());
+        let docs = Docs::new(&registry()).dialects(tool_dialects::all());
         let missing = docs.check(&path).expect_err("there is none");
         assert!(missing.to_string().contains("does not exist"), "{missing}");
         let text = if name == "TOOLS.md" {
@@ -210,23 +209,19 @@ fn only_a_catalogue_is_replaced() {
     };
     for name in ["TOOLS.md", "tools.html"] {
         let path = folder.join(name);
-        let new = registry()
-            .docs()
+        let new = Docs::new(&registry())
             .dialects(tool_dialects::all())
             .title("New");
         for old in [
-            registry().docs().dialects(tool_dialects::all()),
-            registry()
-                .docs()
+            Docs::new(&registry()).dialects(tool_dialects::all()),
+            Docs::new(&registry())
                 .dialects(tool_dialects::all())
                 .title(hostile)
                 .introduction(hostile),
-            Registry::new()
-                .docs()
+            Docs::new(&Registry::new())
                 .dialects(tool_dialects::all())
                 .introduction(hostile),
-            grouped()
-                .docs()
+            Docs::new(&grouped())
                 .dialects(tool_dialects::all())
                 .introduction("One.\n\nTwo, three: four."),
         ] {
@@ -255,7 +250,7 @@ fn only_a_catalogue_is_replaced() {
             for error in [new.write(&path), new.check(&path)].map(Result::unwrap_err) {
                 let said = error.to_string();
                 assert!(
-                    said.contains("was not written by tool-core"),
+                    said.contains("was not written by tool-docs"),
                     "{said}\n{text}"
                 );
                 assert!(said.contains("delete the file"), "{said}");

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tool_core::dynamic::DynamicTool;
 use tool_core::{Registry, tool, tools};
+use tool_docs::Docs;
 
 /// Returns a registry with this number of tools, as large services have them.
 fn many(count: usize) -> Registry {
@@ -99,8 +100,7 @@ fn pages_for_a_browser() {
     };
     for count in [10, 60, 1000] {
         let registry = many(count);
-        let docs = registry
-            .docs()
+        let docs = Docs::new(&registry)
             .dialects(tool_dialects::all())
             .title("Account service");
         let docs = docs.introduction(
@@ -108,8 +108,7 @@ fn pages_for_a_browser() {
         );
         write(&format!("{count}.html"), docs.to_html());
     }
-    let docs = super::registry()
-        .docs()
+    let docs = Docs::new(&super::registry())
         .dialects(tool_dialects::all())
         .title("All");
     write(
@@ -118,16 +117,14 @@ fn pages_for_a_browser() {
     );
     write(
         "files.html",
-        files()
-            .docs()
+        Docs::new(&files())
             .dialects(tool_dialects::all())
             .title("Files")
             .to_html(),
     );
     write(
         "hostile.html",
-        super::escaping::registry()
-            .docs()
+        Docs::new(&super::escaping::registry())
             .dialects(tool_dialects::all())
             .to_html(),
     );
@@ -135,7 +132,7 @@ fn pages_for_a_browser() {
 
 #[test]
 fn the_policy_names_the_digests_of_script_and_style() {
-    let html = files().docs().dialects(tool_dialects::all()).to_html();
+    let html = Docs::new(&files()).dialects(tool_dialects::all()).to_html();
     for (name, start) in [("script", "<script>"), ("style", "<style>")] {
         let (_, inside) = html.split_once(start).expect("there is one");
         let (inside, _) = inside.split_once(&format!("</{name}>")).expect("it ends");
@@ -149,7 +146,9 @@ fn the_policy_names_the_digests_of_script_and_style() {
 
 #[test]
 fn tools_are_sorted_by_the_numbers_in_their_names() {
-    let html = many(60).docs().dialects(tool_dialects::all()).to_html();
+    let html = Docs::new(&many(60))
+        .dialects(tool_dialects::all())
+        .to_html();
     let at = |name: &str| {
         html.find(&format!("<div id=\"tool-{name}\">"))
             .unwrap_or_else(|| panic!("{name} is not on the page"))
@@ -162,8 +161,7 @@ fn tools_are_sorted_by_the_numbers_in_their_names() {
 
 #[test]
 fn a_page_shows_at_a_glance_what_a_call_may_do() {
-    let docs = files()
-        .docs()
+    let docs = Docs::new(&files())
         .dialects(tool_dialects::all())
         .approval(|tool| tool.name == "delete_file");
     let html = docs.to_html();
@@ -195,7 +193,11 @@ fn data(html: &str) -> Value {
 #[test]
 fn a_page_knows_what_each_provider_is_sent_and_what_a_wrong_call_is_told() {
     let registry = super::registry();
-    let data = data(&registry.docs().dialects(tool_dialects::all()).to_html());
+    let data = data(
+        &Docs::new(&registry)
+            .dialects(tool_dialects::all())
+            .to_html(),
+    );
     let providers = data["providers"].as_array().expect("a list");
     let at = |name: &str| {
         providers
@@ -258,7 +260,7 @@ fn a_page_knows_what_each_provider_is_sent_and_what_a_wrong_call_is_told() {
 #[test]
 fn a_page_that_is_compressed_differently_is_up_to_date() {
     let path = env::temp_dir().join(format!("tool-core-data-{}.html", std::process::id()));
-    let docs = files().docs().dialects(tool_dialects::all());
+    let docs = Docs::new(&files()).dialects(tool_dialects::all());
     let html = docs.to_html();
     let (before, rest) = html.split_once("id=\"data\">").expect("there is data");
     let (digits, after) = rest.split_once("</script>").expect("it ends");
@@ -283,8 +285,7 @@ fn a_page_that_is_compressed_differently_is_up_to_date() {
 
 #[test]
 fn a_page_for_a_server_may_load_from_its_origin_alone() {
-    let html = files()
-        .docs()
+    let html = Docs::new(&files())
         .dialects(tool_dialects::all())
         .to_served_html("<script src=\"live.js\" defer></script>\n");
     for part in [
@@ -296,8 +297,7 @@ fn a_page_for_a_server_may_load_from_its_origin_alone() {
         assert!(html.contains(part), "{part} is missing in {html}");
     }
     assert!(
-        !files()
-            .docs()
+        !Docs::new(&files())
             .dialects(tool_dialects::all())
             .to_html()
             .contains("'self'")
@@ -340,8 +340,7 @@ fn hostile_names_are_text() {
         .group("other", [tool("plain").into()])
         .build()
         .expect("two names");
-    let docs = registry
-        .docs()
+    let docs = Docs::new(&registry)
         .dialects(tool_dialects::all())
         .title(hostile("head"));
     let docs = docs.introduction(hostile("introduction"));

@@ -15,6 +15,7 @@ use tool_dialects::{
     Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Mcp, Mistral, OpenAiChat,
     OpenAiResponses, XAi,
 };
+use tool_docs::lock::Lock;
 
 /// Runs a query.
 #[tool(freeform)]
@@ -590,7 +591,7 @@ async fn an_agent_runs_a_freeform_call() {
 
 #[test]
 fn lock_files_have_the_grammar() {
-    let lock = registry().lock().to_string();
+    let lock = Lock::new(&registry()).to_string();
     assert!(
         lock.contains(r#""grammar": "^(?:[0-9]{4}-[0-9]{2})$""#),
         "{lock}"

@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 use tool_core::dynamic::{DynamicTool, DynamicToolError};
 use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult};
+use tool_docs::Docs;
+use tool_docs::lock::Lock;
 
 use super::watchdog::Watchdog;
 
@@ -118,7 +120,7 @@ fn a_deep_schema_is_rejected() {
         assert_eq!(tool.is_ok(), levels <= 97, "{levels}");
         if let Ok(tool) = tool {
             let registry = Registry::builder().tool(tool).build().unwrap();
-            let _ = (registry.lock(), registry.docs());
+            let _ = (Lock::new(&registry), Docs::new(&registry));
         } else if let Err(error) = tool {
             assert!(
                 error.to_string().contains("nested deeper than 100 levels"),

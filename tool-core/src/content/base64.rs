@@ -16,7 +16,7 @@ pub(crate) fn encoded_length(bytes: usize) -> usize {
 }
 
 /// Appends the encoded bytes.
-pub(crate) fn encode(bytes: &[u8], out: &mut String) {
+pub fn encode(bytes: &[u8], out: &mut String) {
     let mut text = std::mem::take(out).into_bytes();
     let end = text.len() + encoded_length(bytes.len());
     text.reserve(end - text.len());
@@ -65,7 +65,7 @@ fn digit_of(value: u8) -> u8 {
 }
 
 /// Decodes a string. Returns `None` for a string that [`encode`] never writes.
-pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+pub fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
     if !text.len().is_multiple_of(4) || padding > 2 {

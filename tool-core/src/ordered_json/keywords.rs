@@ -10,28 +10,35 @@ use super::{Json, pointer_below};
 
 /// A row of the table.
 #[derive(Debug)]
-pub(crate) struct Keyword {
-    pub(crate) name: &'static str,
-    pub(crate) holds: Holds,
+pub struct Keyword {
+    /// Its name.
+    pub name: &'static str,
+    /// The form of the schemas in its value.
+    pub holds: Holds,
     pub(crate) applies: Applies,
-    pub(crate) form: Form,
+    /// The form of its value.
+    pub form: Form,
     /// The type of the values that the keyword restricts; empty if it restricts values of any type.
     pub(crate) restricts: &'static str,
     /// The drafts in which the validator of calls enforces the keyword.
-    pub(crate) enforced: Drafts,
-    pub(crate) compared: Compared,
+    pub enforced: Drafts,
+    /// How lock files compare it.
+    pub compared: Compared,
     pub(crate) told: Told,
 }
 
 /// The form of a keyword's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub enum Holds {
+    /// No schema.
     Data,
     /// A reference to a schema.
     Reference,
     /// A list of keys of arguments.
     Keys,
+    /// A schema.
     Schema,
+    /// A list of schemas.
     Schemas,
     /// A schema, or a list of schemas.
     Mixed,
@@ -54,20 +61,26 @@ pub(crate) enum Applies {
 
 /// The form of a value. The form of schemas follows from [`Holds`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
+    /// Any value.
     Any,
+    /// `true` or `false`.
     Boolean,
+    /// A number.
     Number,
+    /// A string.
     String,
+    /// An array of any values.
     Array,
     /// A string, or an array of strings.
     Names,
+    /// Schemas, as the other column says.
     Schemas,
 }
 
 /// How lock files compare a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compared {
+pub enum Compared {
     /// An annotation: a change is a change of wording.
     Wording,
     /// By itself, beside other keywords.
@@ -92,16 +105,18 @@ pub(crate) enum Told {
 
 /// Versions of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Drafts(u8);
+pub struct Drafts(u8);
 
 impl Drafts {
-    pub(crate) const NONE: Drafts = Drafts(0);
+    /// No draft.
+    pub const NONE: Drafts = Drafts(0);
     pub(crate) const V4: Drafts = Drafts(1);
     pub(crate) const V6: Drafts = Drafts(2);
     pub(crate) const V7: Drafts = Drafts(4);
     pub(crate) const V2019: Drafts = Drafts(8);
     pub(crate) const V2020: Drafts = Drafts(16);
-    pub(crate) const ALL: Drafts = Drafts(31);
+    /// All drafts.
+    pub const ALL: Drafts = Drafts(31);
     const FROM_6: Drafts = Drafts(30);
     const FROM_7: Drafts = Drafts(28);
     const FROM_2019: Drafts = Drafts(24);
@@ -124,7 +139,7 @@ impl Drafts {
     ];
 
     /// Returns the draft that a schema names, or all if it is unknown.
-    pub(crate) fn named(schema: &Json) -> Option<Drafts> {
+    pub fn named(schema: &Json) -> Option<Drafts> {
         let name = schema.get_str("$schema")?.trim_end_matches('#');
         let is_named = |address: &str| address.trim_end_matches('#') == name;
         let found = Drafts::NAMED.iter().find(|(address, _)| is_named(address));
@@ -132,15 +147,17 @@ impl Drafts {
     }
 
     /// Returns the draft of a whole schema.
-    pub(crate) fn of(root: &Json) -> Drafts {
+    pub fn of(root: &Json) -> Drafts {
         Drafts::named(root).unwrap_or(Drafts::V2020)
     }
 
-    pub(crate) fn intersects(self, others: Drafts) -> bool {
+    /// Returns `true` if a draft is in both sets.
+    pub fn intersects(self, others: Drafts) -> bool {
         self.0 & others.0 != 0
     }
 
-    pub(crate) fn union(self, others: Drafts) -> Drafts {
+    /// Returns the drafts of both sets.
+    pub fn union(self, others: Drafts) -> Drafts {
         Drafts(self.0 | others.0)
     }
 }
@@ -265,7 +282,8 @@ pub(crate) fn rows(schema: &Json) -> impl Iterator<Item = (&'static Keyword, &Js
 }
 
 impl Keyword {
-    pub(crate) fn of(name: &str) -> Option<&'static Keyword> {
+    /// Returns the row of a keyword.
+    pub fn of(name: &str) -> Option<&'static Keyword> {
         static ROWS: LazyLock<HashMap<&str, &Keyword>> =
             LazyLock::new(|| KEYWORDS.iter().map(|row| (row.name, row)).collect());
         ROWS.get(name).copied()
@@ -292,7 +310,7 @@ impl Keyword {
     }
 
     /// Returns a value of this keyword with other schemas and keys.
-    pub(crate) fn map<'s>(
+    pub fn map<'s>(
         &self,
         value: &'s Json,
         schema: &mut dyn FnMut(&'s Json) -> Json,
@@ -329,25 +347,6 @@ impl Keyword {
         }
     }
 
-    /// Returns `true` if a value has the form that draft 6 and later define.
-    fn is_known_form(&self, value: &Json) -> bool {
-        let is_schema = |value: &Json| matches!(value, Json::Object(_) | Json::Boolean(_));
-        match (self.form, self.holds) {
-            (Form::Any, _) => true,
-            (Form::Boolean, _) => matches!(value, Json::Boolean(_)),
-            (Form::Number, _) => value.as_number().is_some(),
-            (Form::String, _) => value.as_str().is_some(),
-            (Form::Array, _) | (Form::Schemas, Holds::Schemas) => matches!(value, Json::Array(_)),
-            (Form::Names, Holds::Data) if value.as_str().is_some() => true,
-            (Form::Names, _) => {
-                let mut names = value.items().iter();
-                matches!(value, Json::Array(_)) && names.all(|name| name.as_str().is_some())
-            }
-            (Form::Schemas, Holds::Schema | Holds::Mixed) => is_schema(value),
-            (Form::Schemas, _) => matches!(value, Json::Object(_)),
-        }
-    }
-
     /// Returns what a description says in place of the keyword.
     #[cfg(feature = "dynamic")]
     pub(crate) fn sentence(&self, value: &Json) -> Option<String> {
@@ -356,55 +355,4 @@ impl Keyword {
             _ => None,
         }
     }
-
-    fn is_annotation(&self, drafts: Drafts) -> bool {
-        // A keyword that no draft defines may restrict values for another validator.
-        let is_enforced = self.enforced == Drafts::NONE || self.enforced.intersects(drafts);
-        match self.compared {
-            Compared::Wording => true,
-            Compared::Alone => false,
-            Compared::Whole => !is_enforced,
-        }
-    }
-}
-
-/// Returns `true` if a keyword does not affect which values are valid in one of the drafts.
-pub(crate) fn is_annotation(name: &str, drafts: Drafts) -> bool {
-    Keyword::of(name).is_none_or(|row| row.is_annotation(drafts))
-}
-
-/// Returns `true` if a schema can only be compared as a whole.
-pub(crate) fn is_opaque(schema: &Json, is_nested: bool, drafts: Drafts) -> bool {
-    let Json::Object(members) = schema else {
-        return true;
-    };
-    let has = |name| schema.get(name).is_some();
-    let is_opaque = |(name, value): &(String, Json)| {
-        Keyword::of(name).is_some_and(|row| {
-            row.compared == Compared::Whole && !row.is_annotation(drafts)
-                || !row.is_known_form(value)
-        }) || is_nested && ["$id", "$schema"].contains(&&**name)
-    };
-    members.iter().any(is_opaque) || has("const") && has("enum")
-}
-
-/// Returns a schema without its annotations and with sorted keys, for comparison.
-pub(crate) fn without_annotations(schema: &Json, drafts: Drafts) -> Json {
-    let Json::Object(members) = schema else {
-        return schema.clone();
-    };
-    let drafts = Drafts::named(schema).unwrap_or(drafts);
-    let members = members.iter();
-    let kept = members.filter_map(|(name, value)| {
-        let row = Keyword::of(name).filter(|row| !row.is_annotation(drafts))?;
-        let mut inner = |schema: &Json| without_annotations(schema, drafts);
-        let mut value = row.map(value, &mut inner, &str::to_owned);
-        if let (Holds::Map | Holds::Properties, Json::Object(members)) = (row.holds, &mut value) {
-            members.sort_by(|(left, _), (right, _)| left.cmp(right));
-        }
-        Some((name.clone(), value))
-    });
-    let mut kept: Vec<_> = kept.collect();
-    kept.sort_by(|(left, _), (right, _)| left.cmp(right));
-    Json::Object(kept)
 }

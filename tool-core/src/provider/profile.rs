@@ -7,8 +7,7 @@ use crate::schema::stats::SchemaStats;
 pub(crate) struct Profile {
     /// The name in error messages.
     pub(crate) name: &'static str,
-    /// The provider and its mode, as a catalogue names them.
-    #[cfg_attr(not(feature = "docs"), allow(dead_code))]
+    /// The provider and its mode.
     pub(crate) title: &'static str,
     /// Every rule that code reads.
     pub(crate) rules: &'static [&'static Rule],

@@ -38,6 +38,17 @@ macro_rules! targets {
                 }
             }
 
+            /// Returns the provider and its mode, for people.
+            ///
+            /// ```
+            /// use tool_core::rules::Target;
+            ///
+            /// assert_eq!(Target::OpenAiStrict.title(), "OpenAI, strict");
+            /// ```
+            pub const fn title(self) -> &'static str {
+                self.profile().title
+            }
+
             /// Returns the profile of the provider.
             pub(crate) const fn profile(self) -> &'static Profile {
                 match self {

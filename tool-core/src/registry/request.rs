@@ -116,7 +116,6 @@ impl Registry {
     }
 
     /// Returns the tools of a request to a provider that can't search.
-    #[cfg(feature = "docs")]
     pub(crate) fn listed(&self) -> Vec<ToolEntry> {
         self.0.current.load().listed()
     }

@@ -42,7 +42,7 @@ pub(crate) fn values_round() -> bool {
 
 /// Returns the digits of an integer in any notation, owned if they differ from the text: `20.0` and
 /// `2e1` are `20`. An integer that no integer type holds may be returned as it is.
-pub(crate) fn whole_number(text: &str) -> Option<Cow<'_, str>> {
+pub fn whole_number(text: &str) -> Option<Cow<'_, str>> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.bytes().all(|byte| byte.is_ascii_digit()) && text != "-0" {
         return Some(Cow::Borrowed(text));
@@ -77,8 +77,7 @@ pub(crate) fn rounds_to_same(left: i128, right: i128) -> bool {
 
 /// Returns `true` if `number` is an exact multiple of `step`. Numbers of more than about 38 digits
 /// are compared as floats.
-#[cfg(feature = "docs")]
-pub(crate) fn is_multiple(number: &str, step: &str) -> bool {
+pub fn is_multiple(number: &str, step: &str) -> bool {
     let exact = Decimal::parse(number).is_multiple_of(&Decimal::parse(step));
     exact.unwrap_or_else(|| match (number.parse::<f64>(), step.parse::<f64>()) {
         (Ok(number), Ok(step)) => number % step == 0.0,
@@ -292,7 +291,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "docs")]
     fn multiples_are_exact_where_floats_are_not() {
         for (number, step) in [
             ("0.3", "0.1"),

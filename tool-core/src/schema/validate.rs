@@ -142,11 +142,13 @@ pub(crate) fn normalise(
     }
 }
 
-/// Decodes the values in valid arguments by their `Deserialize`, too. Returns the differences.
-#[cfg(all(feature = "docs", debug_assertions))]
+/// Decodes the values in valid arguments by their `Deserialize`, too. Returns the differences; none in an optimised build.
 pub(crate) fn compare_decoding(schema: &Schema, text: &str) -> Violations {
     let mut validator = Validator::new(text, true);
-    validator.compares = true;
+    #[cfg(debug_assertions)]
+    {
+        validator.compares = true;
+    }
     validator.value(schema, &Path::ROOT, 0);
     validator.violations
 }
@@ -162,7 +164,7 @@ struct Validator<'t> {
     /// `true` if the text has only one of the parameters, so that no other is missing.
     is_part: bool,
     /// `true` if values are decoded by their `Deserialize` too, and differences are violations.
-    #[cfg(all(feature = "docs", debug_assertions))]
+    #[cfg(debug_assertions)]
     compares: bool,
     /// `true` while everything skipped is known to be JSON, if that matters; see [`text`].
     is_plain_json: bool,
@@ -203,7 +205,7 @@ impl<'t> Validator<'t> {
             is_lenient: false,
             is_rounded: false,
             is_part: false,
-            #[cfg(all(feature = "docs", debug_assertions))]
+            #[cfg(debug_assertions)]
             compares: false,
             is_plain_json: rewrites,
             json_check: None,
@@ -246,7 +248,7 @@ impl<'t> Validator<'t> {
     #[inline]
     fn shown_value(&mut self, schema: &Schema, path: &Path<'_>, depth: usize) {
         let decode_check = schema.decode_check;
-        #[cfg(all(feature = "docs", debug_assertions))]
+        #[cfg(debug_assertions)]
         let decode_check = if self.compares {
             schema.comparison
         } else {

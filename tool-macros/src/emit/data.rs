@@ -226,14 +226,20 @@ fn schema(data: &Emitter<'_>) -> TokenStream {
     let named = if data.decoding.by_serde.is_some() || !data.generics.params.is_empty() {
         named
     } else {
+        // Only in unit tests, because a build compiles the `Deserialize` of every type for it.
         code!({
-            #[allow(unused_imports)]
-            use __tool_core::NoDecodeCheck as _;
-            __tool_core::with_comparison(
-                #named,
-                __tool_core::Comparison::<Self>::VALUE,
-                __tool_core::VerdictComparison::<Self>::VALUE,
-            )
+            let __schema = #named;
+            #[cfg(test)]
+            let __schema = {
+                #[allow(unused_imports)]
+                use __tool_core::NoDecodeCheck as _;
+                __tool_core::with_comparison(
+                    __schema,
+                    __tool_core::Comparison::<Self>::VALUE,
+                    __tool_core::VerdictComparison::<Self>::VALUE,
+                )
+            };
+            __schema
         })
     };
     if let Some(Conversion::TryFrom) = data.decoding.conversion {

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 #[cfg(test)]
 mod tests {
-    use tool_core::testing;
+    use tool_docs::testing;
 
     use super::*;
 

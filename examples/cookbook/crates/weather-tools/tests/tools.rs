@@ -1,7 +1,7 @@
 //! The tests of a crate of tools: what a model reads, what it costs, and that nothing of it changes unnoticed.
 //!
 //! ```sh
-//! cargo add --dev tool-core --features docs
+//! cargo add --dev tool-docs
 //! cargo test                        # fails if a file differs
 //! TOOL_CORE_UPDATE=1 cargo test     # writes the files; review their diff
 //! ```
@@ -9,7 +9,8 @@
 //! Not tested here: whether models call the tools well. `tool_eval` asks them, as the example voice_home does.
 
 // References the crate: without it, its tools are not linked, and `Registry::linked` is empty.
-use tool_core::{Registry, ToolCall, assert_schema, testing};
+use tool_core::{Registry, ToolCall, assert_schema};
+use tool_docs::testing;
 use weather_tools::get_temperature;
 
 // Checked by `cargo check` already. With `""`, the error shows the schema, to be copied.

@@ -1,45 +1,10 @@
-//! Assertions for the tests of a program with tools. With the feature `docs`, `testing::check`
-//! combines all checks in one test.
+//! Assertions for the tests of a program with tools. [`check()`] combines all of them in one test.
 
-#[cfg(feature = "docs")]
 mod check;
 
-use crate::Registry;
+use tool_core::Registry;
 
-#[cfg(feature = "docs")]
 pub use check::{Check, check};
-
-/// Asserts that all tools together have at most this many tokens, as counted by [`Budget`].
-///
-/// ```
-/// use tool_core::{Registry, testing};
-///
-/// testing::assert_budget(&Registry::new(), 0);
-/// ```
-///
-/// ```should_panic
-/// use tool_core::{Registry, testing, tool, tools};
-///
-/// /// Adds two numbers.
-/// #[tool]
-/// fn add(a: i64, b: i64) -> i64 {
-///     a + b
-/// }
-///
-/// let registry = Registry::builder().tools(tools![add]).build().unwrap();
-/// testing::assert_budget(&registry, 20);
-/// ```
-///
-/// # Panics
-///
-/// Panics if they have more, with the cost of each tool.
-///
-/// [`Budget`]: crate::budget::Budget
-#[cfg(feature = "tokens")]
-#[track_caller]
-pub fn assert_budget(registry: &Registry, tokens: usize) {
-    check(registry).budget(tokens).run();
-}
 
 /// Asserts that these tools are linked into the program, so that [`Registry::linked`] finds them.
 /// Context values that they borrow are not needed.
@@ -48,7 +13,8 @@ pub fn assert_budget(registry: &Registry, tokens: usize) {
 /// this in a test to detect it.
 ///
 /// ```
-/// use tool_core::{testing, tool};
+/// use tool_core::tool;
+/// use tool_docs::testing;
 ///
 /// /// Rolls a die.
 /// #[tool]
@@ -72,7 +38,8 @@ pub fn assert_linked<'n>(names: impl IntoIterator<Item = &'n str>) {
 /// dependency adds without notice.
 ///
 /// ```
-/// use tool_core::{testing, tool};
+/// use tool_core::tool;
+/// use tool_docs::testing;
 ///
 /// /// Rolls a die.
 /// #[tool]

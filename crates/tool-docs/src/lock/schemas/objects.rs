@@ -1,8 +1,10 @@
 //! The properties of objects.
 
+use tool_core::__docs::Drafts;
+use tool_core::schema::Json;
+
 use super::{ANYTHING, Comparison, Effect};
-use crate::ordered_json::Json;
-use crate::ordered_json::keywords::{Drafts, without_annotations};
+use crate::keywords::without_annotations;
 
 /// The keywords of an object's properties.
 struct Object<'s> {

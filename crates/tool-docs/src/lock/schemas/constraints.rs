@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Display};
 
+use tool_core::__docs::{is_multiple, whole_number};
+use tool_core::schema::Json;
+
 use super::{Comparison, Effect};
-use crate::ordered_json::Json;
-use crate::schema::numbers::{is_multiple, whole_number};
 
 impl Comparison<'_> {
     /// Compares the types. Returns `false` if they share none, so that the rest does not matter.

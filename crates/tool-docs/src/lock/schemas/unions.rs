@@ -2,9 +2,11 @@
 
 use std::slice;
 
+use tool_core::__docs::Drafts;
+use tool_core::schema::Json;
+
 use super::{Comparison, Effect, resolve};
-use crate::ordered_json::Json;
-use crate::ordered_json::keywords::{Drafts, is_annotation, without_annotations};
+use crate::keywords::{is_annotation, without_annotations};
 
 impl<'s> Comparison<'s> {
     /// Compares two schemas if at least one is only a union; the other counts as a union of one.

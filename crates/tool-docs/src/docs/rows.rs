@@ -1,7 +1,9 @@
 //! A schema as the rows of a table: one for each property, at every depth.
 
-use crate::ordered_json::Json;
-use crate::ordered_json::keywords::{Drafts, is_annotation};
+use tool_core::__docs::Drafts;
+use tool_core::schema::Json;
+
+use crate::keywords::is_annotation;
 
 /// The fields of the arguments or of a result.
 pub(super) struct Fields {

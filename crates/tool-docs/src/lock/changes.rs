@@ -6,7 +6,7 @@ use std::fmt;
 /// first.
 ///
 /// ```
-/// use tool_core::lock::Class;
+/// use tool_docs::lock::Class;
 ///
 /// assert!(Class::Breaking > Class::Compatible && Class::Compatible > Class::Wording);
 /// ```
@@ -34,7 +34,7 @@ impl fmt::Display for Class {
 /// One difference between two locks.
 ///
 /// ```
-/// use tool_core::lock::{Class, Lock, compare};
+/// use tool_docs::lock::{Class, Lock, compare};
 ///
 /// let empty: Lock = r#"{"version": 1, "tools": {}}"#.parse()?;
 /// let greet: Lock = r#"{"version": 1, "tools": {"greet": {
@@ -43,7 +43,7 @@ impl fmt::Display for Class {
 /// let change = changes.iter().next().unwrap();
 /// assert_eq!((change.tool(), change.message()), ("greet", "removed"));
 /// assert_eq!(change.class(), Class::Breaking);
-/// # Ok::<(), tool_core::lock::LockError>(())
+/// # Ok::<(), tool_docs::lock::LockError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -89,7 +89,7 @@ impl fmt::Display for Change {
 /// The result of [`compare`](super::compare), sorted by tool name, most severe changes first.
 ///
 /// ```
-/// use tool_core::lock::{Class, Lock, compare};
+/// use tool_docs::lock::{Class, Lock, compare};
 ///
 /// let empty: Lock = r#"{"version": 1, "tools": {}}"#.parse()?;
 /// let greet: Lock = r#"{"version": 1, "tools": {"greet": {
@@ -99,7 +99,7 @@ impl fmt::Display for Change {
 /// for change in changes.iter() {
 ///     println!("{change}");
 /// }
-/// # Ok::<(), tool_core::lock::LockError>(())
+/// # Ok::<(), tool_docs::lock::LockError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes(pub(super) Vec<Change>);

@@ -1,12 +1,11 @@
 //! Generates valid arguments for a tool from its schema.
 
+use tool_core::__docs::{Drafts, is_multiple, validate};
+use tool_core::ToolSpec;
+use tool_core::schema::Json;
+
 use super::rows::join;
-use crate::ordered_json::Json;
-use crate::ordered_json::keywords::{Drafts, is_opaque};
-use crate::schema::numbers::is_multiple;
-use crate::schema::validate::{Options, ValidateError, normalise};
-use crate::schema::violation::Violations;
-use crate::spec::ToolSpec;
+use crate::keywords::is_opaque;
 
 /// The maximum number of values generated for one example.
 const MAX_STEPS: usize = 2000;
@@ -26,28 +25,12 @@ pub(super) fn arguments(tool: &ToolSpec, schema: &Json) -> Result<Json, String> 
             steps: MAX_STEPS,
         };
         let arguments = generator.value(schema, "", 0, 0)?;
-        match validate(tool, &arguments.to_string()) {
-            Ok(()) => Ok(arguments),
-            Err(violations) => Err(match violations.into_parts().0.first() {
-                Some(violation) => format!("{violation}; add a valid example"),
-                None => "no generated example is valid".to_owned(),
-            }),
+        match validate(tool, &arguments.to_string()).first() {
+            None => Ok(arguments),
+            Some(violation) => Err(format!("{violation}; add a valid example")),
         }
     };
     generate(true).or_else(|reason| generate(false).map_err(|_| reason))
-}
-
-/// Validates arguments as in a call.
-fn validate(tool: &ToolSpec, arguments: &str) -> Result<(), Violations> {
-    #[cfg(feature = "dynamic")]
-    if matches!(tool.parameters().kind(), crate::schema::Kind::Any) {
-        return crate::dynamic::compiled::validate(tool.parameters_json(), arguments);
-    }
-    match normalise(&tool.parameters(), arguments, Options::default()) {
-        Ok(_) => Ok(()),
-        Err(ValidateError::Invalid(violations)) => Err(violations),
-        Err(ValidateError::NotJson(problem)) => Err(Violations::one(String::new(), &problem)),
-    }
 }
 
 struct Generator<'s> {

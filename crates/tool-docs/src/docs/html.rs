@@ -4,14 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tool_core::__docs::{decode_base64, encode_base64, pretty};
+use tool_core::schema::Json;
+
 use super::html_page::{HtmlPage, POLICY, escape, isolate};
 use super::page::{Page, ProviderLimit, Section};
 use super::prose;
 use super::rows::{Fields, Row};
 use super::sent::{self, Sent};
-use super::{Docs, by_thousands};
-use crate::content::base64;
-use crate::ordered_json::{Json, quote};
+use super::{Docs, by_thousands, quote};
 
 /// A line that no other page has.
 const INDEX: &str = "<nav aria-label=\"Tools\" hidden>";
@@ -33,7 +34,7 @@ pub(super) fn is_generated(text: &str) -> bool {
 pub(super) fn comparable(text: &str) -> String {
     let data = |line: &str| -> Option<String> {
         let digits = line.strip_prefix(DATA)?.strip_suffix("</script>")?;
-        sent::inflate(&base64::decode(digits)?)
+        sent::inflate(&decode_base64(digits)?)
     };
     let lines = text
         .lines()
@@ -56,7 +57,7 @@ pub(super) fn write(docs: &Docs, head: Option<&str>) -> String {
     };
     let data = if count > 0 {
         let mut line = DATA.to_owned();
-        base64::encode(&sent.compressed(), &mut line);
+        encode_base64(&sent.compressed(), &mut line);
         line + "</script>\n"
     } else {
         String::new()
@@ -281,7 +282,7 @@ impl Writer<'_> {
     }
 
     fn json(&mut self, json: &Json) {
-        let json = json.pretty(&|string| isolate(&quote(string)));
+        let json = pretty(json, &|string| isolate(&quote(string)));
         self.push(&format!("<pre>{json}</pre>"));
     }
 

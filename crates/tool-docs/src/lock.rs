@@ -1,18 +1,14 @@
 //! [`Lock`]: a lock file of all tools, so that no change to a tool goes unnoticed.
 //!
-//! It needs the feature `docs`, which a program enables for its tests:
-//!
-//! ```toml
-//! [dev-dependencies]
-//! tool-core = { version = "0.1", features = ["docs"] }
-//! ```
-//!
 //! Commit the file, and compare it with the program's tools in a test:
 //!
 //! ```no_run
+//! use tool_core::Registry;
+//! use tool_docs::lock::Lock;
+//!
 //! #[test]
 //! fn the_tools_match_the_lock_file() -> Result<(), Box<dyn std::error::Error>> {
-//!     tool_core::Registry::linked()?.lock().check("tools.lock.json")?;
+//!     Lock::new(&Registry::linked()?).check("tools.lock.json")?;
 //!     Ok(())
 //! }
 //! ```
@@ -50,11 +46,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::{error, fmt, io};
 
-use crate::docs::{UPDATE, is_updating};
-use crate::files;
-use crate::ordered_json::{Json, quote};
-use crate::registry::Registry;
-use crate::spec::{Grammar, Programmatic, ToolSpec};
+use tool_core::schema::Json;
+use tool_core::spec::{Grammar, Programmatic};
+use tool_core::{Registry, ToolSpec, files};
+
+use crate::update::{UPDATE, is_updating};
 
 pub use changes::{Change, Changes, Class};
 pub use compare::compare;
@@ -64,16 +60,16 @@ const VERSION: u32 = 1;
 
 /// The names, descriptions and schemas of a set of tools.
 ///
-/// [`Registry::lock`] creates it, `FromStr` parses it, and `Display` writes it.
+/// `FromStr` parses a lock file, and `Display` writes it.
 ///
 /// ```
 /// use tool_core::Registry;
-/// use tool_core::lock::Lock;
+/// use tool_docs::lock::Lock;
 ///
-/// let lock = Registry::new().lock();
+/// let lock = Lock::new(&Registry::new());
 /// assert_eq!(lock.to_string(), "{\n  \"version\": 1,\n  \"tools\": {}\n}\n");
 /// assert_eq!(lock.to_string().parse::<Lock>()?, lock);
-/// # Ok::<(), tool_core::lock::LockError>(())
+/// # Ok::<(), tool_docs::lock::LockError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lock {
@@ -81,24 +77,23 @@ pub struct Lock {
     tools: Vec<(String, Json)>,
 }
 
-impl Registry {
-    /// Creates a lock of the current tools, to compare with a file.
-    ///
-    /// ```
-    /// use tool_core::{Registry, lock::compare};
-    ///
-    /// let registry = Registry::new();
-    /// assert!(compare(&registry.lock(), &registry.lock()).is_empty());
-    /// ```
-    pub fn lock(&self) -> Lock {
-        let tools = self.specs();
-        let tools = tools.iter().map(|tool| (tool.name.to_string(), spec(tool)));
-        Lock::new(tools.collect())
-    }
-}
-
 impl Lock {
-    fn new(mut tools: Vec<(String, Json)>) -> Lock {
+    /// Creates a lock of the current tools of a registry, to compare with a file.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_docs::lock::{Lock, compare};
+    ///
+    /// let lock = Lock::new(&Registry::new());
+    /// assert!(compare(&lock, &lock).is_empty());
+    /// ```
+    pub fn new(registry: &Registry) -> Lock {
+        let tools = registry.specs();
+        let tools = tools.iter().map(|tool| (tool.name.to_string(), spec(tool)));
+        Lock::of(tools.collect())
+    }
+
+    fn of(mut tools: Vec<(String, Json)>) -> Lock {
         tools.sort_by(|(left, _), (right, _)| left.cmp(right));
         Lock { tools }
     }
@@ -127,7 +122,10 @@ impl Lock {
     /// file is missing or not a valid lock file. An invalid file is never overwritten.
     ///
     /// ```
-    /// let error = tool_core::Registry::new().lock().check("no/such/file.json").unwrap_err();
+    /// use tool_core::Registry;
+    /// use tool_docs::lock::Lock;
+    ///
+    /// let error = Lock::new(&Registry::new()).check("no/such/file.json").unwrap_err();
     /// assert!(error.to_string().starts_with("no/such/file.json does not exist; run this test with"));
     /// ```
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), LockError> {
@@ -159,11 +157,11 @@ impl Lock {
 
 impl fmt::Display for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let json = Json::object([
-            ("version", Some(Json::Number(VERSION.to_string()))),
-            ("tools", Some(Json::Object(self.tools.clone()))),
+        let json = Json::Object(vec![
+            ("version".into(), Json::Number(VERSION.to_string())),
+            ("tools".into(), Json::Object(self.tools.clone())),
         ]);
-        writeln!(f, "{}", json.pretty(&quote))
+        writeln!(f, "{json:#}")
     }
 }
 
@@ -188,7 +186,7 @@ impl FromStr for Lock {
         // A file of another program may have both keys, and is not to be overwritten.
         let mut keys = json.members().iter().map(|(key, _)| &**key);
         if let Some(key) = keys.find(|key| !["version", "tools"].contains(key)) {
-            return Err(corrupt(&format!("the key {} is unknown", quote(key))));
+            return Err(corrupt(&format!("the key {} is unknown", Json::from(key))));
         }
         for (name, spec) in tools {
             let is_complete = spec.get_str("description").is_some()
@@ -199,7 +197,7 @@ impl FromStr for Lock {
                 )));
             }
         }
-        Ok(Lock::new(tools.clone()))
+        Ok(Lock::of(tools.clone()))
     }
 }
 
@@ -207,7 +205,7 @@ impl FromStr for Lock {
 fn spec(tool: &ToolSpec) -> Json {
     let text = |text: Option<&str>| text.map(Json::from);
     let json = |text| Json::parse(text).expect("a tool's texts are valid JSON");
-    Json::object([
+    let members = [
         ("title", text(tool.title())),
         ("description", Some(Json::from(&*tool.description))),
         ("when_to_use", text(tool.when_to_use())),
@@ -226,28 +224,31 @@ fn spec(tool: &ToolSpec) -> Json {
         ("programmatic", text(tool.programmatic().map(callers))),
         ("parameters", Some(json(tool.parameters_json()))),
         ("output", tool.output_json().map(json)),
-    ])
+    ];
+    let members = members.into_iter();
+    let members = members.filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    members.collect()
 }
 
 fn callers(programmatic: Programmatic) -> &'static str {
     match programmatic {
-        Programmatic::Also => "also",
         Programmatic::Only => "only",
+        _ => "also",
     }
 }
 
 fn flags(tool: &ToolSpec) -> Option<Json> {
-    let flags = tool
-        .flags()
-        .map(|(name, flag)| (name, Some(Json::Boolean(flag))));
-    let json = Json::object(flags);
+    let flags = tool.flags();
+    let json: Json = flags
+        .map(|(name, flag)| (name.to_owned(), Json::Boolean(flag)))
+        .collect();
     Some(json).filter(|json| !json.members().is_empty())
 }
 
 /// The error of [`Lock::check`] and [`Lock::read`]. Its text says how to fix it.
 ///
 /// ```
-/// use tool_core::lock::{Lock, LockErrorKind};
+/// use tool_docs::lock::{Lock, LockErrorKind};
 ///
 /// let error = Lock::read("no/such/tools.lock.json").unwrap_err();
 /// assert!(matches!(error.kind(), LockErrorKind::Missing));
@@ -262,12 +263,12 @@ pub struct LockError {
 /// The kinds of [`LockError`].
 ///
 /// ```
-/// use tool_core::lock::{Lock, LockErrorKind};
+/// use tool_docs::lock::{Lock, LockErrorKind};
 ///
 /// let error = "not a lock file".parse::<Lock>().unwrap_err();
 /// match error.kind() {
 ///     LockErrorKind::Corrupt(problem) => println!("restore the file: {problem}"),
-///     LockErrorKind::Newer(_) => println!("update tool-core"),
+///     LockErrorKind::Newer(_) => println!("update tool-docs"),
 ///     _ => unreachable!(),
 /// }
 /// ```
@@ -339,8 +340,8 @@ impl fmt::Display for LockError {
             ),
             LockErrorKind::Newer(version) => write!(
                 f,
-                "{path} has version {version}, but this version of tool-core supports at most \
-                 {VERSION}; the file was left unchanged: update tool-core"
+                "{path} has version {version}, but this version of tool-docs supports at most \
+                 {VERSION}; the file was left unchanged: update tool-docs"
             ),
             LockErrorKind::Io(error) => write!(f, "{path} can't be read or written: {error}"),
         }

@@ -3,11 +3,12 @@
 //! Markup in names and descriptions is escaped, including mdBook's directives. `<bdi>` isolates right-to-left
 //! text.
 
+use tool_core::__docs::is_bidi_control;
+use tool_core::schema::Json;
+
 use super::Docs;
 use super::page::{Page, ProviderLimit, Section};
 use super::rows::{Fields, Row};
-use crate::ordered_json::{Json, quote};
-use crate::visible::is_bidi_control;
 
 const NO_TOOLS: &str = "There are no tools.";
 
@@ -220,7 +221,7 @@ impl Markdown {
 
     /// The code fence is longer than any in the text. mdBook's directives are escaped.
     fn json(&mut self, json: &Json) {
-        let text = json.pretty(&quote).replace("{{", "{\\u007b");
+        let text = format!("{json:#}").replace("{{", "{\\u007b");
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
         self.push(&format!("\n{fence}json\n{text}\n{fence}\n"));

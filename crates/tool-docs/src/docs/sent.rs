@@ -2,14 +2,13 @@
 //!
 //! A page has it as one compressed JSON text, because the texts of providers are alike and few readers look at all of them.
 
-use std::slice;
+use tool_core::__docs::{rendered, rendered_alone};
+use tool_core::dialect::write::JsonWriter;
+use tool_core::schema::Json;
+use tool_core::{ToolCall, ToolErrorKind};
 
-use super::Docs;
 use super::page::{Page, Section};
-use crate::call::{ToolCall, error::ToolErrorKind};
-use crate::ordered_json::{Json, quote};
-use crate::provider::dialect::Rendered;
-use crate::provider::writer::JsonWriter;
+use super::{Docs, quote};
 
 /// Stand for the schema and for the quoted description of a tool in the texts of providers. JSON has no such characters.
 const SCHEMA: char = '\u{1}';
@@ -36,7 +35,7 @@ pub(super) struct Provider {
 impl Sent {
     pub(super) fn of(docs: &Docs, page: &Page<'_>) -> Sent {
         let providers = docs.dialects.iter().map(|known| {
-            let all = docs.registry.rendered(known.dialect);
+            let all = rendered(&docs.registry, known.dialect);
             Provider {
                 name: known.title,
                 bytes: all.as_str().len(),
@@ -98,7 +97,7 @@ fn write_tool(docs: &Docs, section: &Section<'_>, out: &mut JsonWriter) {
     let own = Json::parse(schema).expect("a tool's schema is valid JSON");
     out.key("sent").array(|out| {
         for known in &docs.dialects {
-            let rendered = Rendered::new(known.dialect, slice::from_ref(tool), &[]);
+            let rendered = rendered_alone(tool, known.dialect);
             let text = rendered.as_str();
             let short = text.replace(schema, SCHEMA.encode_utf8(&mut [0; 4]));
             let short = short.replace(&prompt, PROMPT.encode_utf8(&mut [0; 4]));

@@ -1,37 +1,23 @@
-//! [`Budget`]: the size of the tools in a request (feature `docs`).
-//!
-//! Every request repeats all tools, so a long description costs tokens in every turn.
-//!
-//! ```
-//! use tool_core::{Registry, tool, tools};
-//!
-//! /// Adds two numbers.
-//! #[tool]
-//! fn add(a: i64, b: i64) -> i64 {
-//!     a + b
-//! }
-//!
-//! let budget = Registry::builder().tools(tools![add]).build()?.budget(tool_dialects::all());
-//! assert_eq!(budget.bytes(), 190);
-//! assert!(budget.dialects().iter().any(|(name, bytes)| *name == "Anthropic" && *bytes < 210));
-//! println!("{budget}");
-//! # Ok::<(), tool_core::RegistryError>(())
-//! ```
+//! [`Budget`]: the size of the tools in a request.
 
+use std::cmp::Reverse;
 use std::{fmt, slice};
 
-use crate::provider::dialect::{Dialect, NamedDialect, Rendered};
-use crate::provider::writer::JsonWriter;
-use crate::registry::Registry;
-use crate::tool::ToolEntry;
+use tool_core::__docs::{listed, rendered, rendered_alone};
+use tool_core::dialect::write::JsonWriter;
+use tool_core::dialect::{Dialect, NamedDialect, Rendered};
+use tool_core::{Registry, ToolEntry};
 
 /// The size of a set of tools: of each tool in bytes, and of all tools in each dialect.
+///
+/// Every request repeats all tools, so a long description costs tokens in every turn.
 ///
 /// A tool is counted as an object with its name, its description and the schema of its parameters,
 /// which every provider receives. `Display` writes a table, the largest tool first.
 ///
 /// ```
 /// use tool_core::{Registry, tool, tools};
+/// use tool_docs::Budget;
 ///
 /// /// Adds two numbers.
 /// #[tool]
@@ -39,9 +25,11 @@ use crate::tool::ToolEntry;
 ///     a + b
 /// }
 ///
-/// let budget = Registry::builder().tools(tools![add]).build()?.budget(tool_dialects::all());
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let budget = Budget::new(&registry, tool_dialects::all());
 /// println!("{budget}");
-/// assert!(budget.bytes() < 250);
+/// assert_eq!(budget.bytes(), 190);
+/// assert!(budget.dialects().iter().any(|(name, bytes)| *name == "Anthropic" && *bytes < 210));
 /// assert_eq!(budget.tools()[0].name(), "add");
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
@@ -55,6 +43,7 @@ pub struct Budget {
 ///
 /// ```
 /// use tool_core::{Registry, tool, tools};
+/// use tool_docs::Budget;
 ///
 /// /// Adds two numbers.
 /// #[tool]
@@ -62,7 +51,8 @@ pub struct Budget {
 ///     a + b
 /// }
 ///
-/// let budget = Registry::builder().tools(tools![add]).build()?.budget(tool_dialects::all());
+/// let registry = Registry::builder().tools(tools![add]).build()?;
+/// let budget = Budget::new(&registry, tool_dialects::all());
 /// let largest = &budget.tools()[0];
 /// assert_eq!(largest.name(), "add");
 /// assert!(largest.dialects().iter().all(|(_, bytes)| *bytes > 100));
@@ -73,19 +63,6 @@ pub struct Cost {
     name: String,
     json: String,
     dialects: Vec<(&'static str, usize)>,
-}
-
-impl Registry {
-    /// Measures the size of the tools in a request. In place of [deferred](crate::RegistryBuilder::defer) tools
-    /// it has `search_tools` and `call_tool`; [`dialects`](Budget::dialects) has what each of these dialects sends.
-    pub fn budget(&self, dialects: impl IntoIterator<Item = &'static NamedDialect>) -> Budget {
-        let known: Vec<_> = dialects.into_iter().collect();
-        let tools = self.listed();
-        let dialects = by_dialect(&known, |dialect| self.rendered(dialect));
-        let mut tools: Vec<_> = tools.iter().map(|tool| Cost::new(tool, &known)).collect();
-        tools.sort_by_key(|tool| std::cmp::Reverse(tool.bytes()));
-        Budget { tools, dialects }
-    }
 }
 
 /// Returns the bytes of a request's `tools` field with one tool in each dialect.
@@ -100,6 +77,27 @@ fn by_dialect(
 }
 
 impl Budget {
+    /// Measures the size of a registry's tools in a request. In place of [deferred](tool_core::RegistryBuilder::defer) tools
+    /// it has `search_tools` and `call_tool`; [`dialects`](Budget::dialects) has what each of these dialects sends.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_docs::Budget;
+    ///
+    /// assert_eq!(Budget::new(&Registry::new(), []).bytes(), 0);
+    /// ```
+    pub fn new(
+        registry: &Registry,
+        dialects: impl IntoIterator<Item = &'static NamedDialect>,
+    ) -> Budget {
+        let known: Vec<_> = dialects.into_iter().collect();
+        let dialects = by_dialect(&known, |dialect| rendered(registry, dialect));
+        let tools = listed(registry);
+        let mut tools: Vec<_> = tools.iter().map(|tool| Cost::new(tool, &known)).collect();
+        tools.sort_by_key(|tool| Reverse(tool.bytes()));
+        Budget { tools, dialects }
+    }
+
     /// Returns the tools, the largest first.
     pub fn tools(&self) -> &[Cost] {
         &self.tools
@@ -111,7 +109,7 @@ impl Budget {
     }
 
     /// Returns the bytes of a request's `tools` field in each dialect, including
-    /// [hosted tools](crate::dialect::HostedTool).
+    /// [hosted tools](tool_core::dialect::HostedTool).
     pub fn dialects(&self) -> &[(&'static str, usize)] {
         &self.dialects
     }
@@ -134,9 +132,7 @@ impl Cost {
         Cost {
             name: tool.name.to_string(),
             json: out.into_string(),
-            dialects: by_dialect(known, |dialect| {
-                Rendered::new(dialect, slice::from_ref(tool), &[])
-            }),
+            dialects: by_dialect(known, |dialect| rendered_alone(tool, dialect)),
         }
     }
 
@@ -160,6 +156,7 @@ impl Cost {
     ///
     /// ```
     /// use tool_core::{Registry, tool, tools};
+    /// use tool_docs::Budget;
     ///
     /// /// Adds two numbers.
     /// #[tool]
@@ -167,7 +164,8 @@ impl Cost {
     ///     a + b
     /// }
     ///
-    /// let budget = Registry::builder().tools(tools![add]).build()?.budget(tool_dialects::all());
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// let budget = Budget::new(&registry, []);
     /// assert!((20..60).contains(&budget.tools()[0].tokens()));
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
@@ -201,14 +199,16 @@ fn write_row(f: &mut fmt::Formatter<'_>, name: &str, tools: &[Cost]) -> fmt::Res
     writeln!(f)
 }
 
-#[cfg(all(test, feature = "tokens", feature = "dynamic"))]
+#[cfg(all(test, feature = "tokens"))]
 mod tests {
     use std::collections::BTreeMap;
 
     use serde_json::Value;
 
-    use crate::dynamic::DynamicTool;
-    use crate::{Registry, ToolCall};
+    use tool_core::dynamic::DynamicTool;
+    use tool_core::{Registry, ToolCall};
+
+    use super::Budget;
 
     /// Prints the tokens that 200 functions of the Berkeley Function Calling Leaderboard take in each request,
     /// listed and deferred. `BFCL` is the folder with its `BFCL_v4_*.json`.
@@ -246,18 +246,11 @@ mod tests {
         }
         let listed = builder.clone().build().unwrap();
         let deferred = builder.defer(|_| true).build().unwrap();
-        println!(
-            "{} tools: {} tokens",
-            listed.len(),
-            listed.budget([]).tokens()
-        );
-        println!("deferred: {} tokens", deferred.budget([]).tokens());
-        for ((name, all), (_, fewer)) in listed
-            .budget([])
-            .dialects()
-            .iter()
-            .zip(deferred.budget([]).dialects())
-        {
+        let budget = |registry| Budget::new(registry, tool_dialects::all());
+        let (all, fewer) = (budget(&listed), budget(&deferred));
+        println!("{} tools: {} tokens", listed.len(), all.tokens());
+        println!("deferred: {} tokens", fewer.tokens());
+        for ((name, all), (_, fewer)) in all.dialects().iter().zip(fewer.dialects()) {
             println!("{name}: {all} bytes, {fewer} deferred");
         }
         let call = ToolCall::new(

@@ -1,17 +1,19 @@
 //! Compares two locks, tool by tool.
 
+use tool_core::__docs::Drafts;
+use tool_core::schema::Json;
+
 use super::Lock;
 use super::changes::{Change, Changes, Class};
 use super::schemas::{self, Direction, text_change};
-use crate::ordered_json::Json;
-use crate::ordered_json::keywords::{Drafts, without_annotations};
+use crate::keywords::without_annotations;
 
 /// Compares two locks and classifies every change.
 ///
 /// The result is empty only if the locks are equal.
 ///
 /// ```
-/// use tool_core::lock::{Class, Lock, compare};
+/// use tool_docs::lock::{Class, Lock, compare};
 ///
 /// let old: Lock = r#"{"version": 1, "tools": {"greet": {
 ///     "description": "Says hello.",
@@ -25,7 +27,7 @@ use crate::ordered_json::keywords::{Drafts, without_annotations};
 /// assert_eq!(changes.class(), Some(Class::Breaking));
 /// let change = changes.iter().next().unwrap();
 /// assert_eq!(change.to_string(), "breaking    greet, parameters.name: renamed to `who`");
-/// # Ok::<(), tool_core::lock::LockError>(())
+/// # Ok::<(), tool_docs::lock::LockError>(())
 /// ```
 pub fn compare(old: &Lock, new: &Lock) -> Changes {
     let has = |lock: &Lock, name: &str| lock.tools.iter().any(|(other, _)| other == name);

@@ -8,9 +8,11 @@ mod constraints;
 mod objects;
 mod unions;
 
+use tool_core::__docs::Drafts;
+use tool_core::schema::Json;
+
 use super::changes::Class;
-use crate::ordered_json::Json;
-use crate::ordered_json::keywords::{Drafts, is_annotation, is_opaque, without_annotations};
+use crate::keywords::{is_annotation, is_opaque, without_annotations};
 
 /// The use of a schema, which decides whether wider or narrower is breaking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,15 +2,14 @@
 
 use std::cmp::Ordering;
 
+use tool_core::rules::{Target, broken};
+use tool_core::schema::{Json, Kind};
+use tool_core::spec::Programmatic;
+use tool_core::{ToolEntry, ToolSpec};
+
 use super::Docs;
 use super::example;
 use super::rows::{Fields, fields};
-use crate::ordered_json::Json;
-use crate::provider::rule_check::check;
-use crate::provider::rules::{Target, broken};
-use crate::schema::Kind;
-use crate::spec::{Programmatic, ToolSpec};
-use crate::tool::ToolEntry;
 
 pub(super) struct Page<'d> {
     /// The groups, sorted by name.
@@ -156,8 +155,8 @@ fn hints(tool: &ToolEntry, needs_approval: bool) -> Vec<&'static str> {
         set(tool.is_deferred(), "deferred"),
         set(tool.is_background(), "background"),
         tool.programmatic().map(|programmatic| match programmatic {
-            Programmatic::Also => "programmatic",
             Programmatic::Only => "programmatic only",
+            _ => "programmatic",
         }),
         of(annotations.read_only, ["read-only", "not read-only"]),
         of(annotations.idempotent, ["idempotent", "not idempotent"]),
@@ -172,9 +171,9 @@ fn limits_of(tool: &ToolSpec) -> Vec<ProviderLimit> {
         return Vec::new();
     }
     let limits = Target::ALL.into_iter().filter_map(|target| {
-        let message = check(&tool.parameters(), target).err()?;
+        let message = target.check(&tool.parameters()).err()?;
         Some(ProviderLimit {
-            provider: target.profile().title,
+            provider: target.title(),
             text: without_remedy(&message).to_owned(),
         })
     });
@@ -188,7 +187,7 @@ fn limits_of_all(tools: &[ToolEntry]) -> Vec<ProviderLimit> {
     let limits = Target::ALL.into_iter().flat_map(|target| {
         let broken = broken(target, tools).into_iter();
         broken.map(move |rule| ProviderLimit {
-            provider: target.profile().title,
+            provider: target.title(),
             text: rule.to_string(),
         })
     });

@@ -2,21 +2,20 @@
 
 use std::path::Path;
 
+use tool_core::__docs::compare_decoding;
+use tool_core::{Registry, ToolCall, ToolError, ToolSpec};
+
 use super::unexpected_tools;
-use crate::call::ToolCall;
-use crate::call::error::ToolError;
-use crate::docs::{self, Docs};
-use crate::registry::Registry;
-#[cfg(debug_assertions)]
-use crate::schema::validate::compare_decoding;
-use crate::spec::ToolSpec;
+use crate::lock::Lock;
+use crate::{Budget, Docs};
 
 /// Starts a check of a program's tools.
 ///
 /// This can be the only test of the tools:
 ///
 /// ```no_run
-/// use tool_core::{Registry, testing};
+/// use tool_core::Registry;
+/// use tool_docs::testing;
 ///
 /// #[test]
 /// fn tools() {
@@ -62,7 +61,8 @@ fn wrong_example(tool: &str, example: &str, error: &ToolError) -> String {
 /// A check of tools, created by [`check`].
 ///
 /// ```no_run
-/// use tool_core::{Registry, testing};
+/// use tool_core::Registry;
+/// use tool_docs::testing;
 ///
 /// #[test]
 /// fn the_tools_are_as_committed() {
@@ -84,7 +84,8 @@ impl Check<'_> {
     /// Checks that there are exactly these tools.
     ///
     /// ```should_panic
-    /// use tool_core::{Registry, testing};
+    /// use tool_core::Registry;
+    /// use tool_docs::testing;
     ///
     /// testing::check(&Registry::new()).expect_tools(["get_forecast"]).run();
     /// ```
@@ -99,24 +100,25 @@ impl Check<'_> {
 
     /// Checks that a lock file matches the tools, like [`Lock::check`](crate::lock::Lock::check).
     pub fn lock(mut self, path: impl AsRef<Path>) -> Self {
-        let error = self.registry.lock().check(path).err();
+        let error = Lock::new(self.registry).check(path).err();
         self.failures.extend(error.map(|error| error.to_string()));
         self
     }
 
-    /// Checks that a catalogue is up to date, like [`Docs::check`](crate::docs::Docs::check).
+    /// Checks that a catalogue is up to date, like [`Docs::check`].
     pub fn docs(self, path: impl AsRef<Path>) -> Self {
-        let docs = self.registry.docs();
+        let docs = Docs::new(self.registry);
         self.catalogue(&docs, path)
     }
 
     /// Checks that a customized catalogue is up to date.
     ///
     /// ```no_run
-    /// use tool_core::{Registry, testing};
+    /// use tool_core::Registry;
+    /// use tool_docs::{Docs, testing};
     ///
     /// let registry = Registry::linked()?;
-    /// let docs = registry.docs().title("What our agents can do");
+    /// let docs = Docs::new(&registry).title("What our agents can do");
     /// testing::check(&registry).catalogue(&docs, "TOOLS.md").catalogue(&docs, "tools.html").run();
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
@@ -126,19 +128,21 @@ impl Check<'_> {
         self
     }
 
-    /// Checks the [examples](crate::ToolSpec::examples) of every tool as calls, without running a tool,
-    /// and that [`docs::example`] can generate one for a tool without any.
+    /// Checks the [examples](ToolSpec::examples) of every tool as calls, without running a tool,
+    /// and that [`example`](crate::example) can generate one for a tool without any.
     ///
     /// The compiler has checked the examples against the schema. This checks the rest, which a constant
     /// can't compute: patterns and formats inside of other types, and values that a type's own code
     /// rejects.
     ///
-    /// In a debug build, the values are decoded by the `Deserialize` of their types, too. A type that derives
-    /// [`ToolType`](macro@crate::ToolType) does not use it, so a difference is a failure.
+    /// A type that derives [`ToolType`](macro@tool_core::ToolType) does not use its `Deserialize`. For the types of the crate
+    /// whose unit tests run (`cfg(test)`), the values are decoded by it too, and a difference is a failure. An optimised build
+    /// does not compare.
     ///
     /// ```should_panic
     /// use std::net::IpAddr;
-    /// use tool_core::{Registry, testing, tool, tools};
+    /// use tool_core::{Registry, tool, tools};
+    /// use tool_docs::testing;
     ///
     /// /// Pings a host.
     /// #[tool(example = r#"{"host": "localhost"}"#)]
@@ -161,7 +165,7 @@ impl Check<'_> {
                     self.compare_decoding(&tool, example);
                 }
             }
-            match docs::example(&tool) {
+            match crate::example(&tool) {
                 Ok(example) if tool.examples().len() == 0 => {
                     self.compare_decoding(&tool, &example);
                 }
@@ -176,24 +180,20 @@ impl Check<'_> {
     }
 
     /// Decodes an example by the `Deserialize` of each type in it, too.
-    #[cfg(debug_assertions)]
     fn compare_decoding(&mut self, tool: &ToolSpec, example: &str) {
-        let differences = compare_decoding(&tool.parameters(), example);
-        for difference in differences.into_parts().0 {
+        for difference in compare_decoding(tool, example) {
             let name = &tool.name;
             self.failures
                 .push(format!("the example {example} of `{name}`: {difference}"));
         }
     }
 
-    #[cfg(not(debug_assertions))]
-    fn compare_decoding(&mut self, _: &ToolSpec, _: &str) {}
-
-    /// Runs the [examples](crate::ToolSpec::examples) of these tools, and checks that they succeed. The
+    /// Runs the [examples](ToolSpec::examples) of these tools, and checks that they succeed. The
     /// calls have the effects of any other call, and the context values of the registry.
     ///
     /// ```
-    /// use tool_core::{Registry, testing, tool, tools};
+    /// use tool_core::{Registry, tool, tools};
+    /// use tool_docs::testing;
     ///
     /// /// Adds two numbers.
     /// #[tool(example = r#"{"a": 1, "b": 2}"#)]
@@ -227,17 +227,17 @@ impl Check<'_> {
     }
 
     /// Checks that all tools together have at most this many tokens, as counted by
-    /// [`Budget::tokens`](crate::budget::Budget::tokens).
+    /// [`Budget::tokens`].
     #[cfg(feature = "tokens")]
     pub fn budget(self, tokens: usize) -> Self {
-        let found = self.registry.budget([]).tokens();
+        let found = Budget::new(self.registry, []).tokens();
         self.within("tokens", tokens, found)
     }
 
     /// Checks that all tools together have at most this many bytes, as counted by
-    /// [`Budget::bytes`](crate::budget::Budget::bytes).
+    /// [`Budget::bytes`].
     pub fn budget_bytes(self, bytes: usize) -> Self {
-        let found = self.registry.budget([]).bytes();
+        let found = Budget::new(self.registry, []).bytes();
         self.within("bytes", bytes, found)
     }
 
@@ -245,7 +245,7 @@ impl Check<'_> {
         if found > maximum {
             self.failures.push(format!(
                 "the tools have {found} {unit}, more than the budget of {maximum}:\n{}",
-                self.registry.budget([])
+                Budget::new(self.registry, [])
             ));
         }
         self
@@ -254,7 +254,8 @@ impl Check<'_> {
     /// Returns the failures, for a program that reports them itself.
     ///
     /// ```
-    /// use tool_core::{Registry, testing};
+    /// use tool_core::Registry;
+    /// use tool_docs::testing;
     ///
     /// let failures = testing::check(&Registry::new()).expect_tools(["get_forecast"]).failures();
     /// assert!(failures[0].contains("get_forecast"));

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::visible::is_bidi_control;
+use tool_core::__docs::is_bidi_control;
 
 const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -26,7 +26,7 @@ pub(super) const POLICY: &str =
 /// tags.
 ///
 /// ```
-/// use tool_core::docs::{HtmlPage, escape};
+/// use tool_docs::{HtmlPage, escape};
 ///
 /// let page = HtmlPage::new("Rooms").entries("rooms", "Rooms").main(format!(
 ///     "<section><details><summary><h3>{}</h3></summary><div id=\"ada\">4 seats</div></details></section>",
@@ -152,11 +152,11 @@ fn attribute(text: &str) -> String {
     escape(text).replace('"', "&quot;")
 }
 
-/// Returns a text as HTML between tags. Hidden characters that prose does not [need](crate::visible) are shown as their numbers, and
+/// Returns a text as HTML between tags. Hidden characters that prose does not [need](tool_core::visible) are shown as their numbers, and
 /// control characters as `\u{fffd}`. It is not for attributes, because quotes stay as they are.
 ///
 /// ```
-/// use tool_core::docs::escape;
+/// use tool_docs::escape;
 ///
 /// assert_eq!(escape("<b> & \u{202e}"), "&lt;b&gt; &amp; [U+202E]");
 /// ```
