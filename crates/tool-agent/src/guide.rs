@@ -9,5 +9,9 @@ pub mod background {}
 #[doc = include_str!("guide/journals.md")]
 pub mod journals {}
 
+#[cfg(all(feature = "http", not(target_family = "wasm")))]
+#[doc = include_str!("guide/servers.md")]
+pub mod servers {}
+
 #[doc = include_str!("guide/telemetry.md")]
 pub mod telemetry {}

@@ -298,6 +298,11 @@ impl Request {
         fields
     }
 
+    /// Returns what the system prompt must say besides; see [`ToolRequest::instructions`].
+    pub fn instructions(&self) -> Option<&str> {
+        self.tools.instructions()
+    }
+
     /// Returns the headers that the tools need; see
     /// [`ToolRequest::headers`].
     pub fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {
@@ -335,6 +340,9 @@ impl Request {
         for (key, value) in self.fields() {
             add(&key);
             add(value.get());
+        }
+        if let Some(instructions) = self.instructions() {
+            add(instructions);
         }
         let bytes = hash.finalize();
         bytes[..16]

@@ -10,8 +10,13 @@
 // history                      how a request repeats the calls and results of earlier messages
 // chat                         the format of chat completions, which several providers share
 // <provider>                   its dialects; in its folder, what it accepts, its responses and its streams
+//
+// Above them:
+//
+// server, server::rows         servers by name: their dialects with what differs
 
 mod provider;
+pub mod server;
 
 use tool_core::dialect::NamedDialect;
 
@@ -19,9 +24,10 @@ pub use provider::anthropic::{Anthropic, trained as anthropic};
 pub use provider::bedrock::Bedrock;
 pub use provider::cohere::Cohere;
 pub use provider::gemini::{Gemini, GeminiInteractions};
+pub use provider::history::IdRules;
 pub use provider::mcp::Mcp;
 pub use provider::mistral::Mistral;
-pub use provider::openai::{OpenAiChat, OpenAiResponses, trained as openai};
+pub use provider::openai::{ChatRules, OpenAiChat, OpenAiResponses, trained as openai};
 pub use provider::xai::XAi;
 
 /// The dialects with their names: by provider, those without strict mode first.

@@ -12,7 +12,7 @@ pub(crate) mod xai;
 mod chat;
 mod entry;
 mod forms;
-mod history;
+pub(crate) mod history;
 mod hosted_tool;
 mod latest;
 mod media;

@@ -1,8 +1,8 @@
 //! The program in the README.
 use tool_agent::Agent;
+use tool_agent::dialects::OpenAiResponses;
 use tool_agent::model::HttpModel;
 use tool_core::{Registry, tool};
-use tool_dialects::OpenAiResponses;
 
 /// Adds two numbers.
 #[tool(read_only)]

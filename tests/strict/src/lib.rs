@@ -23,11 +23,14 @@
 mod anthropic;
 mod bedrock;
 mod chat;
+mod fields;
 mod gemini;
 mod responses;
 mod shared;
 
 use serde_json::{Value, json};
+
+pub use fields::check_fields;
 
 /// The format of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

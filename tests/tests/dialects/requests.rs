@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tool_core::dialect::HostedTool;
 use tool_core::dialect::write::JsonWriter;
 use tool_core::dialect::{
-    Dialect, RequestOptions, ResponseError, ToolChoice, ToolRequest, Turn, TypedAnswer,
+    AnswerWay, Dialect, RequestOptions, ResponseError, ToolChoice, ToolRequest, Turn, TypedAnswer,
 };
 use tool_core::schema::Violation;
 use tool_core::{Registry, ToolEntry, ToolResult, ToolType, tool, tools};
@@ -638,7 +638,7 @@ fn a_custom_dialect_has_defaults_that_tell_what_it_lacks() {
         [
             "this provider has no tool choice; it is left out",
             "this provider has no setting that forbids several calls in a response; it is left out",
-            "this provider has no structured output; it is left out",
+            "this provider has no structured output; the system prompt describes the answer",
         ]
     );
 }
@@ -836,9 +836,15 @@ fn a_schema_that_a_provider_rejects_is_asked_for_in_another_way() {
         let (fields, notes) = self::fields(dialect, tree());
         assert_eq!(fields, json!({}));
         assert!(
-            notes[0].contains("describe the answer in the prompt"),
+            notes[0].contains("the system prompt describes the answer"),
             "{notes:?}"
         );
+        let registry = Registry::new();
+        let request = registry.request(dialect).options(tree());
+        let request = request.build().unwrap();
+        assert_eq!(request.answer_way(), Some(AnswerWay::Prompt));
+        let instructions = request.instructions().unwrap();
+        assert!(instructions.contains("children"), "{instructions}");
     }
 }
 

@@ -124,6 +124,41 @@ impl AnswerFormat {
     }
 }
 
+/// How a model is made to answer in a form, from the strongest way to the weakest; see
+/// [`ToolRequest::answer_way`](crate::dialect::ToolRequest::answer_way).
+///
+/// The answer is checked in any case: a wrong one is an error that lists all violations.
+///
+/// ```
+/// use tool_core::dialect::AnswerWay;
+///
+/// assert_eq!(AnswerWay::Json.as_str(), "JSON, with the schema in the prompt");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AnswerWay {
+    /// The provider is sent the schema, in a field of the request.
+    Schema,
+    /// The model calls the tool `final_answer`, whose arguments have the schema.
+    Call,
+    /// The provider makes sure that the answer is JSON, and the system prompt has the schema.
+    Json,
+    /// The system prompt has the schema.
+    Prompt,
+}
+
+impl AnswerWay {
+    /// Returns the way in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AnswerWay::Schema => "the provider's structured output",
+            AnswerWay::Call => "a call of `final_answer`",
+            AnswerWay::Json => "JSON, with the schema in the prompt",
+            AnswerWay::Prompt => "the schema in the prompt",
+        }
+    }
+}
+
 /// The answer that settings ask for.
 #[derive(Clone, Debug)]
 #[cfg_attr(
@@ -241,7 +276,8 @@ impl<T: ToolType + DecodeOwned> TypedAnswer<T> {
         }
     }
 
-    /// Reads the answer in the text of a response. A code fence around it is ignored.
+    /// Reads the answer in the text of a response. A code fence around it is ignored, and so are thoughts before it, in
+    /// `<think>` and `</think>`.
     ///
     /// # Errors
     ///
@@ -323,9 +359,14 @@ fn unwrap<T: DecodeOwned>(text: &str) -> Result<T, ReadError> {
     members.remove(NAME).ok_or_else(missing)
 }
 
-/// Removes a Markdown code fence around an answer.
+/// Removes a Markdown code fence around an answer, and the thoughts that some servers leave before it.
 fn without_fence(text: &str) -> &str {
     let text = text.trim();
+    let thoughts = text.strip_prefix("<think>");
+    let text = match thoughts.and_then(|thoughts| thoughts.split_once("</think>")) {
+        Some((_, answer)) => answer.trim(),
+        None => text,
+    };
     let inside = text
         .strip_prefix("```")
         .and_then(|text| text.strip_suffix("```"));

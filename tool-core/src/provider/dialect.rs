@@ -46,7 +46,7 @@
 #[doc(inline)]
 pub use crate::provider::write;
 
-pub use crate::provider::answer::{AnswerError, TypedAnswer};
+pub use crate::provider::answer::{AnswerError, AnswerWay, TypedAnswer};
 pub use crate::provider::end::End;
 pub use crate::provider::hosted_tool::{HostedTool, Rejected, RejectedTool};
 pub use crate::provider::named::NamedDialect;

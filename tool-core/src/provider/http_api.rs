@@ -23,19 +23,27 @@
 pub struct HttpApi {
     /// The name of the provider.
     pub provider: &'static str,
-    /// The URL that the path is appended to. `{region}` is replaced by the region of AWS.
+    /// The name of the server in lists, such as `groq`. Empty for the API of a dialect.
+    pub name: &'static str,
+    /// The URL that the path is appended to. `{NAME}` is replaced by the environment variable of that name, which is a URL
+    /// if it stands at the start, and otherwise letters, digits, `.`, `_` and `-`. `{A|B}` is the first one that is set.
     pub base_url: &'static str,
     /// The segments of the path: `["chat", "completions"]` by default. `{model}` is replaced by the name
     /// of the model.
     pub path: &'static [&'static str],
+    /// The parameters of the query. None by default.
+    pub query: &'static [(&'static str, &'static str)],
     /// How a streamed response is requested: by `"stream": true` by default.
     pub streaming: Streaming,
-    /// The environment variables of the key; the first one that is set counts. None by default.
+    /// The environment variables of the key; the first one that is set counts. None by default, for a server that needs
+    /// no key.
     pub key_variables: &'static [&'static str],
     /// The header of the key: `authorization` by default, which sends it as a bearer token.
     pub key_header: &'static str,
     /// The names and values of further headers. None by default.
     pub headers: &'static [(&'static str, &'static str)],
+    /// Further fields of the body, a JSON object. None by default.
+    pub fields: &'static str,
     /// Set if the body contains the name of the model. The default.
     pub has_model: bool,
     /// The key of the name of the model in the body: `model` by default.
@@ -57,12 +65,15 @@ impl HttpApi {
     pub const fn new(provider: &'static str, base_url: &'static str) -> HttpApi {
         HttpApi {
             provider,
+            name: "",
             base_url,
             path: &["chat", "completions"],
+            query: &[],
             streaming: Streaming::Fields(r#"{"stream":true}"#),
             key_variables: &[],
             key_header: "authorization",
             headers: &[],
+            fields: "{}",
             has_model: true,
             model: "model",
             messages: "messages",
@@ -90,8 +101,15 @@ impl HttpApi {
 pub enum Streaming {
     /// By these fields of the body: a JSON object.
     Fields(&'static str),
-    /// By another path, and a parameter of the query.
-    Path(&'static [&'static str], (&'static str, &'static str)),
+    /// By another path.
+    Path {
+        /// The segments of the path, in place of [`HttpApi::path`].
+        path: &'static [&'static str],
+        /// Further parameters of the query.
+        query: &'static [(&'static str, &'static str)],
+        /// Further fields of the body: a JSON object.
+        fields: &'static str,
+    },
     /// Not at all: the provider's streams are not made of server-sent events.
     Unsupported,
 }

@@ -11,7 +11,7 @@ pub use self::error::RequestError;
 pub(crate) use self::fields::RequestFields;
 pub use self::options::{RequestOptions, ToolChoice};
 pub use self::writer::RequestWriter;
-use crate::provider::answer::{self, AnswerFormat};
+use crate::provider::answer::{self, AnswerFormat, AnswerWay};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::tool::ToolEntry;
 
@@ -194,6 +194,7 @@ impl<'r> RequestParts<'r> {
             return parts;
         };
         let provider = out.provider;
+        out.answer_way = Some(AnswerWay::Call);
         out.note(format!(
             "{provider} {reason}; the model answers with a call of the tool `{}`",
             answer::TOOL
@@ -279,6 +280,30 @@ impl<'r> RequestParts<'r> {
         self
     }
 
+    /// Returns the parts without tools, for a server that has no calls of tools. Notes it.
+    pub fn unsupported_tools(&self, out: &mut RequestWriter) -> RequestParts<'r> {
+        let provider = out.provider;
+        out.note(format!(
+            "{provider} has no calls of tools; the tools are left out of the request"
+        ));
+        let parts = self.no_tools();
+        out.left_out(&parts);
+        parts
+    }
+
+    fn no_tools(&self) -> RequestParts<'r> {
+        RequestParts {
+            tools: Cow::Borrowed(&[]),
+            hosted: Cow::Borrowed(&[]),
+            choice: None,
+            only: None,
+            answer_tool: self.answer_tool,
+            answer: self.answer,
+            options: self.options,
+            history: self.history,
+        }
+    }
+
     /// Returns the parts without tools, for a provider that can't forbid calls, or with all of them if the conversation
     /// needs them. Notes it.
     pub fn without_tools(&self, out: &mut RequestWriter) -> RequestParts<'r> {
@@ -294,16 +319,7 @@ impl<'r> RequestParts<'r> {
                 ..self.clone()
             };
         }
-        let parts = RequestParts {
-            tools: Cow::Borrowed(&[]),
-            hosted: Cow::Borrowed(&[]),
-            choice: None,
-            only: None,
-            answer_tool: self.answer_tool,
-            answer: self.answer,
-            options: self.options,
-            history: self.history,
-        };
+        let parts = self.no_tools();
         if !self.is_empty() {
             out.left_out(&parts);
             let provider = out.provider;

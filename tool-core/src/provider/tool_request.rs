@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::provider::answer::{self, AnswerFormat};
+use crate::provider::answer::{self, AnswerFormat, AnswerWay};
 use crate::provider::hosted_tool::{self, HostedTool};
 use crate::provider::rendered::{Rendered, accepted, select};
 use crate::provider::request::{
@@ -54,6 +54,8 @@ pub struct ToolRequest {
     tools: Rendered,
     fields: RequestFields,
     notes: Vec<String>,
+    answer_way: Option<AnswerWay>,
+    instructions: Option<String>,
 }
 
 impl ToolRequest {
@@ -140,6 +142,8 @@ impl ToolRequest {
             tools: Rendered::from_parts(json, broken, rejected),
             fields: out.fields,
             notes: out.notes,
+            answer_way: answer.map(|_| out.answer_way.unwrap_or(AnswerWay::Schema)),
+            instructions: out.instructions,
         })
     }
 
@@ -180,8 +184,39 @@ impl ToolRequest {
         &self.notes
     }
 
+    /// Returns how the model is made to answer in a form, if the request
+    /// [asks](crate::dialect::RequestOptions::answer) for one.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_core::dialect::AnswerWay;
+    /// use tool_dialects::OpenAiChat;
+    ///
+    /// let request = Registry::new().request(&OpenAiChat::default()).answer::<Vec<String>>().build()?;
+    /// assert_eq!(request.answer_way(), Some(AnswerWay::Schema));
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    pub fn answer_way(&self) -> Option<AnswerWay> {
+        self.answer_way
+    }
+
+    /// Returns what the system prompt must say besides: the schema of the answer, where the provider does not take it in
+    /// a field. `HttpModel` adds it.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_dialects::server;
+    ///
+    /// let request = Registry::new().request(&server::DEEPSEEK).answer::<Vec<String>>().build()?;
+    /// assert!(request.instructions().unwrap().contains("JSON Schema"));
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    pub fn instructions(&self) -> Option<&str> {
+        self.instructions.as_deref()
+    }
+
     /// Returns the JSON text of a request's body: the application's fields, merged with the fields of the
-    /// tools. Objects are merged; of two other values, the application's stays.
+    /// tools. Objects are merged; of two other values, the application's stays. `null` removes the field.
     ///
     /// ```
     /// use serde_json::json;
@@ -189,7 +224,7 @@ impl ToolRequest {
     /// use tool_dialects::OpenAiChat;
     ///
     /// let request = Registry::new().request(&OpenAiChat::default()).build()?;
-    /// assert_eq!(request.body(json!({"model": "…"})), r#"{"model":"…"}"#);
+    /// assert_eq!(request.body(json!({"model": "…", "user": null})), r#"{"model":"…"}"#);
     /// # Ok::<(), tool_core::dialect::RequestError>(())
     /// ```
     pub fn body(&self, own: impl Into<Value>) -> String {

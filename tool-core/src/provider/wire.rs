@@ -106,7 +106,7 @@ pub trait Dialect: Send + Sync {
 
     /// Returns the provider's HTTP API, for `HttpModel` (feature `http`). By default there is
     /// none. The dialect of a server that imitates a provider returns the provider's.
-    fn http_api(&self) -> Option<&'static HttpApi> {
+    fn http_api(&self) -> Option<&HttpApi> {
         None
     }
 
@@ -375,7 +375,7 @@ macro_rules! forwards {
                 (**self).telemetry_name()
             }
 
-            fn http_api(&self) -> Option<&'static HttpApi> {
+            fn http_api(&self) -> Option<&HttpApi> {
                 (**self).http_api()
             }
 

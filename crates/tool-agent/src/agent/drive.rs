@@ -230,6 +230,9 @@ impl Agent {
             .history(messages.iter().map(|message| &**message))
             .build();
         let tools = tools.map_err(AgentError::Request)?;
+        if let Some(way) = tools.answer_way() {
+            events.push(Event::AnswerWay(way));
+        }
         let request = Request::of(messages, tools);
         let mut request = request.continued(run.continuation().clone());
         request.prefers_stream = events.is_read();

@@ -11,7 +11,7 @@ use futures_util::Stream;
 use serde_json::{Map, Value};
 
 use tool_core::call::{CallPosition, Progress};
-use tool_core::dialect::{End, Usage};
+use tool_core::dialect::{AnswerWay, End, Usage};
 use tool_core::registry::ArgumentsReader;
 use tool_core::schema::Violation;
 use tool_core::{ToolCall, ToolError, ToolResult};
@@ -47,6 +47,9 @@ use crate::run::{Pending, RunOutcome};
 pub enum Event {
     /// The message of [`Agent::reply`](crate::Agent::reply) was added to the run and saved.
     Message(String),
+    /// A request asks for a typed answer ([`Agent::ask_for`](crate::Agent::ask_for),
+    /// [`Agent::answer_type`](crate::Agent::answer_type)), in the strongest way that the server has.
+    AnswerWay(AnswerWay),
     /// The text of a response, or a piece of it in streamed responses. If the stream fails, the run ends with an error
     /// and does not contain these pieces.
     Text(String),
@@ -142,6 +145,7 @@ impl fmt::Debug for Event {
                 .field("progress", progress)
                 .finish(),
             Event::Message(text) => f.debug_tuple("Message").field(text).finish(),
+            Event::AnswerWay(way) => f.debug_tuple("AnswerWay").field(way).finish(),
             Event::Text(text) => f.debug_tuple("Text").field(text).finish(),
             Event::Reasoning(text) => f.debug_tuple("Reasoning").field(text).finish(),
             Event::Usage(usage) => f.debug_tuple("Usage").field(usage).finish(),

@@ -55,16 +55,23 @@ use tool_core::runtime::BoxFuture;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Many other servers have an API like OpenAI's, for instance Ollama:
+/// Many other servers have an API like OpenAI's, and each differs from it. [`server`](crate::dialects::server) has them by
+/// name, such as Ollama, Groq and Azure:
 ///
-/// ```
+/// ```no_run
+/// use tool_core::Registry;
+/// use tool_agent::Agent;
 /// use tool_agent::model::HttpModel;
-/// use tool_agent::dialects::OpenAiChat;
+/// use tool_agent::dialects::server;
 ///
-/// let model = HttpModel::new(&OpenAiChat::default(), "qwen3")
-///     .base_url("http://localhost:11434/v1");
-/// # let _ = model;
+/// let model = HttpModel::new(&server::OLLAMA, "qwen3");
+/// let agent = Agent::new(Registry::linked()?, server::OLLAMA, model);
+/// println!("{}", agent.ask_blocking("What is the weather in Lisbon?")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// For a server that is not there, set its [URL](HttpModel::base_url), or write a
+/// [row](crate::dialects::server#) for it.
 ///
 /// # Responses
 ///
@@ -89,14 +96,14 @@ use tool_core::runtime::BoxFuture;
 /// share their connections, so you may create a model for each request.
 #[derive(Clone)]
 pub struct HttpModel {
-    api: Option<&'static HttpApi>,
+    api: Option<HttpApi>,
     name: String,
     base_url: Option<String>,
     key: Key,
     system: Option<Arc<dyn Fn() -> String + Send + Sync>>,
     max_tokens: Option<u32>,
     fields: Map<String, Value>,
-    headers: Vec<(String, String)>,
+    headers: Vec<(String, HeaderValue)>,
     streaming: Option<bool>,
     connect_timeout: Duration,
     idle_timeout: Duration,
@@ -107,8 +114,14 @@ pub struct HttpModel {
 /// Longer times overflow in the HTTP client.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Returns the key of one request.
+/// Returns the key, or the value of a header, of one request.
 type KeySource = Arc<dyn Fn() -> BoxFuture<Result<String, ModelError>> + Send + Sync>;
+
+#[derive(Clone)]
+enum HeaderValue {
+    Text(String),
+    Source(KeySource),
+}
 
 #[derive(Clone)]
 enum Key {
@@ -124,7 +137,7 @@ impl HttpModel {
     /// like MCP's, requests fail.
     pub fn new(dialect: &(impl Dialect + ?Sized), name: impl Into<String>) -> HttpModel {
         HttpModel {
-            api: dialect.http_api(),
+            api: dialect.http_api().copied(),
             name: name.into(),
             base_url: None,
             key: Key::Default,
@@ -209,18 +222,24 @@ impl HttpModel {
         self
     }
 
-    /// Adds a field to the body of each request. If the body has the field already, an object is merged into it, and
-    /// any other value replaces it. A field that the last response [requires](tool_core::dialect::Turn::continuation)
-    /// takes precedence.
+    /// Adds a field to the body of each request. If the body has the field already, an object is merged into it, `null`
+    /// removes it, and any other value replaces it. A field that the last response
+    /// [requires](tool_core::dialect::Turn::continuation) takes precedence.
     ///
     /// ```
-    /// use serde_json::json;
+    /// use serde_json::{Value, json};
     /// use tool_agent::model::HttpModel;
-    /// use tool_agent::dialects::Gemini;
+    /// use tool_agent::dialects::{Gemini, OpenAiChat};
     ///
     /// let model = HttpModel::new(&Gemini::default(), "gemini-2.5-flash")
     ///     .max_tokens(2000)
     ///     .field("generationConfig", json!({"temperature": 0}));
+    /// # let _ = model;
+    ///
+    /// // A gateway that rejects `stream_options`.
+    /// let model = HttpModel::new(&OpenAiChat::default(), "any")
+    ///     .base_url("https://llm.example.com/v1")
+    ///     .field("stream_options", Value::Null);
     /// # let _ = model;
     /// ```
     pub fn field(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -231,7 +250,38 @@ impl HttpModel {
     /// Adds a header to each request. It replaces a header of the same name. `Debug` does not show the values of
     /// headers.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.headers.push((name.into(), value.into()));
+        self.headers
+            .push((name.into(), HeaderValue::Text(value.into())));
+        self
+    }
+
+    /// Calls a function for the value of a header of each request. Use it for tokens that expire, in another header than
+    /// the [key](HttpModel::key_with)'s or in another form.
+    ///
+    /// ```
+    /// use tool_agent::model::{HttpModel, ModelError};
+    /// use tool_agent::dialects::server;
+    ///
+    /// async fn current_token() -> Result<String, ModelError> {
+    ///     // Reads it from Entra.
+    ///     # Ok(String::new())
+    /// }
+    ///
+    /// let model = HttpModel::new(&server::AZURE, "my-deployment")
+    ///     .without_key()
+    ///     .header_with("authorization", async || Ok(format!("Bearer {}", current_token().await?)));
+    /// # let _ = model;
+    /// ```
+    pub fn header_with<F>(
+        mut self,
+        name: impl Into<String>,
+        value: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<String, ModelError>> + Send + 'static,
+    {
+        let value = HeaderValue::Source(Arc::new(move || Box::pin(value())));
+        self.headers.push((name.into(), value));
         self
     }
 
@@ -283,12 +333,13 @@ impl HttpModel {
     ///
     /// # Errors
     ///
-    /// Returns an error if one of them is missing or invalid. The function of [`key_with`](HttpModel::key_with) is not
-    /// called.
+    /// Returns an error if one of them is missing or invalid. The functions of [`key_with`](HttpModel::key_with) and
+    /// [`header_with`](HttpModel::header_with) are not called.
     pub fn check(&self) -> Result<(), ModelError> {
         let checked = self.endpoint(false).and_then(|endpoint| {
-            let key = self.known_key(endpoint.api)?;
-            self.headers(endpoint.api, false, key.as_deref(), &mut Secrets::default())
+            let key = self.known_key(&endpoint.api)?;
+            let own = self.known_headers();
+            self.headers(&endpoint, key.as_deref(), &own, &mut Secrets::default())
         });
         let target = || self.target(self.endpoint(false).ok().as_ref());
         checked
@@ -338,7 +389,7 @@ impl fmt::Debug for HttpModel {
             .as_deref()
             .and_then(|url| Url::parse(url).ok());
         f.debug_struct("HttpModel")
-            .field("provider", &self.api.map(|api| api.provider))
+            .field("provider", &self.api.as_ref().map(|api| api.provider))
             .field("name", &self.name)
             .field("host", &url.as_ref().and_then(Url::host_str))
             .finish_non_exhaustive()

@@ -361,7 +361,7 @@ const BETAS: [(&str, &str); 7] = [
     ("text_editor_20241022", "computer-use-2024-10-22"),
 ];
 
-const HTTP_API: HttpApi = HttpApi {
+pub(crate) const HTTP_API: HttpApi = HttpApi {
     path: &["messages"],
     key_variables: &["ANTHROPIC_API_KEY"],
     key_header: "x-api-key",

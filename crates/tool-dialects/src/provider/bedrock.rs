@@ -65,7 +65,7 @@ impl Bedrock {
 }
 
 /// With API keys of Bedrock. Its streams are binary (`application/vnd.amazon.eventstream`).
-const HTTP_API: HttpApi = HttpApi {
+pub(crate) const HTTP_API: HttpApi = HttpApi {
     path: &["model", "{model}", "converse"],
     streaming: Streaming::Unsupported,
     key_variables: &["AWS_BEARER_TOKEN_BEDROCK"],
@@ -74,7 +74,7 @@ const HTTP_API: HttpApi = HttpApi {
     max_tokens: &["inferenceConfig", "maxTokens"],
     ..HttpApi::new(
         "Amazon Bedrock",
-        "https://bedrock-runtime.{region}.amazonaws.com",
+        "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
     )
 };
 

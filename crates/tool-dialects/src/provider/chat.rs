@@ -123,23 +123,40 @@ pub(crate) fn write_tool(
 
 /// The differences between the requests of providers.
 pub(crate) struct ChatRequest {
-    /// The choice that requires a call.
-    pub(crate) required: &'static str,
+    /// The choice that requires a call, if there is one.
+    pub(crate) required: Option<&'static str>,
+    /// Set if the choice may name one tool.
+    pub(crate) has_named_choice: bool,
+    /// Set if several calls in a response can be allowed and forbidden.
+    pub(crate) has_parallel: bool,
     /// Set if the choice may list the allowed tools.
     pub(crate) has_allowed_tools: bool,
     /// Set if free-form tools are custom tools.
     pub(crate) has_custom_tools: bool,
 }
 
-/// Writes the form of an answer, with `strict` if it is set.
-pub(crate) fn write_answer(schema: &str, is_strict: bool, out: &mut RequestWriter) {
+impl ChatRequest {
+    /// OpenAI's.
+    pub(crate) const OPENAI: ChatRequest = ChatRequest {
+        required: Some("required"),
+        has_named_choice: true,
+        has_parallel: true,
+        has_allowed_tools: true,
+        has_custom_tools: true,
+    };
+}
+
+/// Writes the form of the answer, with `strict` if it is given.
+pub(crate) fn write_answer(schema: &str, is_strict: Option<bool>, out: &mut RequestWriter) {
     out.field(&["response_format"], |json| {
         json.object(|json| {
             json.word("type").string("json_schema");
             json.word("json_schema").object(|json| {
                 json.word("name").string(AnswerFormat::NAME);
                 json.word("schema").raw(schema);
-                json.word("strict").boolean(is_strict);
+                if let Some(is_strict) = is_strict {
+                    json.word("strict").boolean(is_strict);
+                }
             });
         });
     });
@@ -171,9 +188,12 @@ pub(crate) fn write_request(
         (Some(Choice::None), _) => out.field(path, |json| {
             json.string("none");
         }),
-        (Some(Choice::Tool(NamedTool::Function(tool))), _) => out.field(path, |json| {
-            write_reference(tool, form, json);
-        }),
+        (Some(Choice::Tool(NamedTool::Function(tool))), _) if form.has_named_choice => {
+            out.field(path, |json| write_reference(tool, form, json));
+        }
+        (Some(Choice::Tool(NamedTool::Function(_))), _) => {
+            out.lacks("choice of one tool");
+        }
         (Some(Choice::Tool(NamedTool::Hosted(tool))), _) => out.cannot_require(tool),
         (choice, Some(only)) => out.field(path, |json| {
             json.object(|json| {
@@ -192,15 +212,20 @@ pub(crate) fn write_request(
                 });
             });
         }),
-        (Some(Choice::Required), None) => out.field(path, |json| {
-            json.string(form.required);
-        }),
+        (Some(Choice::Required), None) => match form.required {
+            Some(required) => out.field(path, |json| {
+                json.string(required);
+            }),
+            None => out.lacks("choice that requires a call"),
+        },
         (Some(_), None) => out.field(path, |json| {
             json.string("auto");
         }),
         (None, None) => {}
     }
-    if let Some(is_allowed) = parts.parallel() {
+    if !form.has_parallel {
+        out.ignores_parallel(parts);
+    } else if let Some(is_allowed) = parts.parallel() {
         out.field(&["parallel_tool_calls"], |json| {
             json.boolean(is_allowed);
         });
@@ -354,14 +379,24 @@ const REPEATED: [&str; 12] = [
 
 /// How a provider takes the messages of its model.
 pub(crate) struct ModelMessages<'k> {
-    pub(crate) history: &'static History,
+    pub(crate) history: &'k History,
     /// The keys besides [`REPEATED`] that are repeated. `None` if all are.
     pub(crate) more_keys: Option<&'k [&'k str]>,
+    /// The keys that are not repeated.
+    pub(crate) rejected: &'k [&'k str],
     /// Set if a message without calls needs text.
     pub(crate) needs_text: bool,
 }
 
 impl ModelMessages<'_> {
+    /// OpenAI's.
+    pub(crate) const OPENAI: ModelMessages<'static> = ModelMessages {
+        history: &HISTORY,
+        more_keys: Some(&[]),
+        rejected: &[],
+        needs_text: false,
+    };
+
     /// Returns a message as a request repeats it.
     pub(crate) fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         if self.is_plain(message) {
@@ -381,6 +416,7 @@ impl ModelMessages<'_> {
             "tool_calls" => has_calls,
             // The only call again (llama-cpp-python).
             "function_call" => !has_calls,
+            key if self.rejected.contains(&key) => false,
             _ => self.more_keys.is_none_or(|more| {
                 // Such as `reasoning_content` (DeepSeek) and `reasoning_details` (OpenRouter).
                 REPEATED.contains(&key) || key.starts_with("reasoning_") || more.contains(&key)
@@ -425,7 +461,8 @@ impl ModelMessages<'_> {
                     }
                 }
                 ("tool_call_id", Value::String(id)) if self.history.accepts_id(id) => {}
-                ("annotations" | "refusal" | "reasoning_content", _) => {}
+                ("annotations" | "refusal" | "reasoning_content", _)
+                    if !self.rejected.contains(&&**key) => {}
                 _ => return false,
             }
         }

@@ -51,7 +51,7 @@ impl Cohere {
         &[NamedDialect::new("cohere", "Cohere", false, &Cohere {})];
 }
 
-const HTTP_API: HttpApi = HttpApi {
+pub(crate) const HTTP_API: HttpApi = HttpApi {
     path: &["chat"],
     key_variables: &["COHERE_API_KEY", "CO_API_KEY"],
     ..HttpApi::new("Cohere", "https://api.cohere.com/v2")
@@ -139,6 +139,7 @@ impl Dialect for Cohere {
             history: &chat::HISTORY,
             more_keys: None,
             needs_text: true,
+            ..ModelMessages::OPENAI
         };
         MESSAGES.repeat(message)
     }

@@ -172,7 +172,7 @@ impl Gemini {
                     json.raw(&schema);
                 });
             }
-            Err(problem) => out.rejects_answer(&problem),
+            Err(problem) => out.rejects_answer(format, &problem),
         }
     }
 
@@ -277,9 +277,13 @@ fn mode<'p>(
     })
 }
 
-const HTTP_API: HttpApi = HttpApi {
+pub(crate) const HTTP_API: HttpApi = HttpApi {
     path: &["models", "{model}:generateContent"],
-    streaming: Streaming::Path(&["models", "{model}:streamGenerateContent"], ("alt", "sse")),
+    streaming: Streaming::Path {
+        path: &["models", "{model}:streamGenerateContent"],
+        query: &[("alt", "sse")],
+        fields: "{}",
+    },
     key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     // The key may also be in the URL, from where it gets into logs.
     key_header: "x-goog-api-key",

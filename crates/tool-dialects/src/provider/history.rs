@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -55,18 +54,31 @@ pub(crate) struct TextPart {
 /// Stands for the text of a model that has written none, where a message needs some.
 pub(crate) const NO_TEXT: &str = "(no text)";
 
-/// The ids of calls that a provider accepts: ASCII letters, digits and `more`.
-pub(crate) struct IdRules {
-    pub(crate) lengths: RangeInclusive<usize>,
-    /// `None` for any character.
-    pub(crate) more: Option<&'static str>,
+/// The ids of calls that a server accepts; see [`ChatRules::ids`](crate::ChatRules::ids).
+///
+/// ```
+/// use tool_dialects::{ChatRules, IdRules, OpenAiChat};
+///
+/// // Nine letters and digits, as Mistral's models need them.
+/// let ids = IdRules { min: 9, max: 9, more: Some("") };
+/// let dialect = OpenAiChat::with(ChatRules { ids: Some(ids), ..ChatRules::OPENAI });
+/// # let _ = dialect;
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdRules {
+    /// The smallest number of characters.
+    pub min: usize,
+    /// The largest number of characters.
+    pub max: usize,
+    /// The characters besides ASCII letters and digits. `None` for any character.
+    pub more: Option<&'static str>,
 }
 
 impl IdRules {
     fn accepts(&self, id: &str) -> bool {
         let is_accepted =
             |byte: u8, more: &str| byte.is_ascii_alphanumeric() || more.as_bytes().contains(&byte);
-        self.lengths.contains(&id.len())
+        (self.min..=self.max).contains(&id.len())
             && self
                 .more
                 .is_none_or(|more| id.bytes().all(|byte| is_accepted(byte, more)))

@@ -69,13 +69,14 @@ const FORMAT: ResponseFormat = ResponseFormat {
 /// Ids as rule `mistral.tool_call_id` says.
 const HISTORY: History = History {
     ids: Some(IdRules {
-        lengths: 9..=9,
+        min: 9,
+        max: 9,
         more: Some(""),
     }),
     ..chat::HISTORY
 };
 
-const HTTP_API: HttpApi = HttpApi {
+pub(crate) const HTTP_API: HttpApi = HttpApi {
     // Unknown fields are rejected, and usage is always in the last chunk of a stream.
     key_variables: &["MISTRAL_API_KEY"],
     ..HttpApi::new("Mistral", "https://api.mistral.ai/v1")
@@ -115,13 +116,14 @@ impl Dialect for Mistral {
 
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
         const FORM: ChatRequest = ChatRequest {
-            required: "any",
+            required: Some("any"),
             has_allowed_tools: false,
             has_custom_tools: false,
+            ..ChatRequest::OPENAI
         };
         chat::write_request(self, &FORM, parts, out);
         if let Some(format) = parts.answer() {
-            chat::write_answer(&format.schema().to_json(), true, out);
+            chat::write_answer(&format.schema().to_json(), Some(true), out);
         }
     }
 
@@ -198,6 +200,7 @@ impl Dialect for Mistral {
             history: &HISTORY,
             more_keys: None,
             needs_text: true,
+            ..ModelMessages::OPENAI
         };
         MESSAGES.repeat(message)
     }

@@ -1,14 +1,14 @@
 //! OpenAI: Chat Completions, which many other providers and local servers speak too, and Responses.
 
 mod accepts;
-mod chat;
+pub(crate) mod chat;
 mod response;
-mod responses;
+pub(crate) mod responses;
 mod stream;
 pub mod trained;
 mod trained_calls;
 
-pub use self::chat::OpenAiChat;
+pub use self::chat::{ChatRules, OpenAiChat};
 pub use self::responses::OpenAiResponses;
 use tool_core::dialect::write::{JsonWriter, RequestParts, RequestWriter, Subset};
 use tool_core::rules::Target;

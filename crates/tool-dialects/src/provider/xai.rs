@@ -60,7 +60,7 @@ const FORMAT: ResponseFormat = ResponseFormat {
     ..chat::FORMAT
 };
 
-const HTTP_API: HttpApi = HttpApi {
+pub(crate) const HTTP_API: HttpApi = HttpApi {
     // Usage is always in the last chunk of a stream.
     key_variables: &["XAI_API_KEY"],
     max_tokens: &["max_completion_tokens"],
@@ -78,18 +78,17 @@ impl Dialect for XAi {
 
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
         const FORM: ChatRequest = ChatRequest {
-            required: "required",
             has_allowed_tools: false,
             has_custom_tools: false,
+            ..ChatRequest::OPENAI
         };
         chat::write_request(self, &FORM, parts, out);
-        match parts
-            .answer()
-            .map(|format| format.reduced(Target::XAi, &Subset::XAI))
-        {
-            Some(Ok(schema)) => chat::write_answer(&schema, true, out),
-            Some(Err(problem)) => out.rejects_answer(&problem),
-            None => {}
+        let Some(format) = parts.answer() else {
+            return;
+        };
+        match format.reduced(Target::XAi, &Subset::XAI) {
+            Ok(schema) => chat::write_answer(&schema, Some(true), out),
+            Err(problem) => out.rejects_answer(format, &problem),
         }
     }
 
@@ -133,6 +132,7 @@ impl Dialect for XAi {
             history: &chat::HISTORY,
             more_keys: Some(&[]),
             needs_text: true,
+            ..ModelMessages::OPENAI
         };
         MESSAGES.repeat(message)
     }

@@ -12,7 +12,7 @@ use crate::server::{Server, json};
 use crate::{KEY, ask, assert_no_secret};
 
 /// Runs an ignored test of this program with other environment variables.
-fn run_with(variables: &[(&str, &str)], test: &str) {
+pub(crate) fn run_with(variables: &[(&str, &str)], test: &str) {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "--ignored", test, "--nocapture"]);
     for name in [
@@ -21,6 +21,10 @@ fn run_with(variables: &[(&str, &str)], test: &str) {
         "CO_API_KEY",
         "AWS_REGION",
         "AWS_DEFAULT_REGION",
+        "DATABRICKS_HOST",
+        "GOOGLE_CLOUD_LOCATION",
+        "GOOGLE_CLOUD_PROJECT",
+        "GROQ_API_KEY",
     ] {
         command.env_remove(name);
     }
@@ -70,9 +74,9 @@ fn child_without_a_key() {
         let error = ask(dialect, &model).unwrap_err();
         (error.kind(), error.to_string())
     };
-    let missing = |url: &str, names: &str| {
+    let missing = |provider: &str, url: &str, names: &str| {
         let text = format!(
-            "the request to m at {url} failed: no key: set {names}, or call `HttpModel::key`"
+            "the request to m at {url} failed: no key{provider}: set {names}, or call `HttpModel::key`"
         );
         (ModelErrorKind::Unauthorized, text)
     };
@@ -81,12 +85,12 @@ fn child_without_a_key() {
     let model = HttpModel::new(&dialect, "m");
     assert_eq!(
         error(&dialect, model.clone()),
-        missing(openai, "OPENAI_API_KEY")
+        missing(" for OpenAI", openai, "OPENAI_API_KEY")
     );
     for name in ["OTHER", "", "A=B", "A\0B"] {
         assert_eq!(
             error(&dialect, model.clone().key_from_env(name)),
-            missing(openai, name)
+            missing("", openai, name)
         );
     }
     let cohere = Cohere::default();
@@ -94,6 +98,7 @@ fn child_without_a_key() {
     assert_eq!(
         error(&cohere, model),
         missing(
+            " for Cohere",
             "https://api.cohere.com/v2/chat",
             "COHERE_API_KEY or CO_API_KEY"
         )
@@ -118,7 +123,8 @@ fn a_region_can_not_change_the_host() {
 fn child_with_a_bad_region() {
     let bedrock = Bedrock::default();
     let error = ask(&bedrock, &HttpModel::new(&bedrock, "m")).unwrap_err();
-    assert!(error.to_string().contains("not a region"), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("has characters other than letters"), "{text}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod providers;
 mod recorded;
 mod retries;
 mod server;
+mod servers;
 #[path = "../../../support/watchdog.rs"]
 mod watchdog;
 

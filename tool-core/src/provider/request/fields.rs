@@ -108,6 +108,8 @@ fn write_own(own: &Map<String, Value>, fields: &[Field<'_>], depth: usize, out: 
     for (key, value) in own {
         let same = below(fields, key, depth);
         match value {
+            // It removes the field.
+            Value::Null => {}
             Value::Object(own) if !same.is_empty() => {
                 out.key(key)
                     .object(|out| write_merged(own, &same, depth + 1, out));

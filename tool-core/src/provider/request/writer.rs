@@ -2,6 +2,7 @@
 
 use super::fields::RequestFields;
 use super::{Choice, RequestParts};
+use crate::provider::answer::{AnswerFormat, AnswerWay};
 use crate::provider::entry;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::writer::JsonWriter;
@@ -12,6 +13,7 @@ use crate::tool::ToolEntry;
 /// [`Dialect::write_request`](crate::dialect::Dialect::write_request).
 ///
 /// ```
+/// use tool_core::dialect::AnswerWay;
 /// use tool_core::dialect::write::{RequestParts, RequestWriter};
 ///
 /// /// In `Dialect::write_request` of your own dialect.
@@ -24,8 +26,8 @@ use crate::tool::ToolEntry;
 ///     if parts.is_cached() {
 ///         out.header("x-cache", "tools");
 ///     }
-///     if parts.answer().is_some() {
-///         out.note("this server has no structured output");
+///     if let Some(format) = parts.answer() {
+///         out.describe_answer(format, AnswerWay::Prompt);
 ///     }
 /// }
 /// ```
@@ -35,6 +37,8 @@ pub struct RequestWriter {
     pub(in crate::provider) tools: Option<String>,
     pub(in crate::provider) fields: RequestFields,
     pub(in crate::provider) notes: Vec<String>,
+    pub(in crate::provider) answer_way: Option<AnswerWay>,
+    pub(in crate::provider) instructions: Option<String>,
     /// The tools that are sent, if some are left out.
     pub(in crate::provider) sent: Option<(Vec<ToolEntry>, Vec<HostedTool>)>,
 }
@@ -46,6 +50,8 @@ impl RequestWriter {
             tools: None,
             fields: RequestFields::default(),
             notes: Vec::new(),
+            answer_way: None,
+            instructions: None,
             sent: None,
         }
     }
@@ -83,6 +89,22 @@ impl RequestWriter {
         self.notes.push(note.into());
     }
 
+    /// Names the server in later notes, in place of the [provider](crate::dialect::Dialect::provider).
+    pub fn server(&mut self, name: &'static str) {
+        self.provider = name;
+    }
+
+    /// Has the system prompt describe the final answer, because the provider does not take its schema: it takes the
+    /// schema of no answer, or not of this one. The provider may make sure that the answer is JSON
+    /// ([`AnswerWay::Json`]), in a field that the dialect writes, or do nothing ([`AnswerWay::Prompt`]).
+    pub fn describe_answer(&mut self, format: AnswerFormat, way: AnswerWay) {
+        let schema = format.schema().to_json();
+        self.answer_way = Some(way);
+        self.instructions = Some(format!(
+            "Your final answer must be a JSON object and nothing else. It must match this JSON Schema:\n{schema}"
+        ));
+    }
+
     /// Notes the settings that are not the default, for a provider that has none of them.
     pub fn ignores(&mut self, parts: &RequestParts<'_>) {
         match parts.choice() {
@@ -90,8 +112,12 @@ impl RequestWriter {
             Some(_) => self.lacks("tool choice"),
         }
         self.ignores_parallel(parts);
-        if parts.answer().is_some() {
-            self.lacks("structured output");
+        if let Some(format) = parts.answer() {
+            let provider = self.provider;
+            self.note(format!(
+                "{provider} has no structured output; the system prompt describes the answer"
+            ));
+            self.describe_answer(format, AnswerWay::Prompt);
         }
     }
 
@@ -109,13 +135,14 @@ impl RequestWriter {
         }
     }
 
-    /// Notes that the provider rejects the schema of the answer, even as the schema of a tool.
-    pub fn rejects_answer(&mut self, problem: &str) {
+    /// Notes that the provider rejects the schema of the answer, even as the schema of a tool. The system prompt
+    /// describes the answer.
+    pub fn rejects_answer(&mut self, format: AnswerFormat, problem: &str) {
         let provider = self.provider;
         self.note(format!(
-            "{provider} does not accept the schema of the answer ({problem}); it is left out: \
-             describe the answer in the prompt"
+            "{provider} does not accept the schema of the answer ({problem}); the system prompt describes the answer"
         ));
+        self.describe_answer(format, AnswerWay::Prompt);
     }
 
     /// Notes that the provider can't require a call of a hosted tool.

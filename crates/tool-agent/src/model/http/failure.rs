@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 
-use super::request::Endpoint;
+use super::request::{Endpoint, see};
 use super::secrets::Secrets;
 use super::transport::{body_bytes, media_type};
 use crate::model::{ModelError, ModelErrorKind};
@@ -62,7 +62,14 @@ pub(super) async fn of_status(
         401 | 403 if !has_key => message.push_str(
             "; no key was sent: set one with `HttpModel::key` or `HttpModel::key_from_env`",
         ),
+        401 | 403 if !endpoint.api.name.is_empty() => message.push_str(&format!(
+            "; {} takes its key in the header `{}`",
+            endpoint.api.provider, endpoint.api.key_header
+        )),
         _ => {}
+    }
+    if status.is_client_error() && !matches!(number, 408 | 429) {
+        message.push_str(&see(&endpoint.api));
     }
     let kind = match &report {
         Some(report) if report.is_malformed() => ModelErrorKind::Malformed,

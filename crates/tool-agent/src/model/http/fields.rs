@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
-/// Merges an object into an existing one, or replaces the value.
+/// Merges an object into an existing one, removes a value for `null`, or replaces it.
 pub(super) fn merge(target: &mut Map<String, Value>, key: String, value: Value) {
     match (target.get_mut(&key), value) {
+        (Some(_), Value::Null) => drop(target.remove(&key)),
         (Some(Value::Object(inner)), Value::Object(value)) => {
             for (key, value) in value {
                 merge(inner, key, value);

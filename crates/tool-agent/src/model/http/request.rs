@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::fields::{merge, set};
 use super::secrets::{Secrets, is_secret};
-use super::{HttpModel, Key};
+use super::{HeaderValue as OwnHeader, HttpModel, Key};
 use crate::model::{ModelError, ModelErrorKind, Request};
 use tool_core::dialect::write::{HttpApi, Streaming, SystemPrompt};
 
 /// The URL of a request.
 pub(super) struct Endpoint {
-    pub(super) api: &'static HttpApi,
+    pub(super) api: HttpApi,
     pub(super) is_streamed: bool,
     pub(super) url: Url,
     /// The path that was appended to the base URL.
@@ -34,11 +34,20 @@ impl Endpoint {
 impl HttpModel {
     /// Names the model and the URL, for errors.
     pub(super) fn target(&self, endpoint: Option<&Endpoint>) -> String {
-        match (self.name.trim(), endpoint) {
-            ("", Some(endpoint)) => endpoint.shown(),
-            ("", None) => "the model".into(),
-            (name, Some(endpoint)) => format!("{name} at {}", endpoint.shown()),
-            (name, None) => name.into(),
+        let server = self.api.as_ref().filter(|api| !api.name.is_empty());
+        let place = match (server, endpoint) {
+            (Some(server), Some(endpoint)) => {
+                format!("{} ({})", server.provider, endpoint.shown())
+            }
+            (Some(server), None) => server.provider.into(),
+            (None, Some(endpoint)) => endpoint.shown(),
+            (None, None) => String::new(),
+        };
+        match (self.name.trim(), &*place) {
+            ("", "") => "the model".into(),
+            ("", place) => place.into(),
+            (name, "") => name.into(),
+            (name, place) => format!("{name} at {place}"),
         }
     }
 
@@ -57,22 +66,7 @@ impl HttpModel {
         let is_streamed = is_streamed && !matches!(api.streaming, Streaming::Unsupported);
         let base = match &self.base_url {
             Some(url) => url.clone(),
-            None if api.base_url.contains("{region}") => {
-                let region = variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
-                let region = region.ok_or_else(|| {
-                    invalid("no region: set AWS_REGION, or call `HttpModel::base_url`")
-                })?;
-                if !region
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b == b'-')
-                {
-                    return Err(invalid(
-                        "the region in the environment is not a region of AWS",
-                    ));
-                }
-                api.base_url.replace("{region}", &region)
-            }
-            None => api.base_url.to_owned(),
+            None => filled(api.base_url).map_err(|problem| invalid(&problem))?,
         };
         let not_http = || {
             invalid(
@@ -92,13 +86,13 @@ impl HttpModel {
         // The text of the URL may contain a password.
         let mut url = Url::parse(&base)
             .map_err(|error| invalid(&format!("the base URL is not valid: {error}")))?;
-        let path = match api.streaming {
-            Streaming::Path(path, (key, value)) if is_streamed => {
-                url.query_pairs_mut().append_pair(key, value);
-                path
-            }
-            _ => api.path,
+        let (path, query) = match api.streaming {
+            Streaming::Path { path, query, .. } if is_streamed => (path, query),
+            _ => (api.path, &[][..]),
         };
+        for (key, value) in api.query.iter().chain(query) {
+            url.query_pairs_mut().append_pair(key, value);
+        }
         let path: Vec<_> = path
             .iter()
             .map(|part| part.replace("{model}", &self.name))
@@ -120,11 +114,12 @@ impl HttpModel {
 
     pub(super) fn headers(
         &self,
-        api: &HttpApi,
-        is_streamed: bool,
+        endpoint: &Endpoint,
         key: Option<&str>,
+        own: &[(&str, String)],
         secrets: &mut Secrets,
     ) -> Result<HeaderMap, ModelError> {
+        let (api, is_streamed) = (&endpoint.api, endpoint.is_streamed);
         let mut headers = HeaderMap::new();
         let accepted = if is_streamed {
             "text/event-stream"
@@ -152,11 +147,11 @@ impl HttpModel {
             value.set_sensitive(true);
             headers.insert(api.key_header, value);
         }
-        for (name, value) in &self.headers {
+        for (name, value) in own {
             if is_secret(name) {
                 secrets.add(value);
             }
-            let header = HeaderName::try_from(name).ok();
+            let header = HeaderName::try_from(*name).ok();
             let (Some(header), Ok(mut value)) = (header, HeaderValue::try_from(value)) else {
                 return Err(ModelError::new(
                     ModelErrorKind::Other,
@@ -171,21 +166,48 @@ impl HttpModel {
         Ok(headers)
     }
 
+    /// Returns the headers of the application, without those of functions.
+    pub(super) fn known_headers(&self) -> Vec<(&str, String)> {
+        let known = self.headers.iter().filter_map(|(name, value)| match value {
+            OwnHeader::Text(text) => Some((&**name, text.clone())),
+            OwnHeader::Source(_) => None,
+        });
+        known.collect()
+    }
+
+    /// Returns the headers of the application, and calls its functions.
+    pub(super) async fn own_headers(&self) -> Result<Vec<(&str, String)>, ModelError> {
+        let mut own = Vec::with_capacity(self.headers.len());
+        for (name, value) in &self.headers {
+            let value = match value {
+                OwnHeader::Text(text) => text.clone(),
+                OwnHeader::Source(source) => source().await?,
+            };
+            own.push((&**name, value));
+        }
+        Ok(own)
+    }
+
     /// Returns the key, unless it comes from a function.
     pub(super) fn known_key(&self, api: &HttpApi) -> Result<Option<String>, ModelError> {
-        let missing = |names: &str| {
-            let problem = format!("no key: set {names}, or call `HttpModel::key`");
+        let missing = |whose: &str, names: &str| {
+            let problem = format!(
+                "no key{whose}: set {names}, or call `HttpModel::key`{}",
+                see(api)
+            );
             ModelError::new(ModelErrorKind::Unauthorized, problem)
         };
         match &self.key {
-            Key::Default if self.base_url.is_some() => Ok(None),
+            Key::Default if self.base_url.is_some() || api.key_variables.is_empty() => Ok(None),
             Key::None | Key::Source(_) => Ok(None),
-            Key::Variable(name) => variable(name).ok_or_else(|| missing(name)).map(Some),
+            Key::Variable(name) => variable(name).ok_or_else(|| missing("", name)).map(Some),
             Key::Default => {
                 let names = api.key_variables;
                 let mut keys = names.iter().filter_map(|name| variable(name));
                 let key = keys.next();
-                key.ok_or_else(|| missing(&names.join(" or "))).map(Some)
+                let whose = format!(" for {}", api.provider);
+                key.ok_or_else(|| missing(&whose, &names.join(" or ")))
+                    .map(Some)
             }
         }
     }
@@ -204,11 +226,24 @@ impl HttpModel {
             };
             set(&mut fields, path, tokens.into());
         }
-        if let (Streaming::Fields(json), true) = (&api.streaming, is_streamed) {
-            let streaming: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
-            fields.extend(streaming);
+        let streaming = match api.streaming {
+            Streaming::Fields(fields) | Streaming::Path { fields, .. } if is_streamed => fields,
+            _ => "{}",
+        };
+        for json in [streaming, api.fields] {
+            let more: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
+            for (key, value) in more {
+                merge(&mut fields, key, value);
+            }
         }
-        let prompt = self.system.as_ref().map(|system| system());
+        let mut prompt = self.system.as_ref().map(|system| system());
+        if let Some(instructions) = request.instructions() {
+            let own = prompt.take().filter(|own| !own.is_empty());
+            prompt = Some(match own {
+                Some(own) => format!("{own}\n\n{instructions}"),
+                None => instructions.to_owned(),
+            });
+        }
         let mut first = None;
         if let Some(prompt) = prompt.filter(|prompt| !prompt.is_empty()) {
             match api.system {
@@ -220,7 +255,11 @@ impl HttpModel {
             }
         }
         for (key, value) in &self.fields {
-            merge(&mut fields, key.clone(), value.clone());
+            match value {
+                // It stays as a mark, because it removes a field of the tools, too.
+                Value::Null => drop(fields.insert(key.clone(), Value::Null)),
+                value => merge(&mut fields, key.clone(), value.clone()),
+            }
         }
         // Added last, because the provider rejects the request without these fields.
         fields.extend(request.continuation.clone());
@@ -256,4 +295,49 @@ fn variable(name: &str) -> Option<String> {
     let is_name = !name.is_empty() && !name.contains(['=', '\0']);
     let value = is_name.then(|| env::var(name).ok()).flatten();
     value.filter(|value| !value.trim().is_empty())
+}
+
+/// Names the row of a server that is known by name, for errors.
+pub(super) fn see(api: &HttpApi) -> String {
+    match api.name {
+        "" => String::new(),
+        name => {
+            let constant = name.to_uppercase().replace('-', "_");
+            format!("; see `server::{constant}`")
+        }
+    }
+}
+
+/// Fills the environment variables into a base URL.
+fn filled(base: &str) -> Result<String, String> {
+    let mut url = String::new();
+    let mut rest = base;
+    while let Some((before, (names, after))) = rest
+        .split_once('{')
+        .and_then(|(before, inside)| Some((before, inside.split_once('}')?)))
+    {
+        url.push_str(before);
+        let found = names.split('|').find_map(variable);
+        let value = found.ok_or_else(|| {
+            let names = names.replace('|', " or ");
+            format!("the URL is incomplete: set {names}, or call `HttpModel::base_url`")
+        })?;
+        let value = value.trim();
+        if url.is_empty() {
+            url.push_str(value.trim_end_matches('/'));
+        } else if value
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+        {
+            url.push_str(value);
+        } else {
+            // It could change the host.
+            return Err(format!(
+                "the value of {names} in the environment has characters other than letters, digits, `-`, `.` and `_`"
+            ));
+        }
+        rest = after;
+    }
+    url.push_str(rest);
+    Ok(url)
 }

@@ -62,7 +62,7 @@ impl HttpModel {
         endpoint: &Endpoint,
         request: &Request,
     ) -> Result<Option<Response>, ModelError> {
-        let (api, is_streamed) = (endpoint.api, endpoint.is_streamed);
+        let (api, is_streamed) = (&endpoint.api, endpoint.is_streamed);
         let mut secrets = Secrets::default();
         if let Some(password) = endpoint.url.password() {
             secrets.add(password);
@@ -73,10 +73,11 @@ impl HttpModel {
         };
         // Some servers need no key, so the variable may be empty.
         let key = key.filter(|key| !key.trim().is_empty());
-        let mut headers = self.headers(api, is_streamed, key.as_deref(), &mut secrets)?;
+        let own = self.own_headers().await?;
+        let mut headers = self.headers(endpoint, key.as_deref(), &own, &mut secrets)?;
         add_headers(&mut headers, request);
-        let own = self.headers.iter().any(|(name, _)| is_secret(name));
-        let has_key = key.is_some() || own || endpoint.url.query().is_some();
+        let has_secret = own.iter().any(|(name, _)| is_secret(name));
+        let has_key = key.is_some() || has_secret || endpoint.url.query().is_some();
         let body = self.body(api, request, is_streamed);
         let sending = self
             .client()?

@@ -46,7 +46,8 @@ pub(super) const HISTORY: History = History {
     arguments: ArgumentsForm::Object,
     names: NameRules::COMMON,
     ids: Some(IdRules {
-        lengths: 1..=usize::MAX,
+        min: 1,
+        max: usize::MAX,
         more: Some("_-"),
     }),
     result_id: "tool_use_id",

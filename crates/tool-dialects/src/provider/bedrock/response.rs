@@ -46,7 +46,8 @@ pub(super) const HISTORY: History = History {
     arguments: ArgumentsForm::Object,
     names: NameRules::COMMON,
     ids: Some(IdRules {
-        lengths: 1..=64,
+        min: 1,
+        max: 64,
         more: Some("_.:-"),
     }),
     result_id: "toolResult.toolUseId",

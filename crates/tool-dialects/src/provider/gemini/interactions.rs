@@ -117,7 +117,7 @@ impl GeminiInteractions {
                     json.word("schema").raw(&schema);
                 });
             }),
-            Err(problem) => out.rejects_answer(&problem),
+            Err(problem) => out.rejects_answer(format, &problem),
         }
     }
 }

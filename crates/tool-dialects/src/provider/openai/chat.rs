@@ -7,21 +7,24 @@ use tool_core::content::Content;
 use tool_core::dialect::write::{
     HttpApi, JsonWriter, RequestParts, RequestWriter, Streaming, Subset, write_freeform_head,
 };
-use tool_core::dialect::{Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn};
+use tool_core::dialect::{
+    AnswerWay, Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn,
+};
 use tool_core::rules::{BrokenRule, Target, broken};
 use tool_core::{ToolEntry, ToolResult, ToolSpec};
 
 use super::accepts::{CHAT_AUDIO, CHAT_FILES, IMAGES};
 use super::{answer_schema, write_grammar};
 use crate::provider::chat::stream::Chunks;
-use crate::provider::chat::{self, ChatRequest, ModelMessages};
+use crate::provider::chat::{self, ChatRequest, ModelMessages, WritePart};
 use crate::provider::entry::{NameRules, strict_or_plain};
+use crate::provider::history::{History, IdRules};
 use crate::provider::hosted_tool;
 use crate::provider::media::{self, Unwritable};
 use crate::provider::stream::reader;
 use tool_core::dialect::NamedDialect;
 
-const HTTP_API: HttpApi = HttpApi {
+pub(crate) const HTTP_API: HttpApi = HttpApi {
     streaming: Streaming::Fields(r#"{"stream":true,"stream_options":{"include_usage":true}}"#),
     key_variables: &["OPENAI_API_KEY"],
     // OpenAI's reasoning models reject `max_tokens`. Not every other server knows this key.
@@ -29,6 +32,85 @@ const HTTP_API: HttpApi = HttpApi {
     imitated_max_tokens: Some(&["max_tokens"]),
     ..HttpApi::new("OpenAI", "https://api.openai.com/v1")
 };
+
+/// What a server of chat completions takes; see [`OpenAiChat::with`] and [`server`](crate::server).
+///
+/// Later versions may add fields: start with [`OPENAI`](ChatRules::OPENAI) or [`IMITATION`](ChatRules::IMITATION).
+///
+/// ```
+/// use tool_dialects::{ChatRules, OpenAiChat};
+///
+/// let rules = ChatRules {
+///     has_media: false,
+///     rejected: &["reasoning_content"],
+///     ..ChatRules::IMITATION
+/// };
+/// let dialect = OpenAiChat::with(rules);
+/// # let _ = dialect;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ChatRules {
+    /// How the model is made to answer in a form, in a request without tools.
+    pub answer: AnswerWay,
+    /// The same in a request with tools. Many servers take either tools or the schema of an answer, or call no tool while
+    /// they follow that schema.
+    pub answer_with_tools: AnswerWay,
+    /// Set if tools and answers can be strict. The schema of the answer is then written in OpenAI's subset.
+    pub has_strict: bool,
+    /// Set if the server has calls of tools at all.
+    pub has_tools: bool,
+    /// Set if a request can require a call.
+    pub has_required: bool,
+    /// Set if a request can require a call of one tool.
+    pub has_named_choice: bool,
+    /// Set if a request can restrict the calls to some of its tools.
+    pub has_allowed_tools: bool,
+    /// Set if a request can allow and forbid several calls in a response.
+    pub has_parallel: bool,
+    /// Set if free-form tools are custom tools.
+    pub has_custom_tools: bool,
+    /// Set if a message of the user can have images, audio and files.
+    pub has_media: bool,
+    /// The keys of the model's messages that requests repeat besides the usual ones; see
+    /// [`repeating`](OpenAiChat::repeating).
+    pub repeated: &'static [&'static str],
+    /// The keys of the model's messages that the server rejects.
+    pub rejected: &'static [&'static str],
+    /// Set if a message of the model without calls needs text.
+    pub needs_text: bool,
+    /// The ids of calls that the server accepts, if not all are. Another one is replaced by nine letters and digits.
+    pub ids: Option<IdRules>,
+}
+
+impl ChatRules {
+    /// OpenAI's own API.
+    pub const OPENAI: ChatRules = ChatRules {
+        answer: AnswerWay::Schema,
+        answer_with_tools: AnswerWay::Schema,
+        has_strict: true,
+        has_tools: true,
+        has_required: true,
+        has_named_choice: true,
+        has_allowed_tools: true,
+        has_parallel: true,
+        has_custom_tools: true,
+        has_media: true,
+        repeated: &[],
+        rejected: &[],
+        needs_text: false,
+        ids: None,
+    };
+
+    /// What most servers have that imitate OpenAI's API: structured output in requests without tools, and neither strict
+    /// nor custom tools nor a list of allowed ones.
+    pub const IMITATION: ChatRules = ChatRules {
+        answer_with_tools: AnswerWay::Call,
+        has_strict: false,
+        has_allowed_tools: false,
+        has_custom_tools: false,
+        ..ChatRules::OPENAI
+    };
+}
 
 /// OpenAI's Chat Completions API (`/v1/chat/completions`).
 ///
@@ -48,30 +130,52 @@ const HTTP_API: HttpApi = HttpApi {
 /// # let _ = body;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct OpenAiChat {
     is_strict: bool,
-    has_functions_only: bool,
-    /// The keys of the model's messages that requests repeat besides the usual ones.
-    repeated: &'static [&'static str],
+    rules: ChatRules,
+}
+
+impl Default for OpenAiChat {
+    fn default() -> OpenAiChat {
+        OpenAiChat::with(ChatRules::OPENAI)
+    }
 }
 
 impl OpenAiChat {
     pub(crate) const NAMED: &[NamedDialect] = &[
-        NamedDialect::new("openai-chat", "OpenAI Chat", false, &OpenAiChat::new(false)),
+        NamedDialect::new(
+            "openai-chat",
+            "OpenAI Chat",
+            false,
+            &OpenAiChat::with(ChatRules::OPENAI),
+        ),
         NamedDialect::new(
             "openai-chat",
             "OpenAI Chat, strict",
             true,
-            &OpenAiChat::new(true),
+            &OpenAiChat::strict(),
         ),
     ];
 
-    pub(super) const fn new(is_strict: bool) -> OpenAiChat {
+    /// Creates the dialect of a server with its own rules; see [`server`](crate::server).
+    ///
+    /// ```
+    /// use tool_core::dialect::AnswerWay;
+    /// use tool_dialects::{ChatRules, OpenAiChat};
+    ///
+    /// // A server that takes no schema of an answer.
+    /// let dialect = OpenAiChat::with(ChatRules {
+    ///     answer: AnswerWay::Json,
+    ///     answer_with_tools: AnswerWay::Call,
+    ///     ..ChatRules::IMITATION
+    /// });
+    /// # let _ = dialect;
+    /// ```
+    pub const fn with(rules: ChatRules) -> OpenAiChat {
         OpenAiChat {
-            is_strict,
-            has_functions_only: false,
-            repeated: &[],
+            is_strict: false,
+            rules,
         }
     }
 
@@ -111,8 +215,11 @@ impl OpenAiChat {
     /// );
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
-    pub fn strict() -> OpenAiChat {
-        OpenAiChat::new(true)
+    pub const fn strict() -> OpenAiChat {
+        OpenAiChat {
+            is_strict: true,
+            rules: ChatRules::OPENAI,
+        }
     }
 
     /// Writes [free-form](macro@tool_core::tool#free-form-tools) tools as functions too, for servers and
@@ -137,7 +244,7 @@ impl OpenAiChat {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn functions_only(mut self) -> OpenAiChat {
-        self.has_functions_only = true;
+        self.rules.has_custom_tools = false;
         self
     }
 
@@ -159,15 +266,62 @@ impl OpenAiChat {
     /// assert_eq!(*dialect.repeating(&["reasoning"]).repeat(&message), message);
     /// ```
     pub fn repeating(mut self, keys: &'static [&'static str]) -> OpenAiChat {
-        self.repeated = keys;
+        self.rules.repeated = keys;
         self
+    }
+
+    /// Returns how parts other than text are written.
+    fn part(&self) -> WritePart {
+        if self.rules.has_media {
+            chat_part
+        } else {
+            |_| Err(media::no_form("the server"))
+        }
+    }
+
+    /// Writes the form of the answer. Returns the parts with a tool for it, if the model answers with a call.
+    fn write_answer<'p, 'r>(
+        &self,
+        parts: &'p RequestParts<'r>,
+        out: &mut RequestWriter,
+    ) -> Cow<'p, RequestParts<'r>> {
+        let Some(format) = parts.answer() else {
+            return Cow::Borrowed(parts);
+        };
+        let way = if parts.is_empty() {
+            self.rules.answer
+        } else {
+            self.rules.answer_with_tools
+        };
+        match way {
+            AnswerWay::Call => {
+                let reason = "does not take the schema of the answer with this request";
+                return Cow::Owned(parts.with_answer_tool(reason, out));
+            }
+            AnswerWay::Json => {
+                out.field(&["response_format"], |json| {
+                    json.object(|json| {
+                        json.word("type").string("json_object");
+                    });
+                });
+                out.describe_answer(format, way);
+            }
+            AnswerWay::Prompt => out.describe_answer(format, way),
+            _ if self.rules.has_strict => {
+                if let Some((schema, is_strict)) = answer_schema(parts, out) {
+                    chat::write_answer(&schema, Some(is_strict), out);
+                }
+            }
+            _ => chat::write_answer(&format.schema().to_json(), None, out),
+        }
+        Cow::Borrowed(parts)
     }
 }
 
 impl Dialect for OpenAiChat {
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         let schema = |tool: &ToolEntry, out: &mut JsonWriter| {
-            if tool.strict().unwrap_or(self.is_strict) {
+            if self.rules.has_strict && tool.strict().unwrap_or(self.is_strict) {
                 let target = Target::OpenAiStrict;
                 strict_or_plain(tool, target, &Subset::OPENAI_STRICT, "parameters", out);
             } else {
@@ -176,7 +330,7 @@ impl Dialect for OpenAiChat {
         };
         out.array(|out| {
             for tool in tools {
-                if tool.is_freeform() && !self.has_functions_only {
+                if tool.is_freeform() && self.rules.has_custom_tools {
                     write_custom_chat(tool, out);
                 } else {
                     chat::write_tool(tool, out, schema);
@@ -187,15 +341,23 @@ impl Dialect for OpenAiChat {
     }
 
     fn write_request(&self, parts: &RequestParts<'_>, out: &mut RequestWriter) {
+        let rules = &self.rules;
         let form = ChatRequest {
-            required: "required",
-            has_allowed_tools: true,
-            has_custom_tools: !self.has_functions_only,
+            required: rules.has_required.then_some("required"),
+            has_named_choice: rules.has_named_choice,
+            has_parallel: rules.has_parallel,
+            has_allowed_tools: rules.has_allowed_tools,
+            has_custom_tools: rules.has_custom_tools,
         };
-        chat::write_request(self, &form, parts, out);
-        if let Some((schema, is_strict)) = answer_schema(parts, out) {
-            chat::write_answer(&schema, is_strict, out);
-        }
+        let without;
+        let parts = if rules.has_tools || parts.is_empty() {
+            parts
+        } else {
+            without = parts.unsupported_tools(out);
+            &without
+        };
+        let parts = self.write_answer(parts, out);
+        chat::write_request(self, &form, &parts, out);
     }
 
     /// OpenAI documents none. Servers that imitate it may have some: use
@@ -229,20 +391,32 @@ impl Dialect for OpenAiChat {
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
-        chat::results(results, chat_part)
+        chat::results(results, self.part())
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        let own;
+        let history = match self.rules.ids {
+            None => &chat::HISTORY,
+            Some(ids) => {
+                own = History {
+                    ids: Some(ids),
+                    ..chat::HISTORY
+                };
+                &own
+            }
+        };
         let messages = ModelMessages {
-            history: &chat::HISTORY,
-            more_keys: Some(self.repeated),
-            needs_text: false,
+            history,
+            more_keys: Some(self.rules.repeated),
+            rejected: self.rules.rejected,
+            needs_text: self.rules.needs_text,
         };
         messages.repeat(message)
     }
 
     fn omitted(&self, results: &[ToolResult]) -> Vec<OmittedPart> {
-        media::omitted(results, |result| chat::written(result, chat_part))
+        media::omitted(results, |result| chat::written(result, self.part()))
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], _: &[HostedTool]) -> Vec<BrokenRule> {

@@ -62,7 +62,8 @@ pub(super) const HISTORY: History = History {
     arguments: ArgumentsForm::Text,
     names: NAMES,
     ids: Some(IdRules {
-        lengths: 1..=64,
+        min: 1,
+        max: 64,
         more: None,
     }),
     result_id: "call_id",

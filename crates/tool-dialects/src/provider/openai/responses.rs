@@ -437,7 +437,7 @@ fn write_choice(dialect: OpenAiResponses, parts: &RequestParts<'_>, out: &mut Re
     }
 }
 
-const HTTP_API: HttpApi = HttpApi {
+pub(crate) const HTTP_API: HttpApi = HttpApi {
     path: &["responses"],
     key_variables: &["OPENAI_API_KEY"],
     messages: "input",

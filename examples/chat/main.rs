@@ -1,0 +1,58 @@
+//! A chat at the terminal, with a model on this machine or at any server.
+//!
+//! ```text
+//! cargo run --example chat --features chat -- --model qwen3
+//! cargo run --example chat --features chat -- --server groq --model llama-3.3-70b-versatile
+//! cargo run --example chat --features chat -- --server vllm --url http://gpu-1:8000/v1 --model qwen3
+//! ```
+
+use std::error::Error;
+use std::io::{self, BufRead, Write};
+
+use clap::{Arg, Command};
+use tool_agent::model::HttpModel;
+use tool_agent::run::{Run, RunOutcome};
+use tool_agent::{Agent, Event};
+use tool_core::runtime::block_on;
+use tool_core::{Registry, tool};
+use tool_dialects::server;
+
+/// Counts the words of a text.
+#[tool(read_only)]
+fn count_words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let flag = |name: &'static str| Arg::new(name).long(name);
+    let flags = Command::new("chat")
+        .arg(flag("server").default_value("ollama"))
+        .arg(flag("model").required(true))
+        .arg(flag("url"))
+        .get_matches();
+    let flag = |name: &str| flags.get_one::<String>(name).map(String::as_str);
+    let server = server::find(flag("server").unwrap_or_default())?;
+    let mut model = HttpModel::new(&server, flag("model").unwrap_or_default());
+    if let Some(url) = flag("url") {
+        model = model.base_url(url);
+    }
+    model.check()?;
+
+    let agent = Agent::new(Registry::linked()?, server, model).on_event(|event| match event {
+        Event::Text(piece) => {
+            print!("{piece}");
+            let _ = io::stdout().flush();
+        }
+        Event::Call { call, shown } => println!("[{}({shown})]", call.name),
+        _ => {}
+    });
+    let mut run = Run::new("chat");
+    for line in io::stdin().lock().lines() {
+        let outcome = block_on(agent.reply(&mut run, &line?))??;
+        match outcome {
+            RunOutcome::Answered(_) => println!(),
+            other => println!("[{other:?}]"),
+        }
+    }
+    Ok(())
+}
