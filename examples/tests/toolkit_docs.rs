@@ -39,9 +39,7 @@ fn query(registry: &Registry, query: &str) -> ToolResult {
 /// After an intended change: `TOOL_CORE_UPDATE=1 cargo test --features toolkit_docs`.
 #[test]
 fn the_catalogue_is_up_to_date() {
-    let docs = Docs::new(&registry())
-        .dialects(tool_dialects::all())
-        .title("Toolkit");
+    let docs = Docs::new(&registry()).title("Toolkit");
     testing::check(&registry())
         .expect_tools(["calculator", "echo", "sql_query"])
         .lock("toolkit_docs/tools.lock.json")

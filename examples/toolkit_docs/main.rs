@@ -57,9 +57,7 @@ fn run(
 
     let mut out = Terminal::stdout();
     if let Some(folder) = catalogue {
-        let docs = Docs::new(&registry)
-            .dialects(tool_dialects::all())
-            .title("Toolkit");
+        let docs = Docs::new(&registry).title("Toolkit");
         for name in ["TOOLS.md", "tools.html"] {
             let path = Path::new(folder).join(name);
             docs.write(&path)

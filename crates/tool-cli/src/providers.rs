@@ -22,10 +22,7 @@ pub(crate) fn render(registry: &Registry, matches: &ArgMatches) -> Result<(), Fa
         .get_one::<String>("provider")
         .map_or("", |name| name);
     if matches.get_flag("sizes") {
-        return output::document(
-            matches,
-            &format!("{}\n", Budget::new(registry, tool_dialects::all())),
-        );
+        return output::document(matches, &format!("{}\n", Budget::new(registry)));
     }
     let Some(known) = tool_dialects::find(name, matches.get_flag("strict")) else {
         return Err(Failure::wrong(format!(

@@ -255,9 +255,7 @@ fn is_same(given: &str, token: &str) -> bool {
 }
 
 async fn page(State(web): State<Arc<Web>>) -> Response {
-    let docs = Docs::new(&web.registry)
-        .dialects(tool_dialects::all())
-        .title(&*web.title);
+    let docs = Docs::new(&web.registry).title(&*web.title);
     #[cfg(feature = "tokens")]
     let docs = docs.tokens();
     typed("text/html; charset=utf-8", docs.to_served_html(HEAD))

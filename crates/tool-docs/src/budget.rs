@@ -5,7 +5,7 @@ use std::{fmt, slice};
 
 use tool_core::__docs::{listed, rendered, rendered_alone};
 use tool_core::dialect::write::JsonWriter;
-use tool_core::dialect::{Dialect, NamedDialect, Rendered};
+use tool_core::dialect::{Dialect, Rendered};
 use tool_core::{Registry, ToolEntry};
 
 /// The size of a set of tools: of each tool in bytes, and of all tools in each dialect.
@@ -26,7 +26,7 @@ use tool_core::{Registry, ToolEntry};
 /// }
 ///
 /// let registry = Registry::builder().tools(tools![add]).build()?;
-/// let budget = Budget::new(&registry, tool_dialects::all());
+/// let budget = Budget::new(&registry);
 /// println!("{budget}");
 /// assert_eq!(budget.bytes(), 190);
 /// assert!(budget.dialects().iter().any(|(name, bytes)| *name == "Anthropic" && *bytes < 210));
@@ -52,7 +52,7 @@ pub struct Budget {
 /// }
 ///
 /// let registry = Registry::builder().tools(tools![add]).build()?;
-/// let budget = Budget::new(&registry, tool_dialects::all());
+/// let budget = Budget::new(&registry);
 /// let largest = &budget.tools()[0];
 /// assert_eq!(largest.name(), "add");
 /// assert!(largest.dialects().iter().all(|(_, bytes)| *bytes > 100));
@@ -66,34 +66,25 @@ pub struct Cost {
 }
 
 /// Returns the bytes of a request's `tools` field with one tool in each dialect.
-fn by_dialect(
-    known: &[&'static NamedDialect],
-    render: impl Fn(&'static dyn Dialect) -> Rendered,
-) -> Vec<(&'static str, usize)> {
-    let bytes = known
-        .iter()
-        .map(|known| (known.title, render(known.dialect).as_str().len()));
+fn by_dialect(render: impl Fn(&'static dyn Dialect) -> Rendered) -> Vec<(&'static str, usize)> {
+    let bytes =
+        tool_dialects::all().map(|known| (known.title, render(known.dialect).as_str().len()));
     bytes.collect()
 }
 
 impl Budget {
     /// Measures the size of a registry's tools in a request. In place of [deferred](tool_core::RegistryBuilder::defer) tools
-    /// it has `search_tools` and `call_tool`; [`dialects`](Budget::dialects) has what each of these dialects sends.
+    /// it has `search_tools` and `call_tool`; [`dialects`](Budget::dialects) has what each dialect sends.
     ///
     /// ```
     /// use tool_core::Registry;
     /// use tool_docs::Budget;
     ///
-    /// assert_eq!(Budget::new(&Registry::new(), []).bytes(), 0);
+    /// assert_eq!(Budget::new(&Registry::new()).bytes(), 0);
     /// ```
-    pub fn new(
-        registry: &Registry,
-        dialects: impl IntoIterator<Item = &'static NamedDialect>,
-    ) -> Budget {
-        let known: Vec<_> = dialects.into_iter().collect();
-        let dialects = by_dialect(&known, |dialect| rendered(registry, dialect));
-        let tools = listed(registry);
-        let mut tools: Vec<_> = tools.iter().map(|tool| Cost::new(tool, &known)).collect();
+    pub fn new(registry: &Registry) -> Budget {
+        let dialects = by_dialect(|dialect| rendered(registry, dialect));
+        let mut tools: Vec<_> = listed(registry).iter().map(Cost::new).collect();
         tools.sort_by_key(|tool| Reverse(tool.bytes()));
         Budget { tools, dialects }
     }
@@ -122,7 +113,7 @@ impl Budget {
 }
 
 impl Cost {
-    fn new(tool: &ToolEntry, known: &[&'static NamedDialect]) -> Cost {
+    fn new(tool: &ToolEntry) -> Cost {
         let mut out = JsonWriter::new();
         out.object(|out| {
             out.key("name").string(&tool.name);
@@ -132,7 +123,7 @@ impl Cost {
         Cost {
             name: tool.name.to_string(),
             json: out.into_string(),
-            dialects: by_dialect(known, |dialect| rendered_alone(tool, dialect)),
+            dialects: by_dialect(|dialect| rendered_alone(tool, dialect)),
         }
     }
 
@@ -165,7 +156,7 @@ impl Cost {
     /// }
     ///
     /// let registry = Registry::builder().tools(tools![add]).build()?;
-    /// let budget = Budget::new(&registry, []);
+    /// let budget = Budget::new(&registry);
     /// assert!((20..60).contains(&budget.tools()[0].tokens()));
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
@@ -246,7 +237,7 @@ mod tests {
         }
         let listed = builder.clone().build().unwrap();
         let deferred = builder.defer(|_| true).build().unwrap();
-        let budget = |registry| Budget::new(registry, tool_dialects::all());
+        let budget = Budget::new;
         let (all, fewer) = (budget(&listed), budget(&deferred));
         println!("{} tools: {} tokens", listed.len(), all.tokens());
         println!("deferred: {} tokens", fewer.tokens());

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
 use tool_core::__docs::{is_bidi_control, is_bidi_override, replace};
-use tool_core::dialect::NamedDialect;
 use tool_core::schema::Json;
 use tool_core::{Registry, ToolEntry, ToolSpec, files};
 
@@ -63,8 +62,6 @@ pub struct Docs {
     approved: BTreeSet<String>,
     title: String,
     introduction: String,
-    /// The dialects of a page of HTML.
-    dialects: Vec<&'static NamedDialect>,
     #[cfg(feature = "tokens")]
     has_tokens: bool,
 }
@@ -86,7 +83,6 @@ impl Docs {
             approved: BTreeSet::new(),
             title: "Tools".to_owned(),
             introduction: String::new(),
-            dialects: Vec::new(),
             #[cfg(feature = "tokens")]
             has_tokens: false,
         }
@@ -133,28 +129,6 @@ impl Docs {
     pub fn approval(mut self, is_approved: impl Fn(&ToolEntry) -> bool) -> Docs {
         let tools = self.tools.iter().filter(|tool| is_approved(tool));
         self.approved = tools.map(|tool| tool.name.to_string()).collect();
-        self
-    }
-
-    /// Adds what providers are sent for each tool to a page of HTML.
-    ///
-    /// ```
-    /// use tool_core::{Registry, tool, tools};
-    /// use tool_docs::Docs;
-    ///
-    /// /// Adds two numbers.
-    /// #[tool]
-    /// fn add(a: i64, b: i64) -> i64 {
-    ///     a + b
-    /// }
-    ///
-    /// let registry = Registry::builder().tools(tools![add]).build()?;
-    /// let docs = Docs::new(&registry);
-    /// assert!(docs.dialects(tool_dialects::all()).to_html().contains("Gemini"));
-    /// # Ok::<(), tool_core::RegistryError>(())
-    /// ```
-    pub fn dialects(mut self, dialects: impl IntoIterator<Item = &'static NamedDialect>) -> Docs {
-        self.dialects = dialects.into_iter().collect();
         self
     }
 

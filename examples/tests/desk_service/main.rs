@@ -291,9 +291,7 @@ fn the_catalogue_is_up_to_date() {
         .expect_tools(["change_price", "draw_sales", "find_order", "refund_order"])
         .lock("desk_service/tools.lock.json")
         .catalogue(
-            &Docs::new(&registry)
-                .dialects(tool_dialects::all())
-                .title("Desk service"),
+            &Docs::new(&registry).title("Desk service"),
             "desk_service/TOOLS.md",
         )
         .examples()

@@ -42,9 +42,7 @@ fn dynamic_tools_are_listed_with_an_example_that_fits() {
         example,
         json!({"kind": "b", "when": "2026-01-01", "step": 8, "list": [{"n": 1}, {"n": 2}]})
     );
-    let markdown = Docs::new(&registry([tool]))
-        .dialects(tool_dialects::all())
-        .to_markdown();
+    let markdown = Docs::new(&registry([tool])).to_markdown();
     for part in [
         "\nDoes \\<b\\>things\\</b\\>.\n",
         "| <code>kind</code> | value | yes | one of \"b\", \"a\" |  |\n",

@@ -110,7 +110,6 @@ fn visible(text: &str) -> String {
 #[test]
 fn markdown_shows_texts_verbatim() {
     let markdown = Docs::new(&registry())
-        .dialects(tool_dialects::all())
         .title(TEXT)
         .introduction(TEXT)
         .to_markdown();
@@ -140,7 +139,6 @@ fn markdown_shows_texts_verbatim() {
 #[test]
 fn a_page_shows_texts_verbatim() {
     let html = Docs::new(&registry())
-        .dialects(tool_dialects::all())
         .title(TEXT)
         .introduction(TEXT)
         .to_html();

@@ -103,7 +103,6 @@ fn registry() -> Registry {
 #[test]
 fn a_markdown_catalogue_describes_every_part_of_a_tool() {
     let text = Docs::new(&registry())
-        .dialects(tool_dialects::all())
         .title("All")
         .introduction("First.\n\nSecond.")
         .to_markdown();
@@ -142,10 +141,7 @@ fn a_markdown_catalogue_describes_every_part_of_a_tool() {
 
 #[test]
 fn a_page_has_the_same_content_and_is_well_formed() {
-    let html = Docs::new(&registry())
-        .dialects(tool_dialects::all())
-        .title("All")
-        .to_html();
+    let html = Docs::new(&registry()).title("All").to_html();
     for part in [
         "<title>All</title>",
         "<summary><h2>find_way</h2> <em>Find a way</em> <b class=\"read-only\">read-only</b> <b class=\"closed\">closed world</b> \
@@ -174,7 +170,7 @@ fn a_missing_or_stale_file_is_reported() {
     std::fs::create_dir_all(&folder).expect("a writable folder");
     for name in ["TOOLS.md", "tools.html"] {
         let path = folder.join(name);
-        let docs = Docs::new(&registry()).dialects(tool_dialects::all());
+        let docs = Docs::new(&registry());
         let missing = docs.check(&path).expect_err("there is none");
         assert!(missing.to_string().contains("does not exist"), "{missing}");
         let text = if name == "TOOLS.md" {
@@ -209,21 +205,12 @@ fn only_a_catalogue_is_replaced() {
     };
     for name in ["TOOLS.md", "tools.html"] {
         let path = folder.join(name);
-        let new = Docs::new(&registry())
-            .dialects(tool_dialects::all())
-            .title("New");
+        let new = Docs::new(&registry()).title("New");
         for old in [
-            Docs::new(&registry()).dialects(tool_dialects::all()),
-            Docs::new(&registry())
-                .dialects(tool_dialects::all())
-                .title(hostile)
-                .introduction(hostile),
-            Docs::new(&Registry::new())
-                .dialects(tool_dialects::all())
-                .introduction(hostile),
-            Docs::new(&grouped())
-                .dialects(tool_dialects::all())
-                .introduction("One.\n\nTwo, three: four."),
+            Docs::new(&registry()),
+            Docs::new(&registry()).title(hostile).introduction(hostile),
+            Docs::new(&Registry::new()).introduction(hostile),
+            Docs::new(&grouped()).introduction("One.\n\nTwo, three: four."),
         ] {
             old.write(&path).unwrap_or_else(|error| panic!("{error}"));
             old.check(&path).expect("it was just written");

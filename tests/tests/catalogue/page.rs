@@ -100,39 +100,27 @@ fn pages_for_a_browser() {
     };
     for count in [10, 60, 1000] {
         let registry = many(count);
-        let docs = Docs::new(&registry)
-            .dialects(tool_dialects::all())
-            .title("Account service");
+        let docs = Docs::new(&registry).title("Account service");
         let docs = docs.introduction(
             "What agents can do with an account. Calls need a key; ask the *platform* team.",
         );
         write(&format!("{count}.html"), docs.to_html());
     }
-    let docs = Docs::new(&super::registry())
-        .dialects(tool_dialects::all())
-        .title("All");
+    let docs = Docs::new(&super::registry()).title("All");
     write(
         "all.html",
         docs.approval(|tool| tool.name == "open_door").to_html(),
     );
-    write(
-        "files.html",
-        Docs::new(&files())
-            .dialects(tool_dialects::all())
-            .title("Files")
-            .to_html(),
-    );
+    write("files.html", Docs::new(&files()).title("Files").to_html());
     write(
         "hostile.html",
-        Docs::new(&super::escaping::registry())
-            .dialects(tool_dialects::all())
-            .to_html(),
+        Docs::new(&super::escaping::registry()).to_html(),
     );
 }
 
 #[test]
 fn the_policy_names_the_digests_of_script_and_style() {
-    let html = Docs::new(&files()).dialects(tool_dialects::all()).to_html();
+    let html = Docs::new(&files()).to_html();
     for (name, start) in [("script", "<script>"), ("style", "<style>")] {
         let (_, inside) = html.split_once(start).expect("there is one");
         let (inside, _) = inside.split_once(&format!("</{name}>")).expect("it ends");
@@ -146,9 +134,7 @@ fn the_policy_names_the_digests_of_script_and_style() {
 
 #[test]
 fn tools_are_sorted_by_the_numbers_in_their_names() {
-    let html = Docs::new(&many(60))
-        .dialects(tool_dialects::all())
-        .to_html();
+    let html = Docs::new(&many(60)).to_html();
     let at = |name: &str| {
         html.find(&format!("<div id=\"tool-{name}\">"))
             .unwrap_or_else(|| panic!("{name} is not on the page"))
@@ -161,9 +147,7 @@ fn tools_are_sorted_by_the_numbers_in_their_names() {
 
 #[test]
 fn a_page_shows_at_a_glance_what_a_call_may_do() {
-    let docs = Docs::new(&files())
-        .dialects(tool_dialects::all())
-        .approval(|tool| tool.name == "delete_file");
+    let docs = Docs::new(&files()).approval(|tool| tool.name == "delete_file");
     let html = docs.to_html();
     for part in [
         "<b class=\"destructive\">destructive</b> <b class=\"approval\">approval</b>",
@@ -193,11 +177,7 @@ fn data(html: &str) -> Value {
 #[test]
 fn a_page_knows_what_each_provider_is_sent_and_what_a_wrong_call_is_told() {
     let registry = super::registry();
-    let data = data(
-        &Docs::new(&registry)
-            .dialects(tool_dialects::all())
-            .to_html(),
-    );
+    let data = data(&Docs::new(&registry).to_html());
     let providers = data["providers"].as_array().expect("a list");
     let at = |name: &str| {
         providers
@@ -260,7 +240,7 @@ fn a_page_knows_what_each_provider_is_sent_and_what_a_wrong_call_is_told() {
 #[test]
 fn a_page_that_is_compressed_differently_is_up_to_date() {
     let path = env::temp_dir().join(format!("tool-core-data-{}.html", std::process::id()));
-    let docs = Docs::new(&files()).dialects(tool_dialects::all());
+    let docs = Docs::new(&files());
     let html = docs.to_html();
     let (before, rest) = html.split_once("id=\"data\">").expect("there is data");
     let (digits, after) = rest.split_once("</script>").expect("it ends");
@@ -285,9 +265,7 @@ fn a_page_that_is_compressed_differently_is_up_to_date() {
 
 #[test]
 fn a_page_for_a_server_may_load_from_its_origin_alone() {
-    let html = Docs::new(&files())
-        .dialects(tool_dialects::all())
-        .to_served_html("<script src=\"live.js\" defer></script>\n");
+    let html = Docs::new(&files()).to_served_html("<script src=\"live.js\" defer></script>\n");
     for part in [
         "\n<script src=\"live.js\" defer></script>\n</head>",
         "default-src 'none'; style-src 'sha256-",
@@ -296,12 +274,7 @@ fn a_page_for_a_server_may_load_from_its_origin_alone() {
     ] {
         assert!(html.contains(part), "{part} is missing in {html}");
     }
-    assert!(
-        !Docs::new(&files())
-            .dialects(tool_dialects::all())
-            .to_html()
-            .contains("'self'")
-    );
+    assert!(!Docs::new(&files()).to_html().contains("'self'"));
 }
 
 /// Tools from elsewhere have names that nobody has checked.
@@ -340,9 +313,7 @@ fn hostile_names_are_text() {
         .group("other", [tool("plain").into()])
         .build()
         .expect("two names");
-    let docs = Docs::new(&registry)
-        .dialects(tool_dialects::all())
-        .title(hostile("head"));
+    let docs = Docs::new(&registry).title(hostile("head"));
     let docs = docs.introduction(hostile("introduction"));
     let html = docs.to_html();
     let page = &html[..html.find("<script").expect("data")];

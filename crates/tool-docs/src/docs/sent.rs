@@ -34,7 +34,7 @@ pub(super) struct Provider {
 
 impl Sent {
     pub(super) fn of(docs: &Docs, page: &Page<'_>) -> Sent {
-        let providers = docs.dialects.iter().map(|known| {
+        let providers = tool_dialects::all().map(|known| {
             let all = rendered(&docs.registry, known.dialect);
             Provider {
                 name: known.title,
@@ -96,7 +96,7 @@ fn write_tool(docs: &Docs, section: &Section<'_>, out: &mut JsonWriter) {
     }
     let own = Json::parse(schema).expect("a tool's schema is valid JSON");
     out.key("sent").array(|out| {
-        for known in &docs.dialects {
+        for known in tool_dialects::all() {
             let rendered = rendered_alone(tool, known.dialect);
             let text = rendered.as_str();
             let short = text.replace(schema, SCHEMA.encode_utf8(&mut [0; 4]));

@@ -230,14 +230,14 @@ impl Check<'_> {
     /// [`Budget::tokens`].
     #[cfg(feature = "tokens")]
     pub fn budget(self, tokens: usize) -> Self {
-        let found = Budget::new(self.registry, []).tokens();
+        let found = Budget::new(self.registry).tokens();
         self.within("tokens", tokens, found)
     }
 
     /// Checks that all tools together have at most this many bytes, as counted by
     /// [`Budget::bytes`].
     pub fn budget_bytes(self, bytes: usize) -> Self {
-        let found = Budget::new(self.registry, []).bytes();
+        let found = Budget::new(self.registry).bytes();
         self.within("bytes", bytes, found)
     }
 
@@ -245,7 +245,7 @@ impl Check<'_> {
         if found > maximum {
             self.failures.push(format!(
                 "the tools have {found} {unit}, more than the budget of {maximum}:\n{}",
-                Budget::new(self.registry, [])
+                Budget::new(self.registry)
             ));
         }
         self
