@@ -153,9 +153,9 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use tool_agent::Agent;
+    use tool_agent::dialects::OpenAiChat;
     use tool_agent::run::Run;
     use tool_agent::testing::ScriptedModel;
-    use tool_agent::dialects::OpenAiChat;
     use tool_core::{Registry, ToolCall, tool, tools};
 
     use super::*;

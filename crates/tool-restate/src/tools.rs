@@ -7,11 +7,11 @@ use restate_sdk::endpoint::ServiceOptions;
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
+use tool_agent::dialects::OpenAiChat;
 use tool_agent::model::{ModelError, ModelErrorKind};
 use tool_agent::run::{PortableCall, RunInfo};
 use tool_agent::{Agent, AgentError};
 use tool_core::call::CancellationToken;
-use tool_agent::dialects::OpenAiChat;
 use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
 use crate::cancel::{Cancellable, INACTIVITY, NEVER};

@@ -12,8 +12,8 @@ mod own;
 
 use harness::Work;
 use harness::now::now;
-use tool_dialects::{Anthropic, Gemini, Mcp, OpenAiChat, OpenAiResponses};
 use tool_core::{Registry, ToolCall};
+use tool_dialects::{Anthropic, Gemini, Mcp, OpenAiChat, OpenAiResponses};
 
 pub struct ToolCore {
     registry: Registry,

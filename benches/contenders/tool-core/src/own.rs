@@ -14,8 +14,8 @@ use std::hint::black_box;
 use harness::now::now;
 use harness::{Work, cases};
 use tool_core::dialect::Dialect;
-use tool_dialects::{Anthropic, Mcp, OpenAiChat};
 use tool_core::{Registry, ToolCall, tool, tools};
+use tool_dialects::{Anthropic, Mcp, OpenAiChat};
 
 pub const CASES: &[&str] = &[
     "text as &str",

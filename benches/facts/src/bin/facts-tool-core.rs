@@ -3,8 +3,8 @@
 use facts::{Reply, Subject};
 use harness::now::now;
 use serde_json::Value;
-use tool_dialects::Mcp;
 use tool_core::{Registry, ToolCall, ToolType, tool};
+use tool_dialects::Mcp;
 
 // The tool.
 /// Temperature unit.

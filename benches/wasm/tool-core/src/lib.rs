@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use tool_dialects::OpenAiChat;
 use tool_core::{Registry, ToolCall};
+use tool_dialects::OpenAiChat;
 
 #[allow(dead_code, reason = "fields are decoded, not read")]
 mod tools {

@@ -44,12 +44,12 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::net::TcpListener;
 use tool_agent::Agent;
+use tool_agent::dialects::OpenAiChat;
 use tool_agent::model::HttpModel;
 use tool_agent::run::RunInfo;
 use tool_agent::testing::{RecordedModel, Recording};
 use tool_cli::terminal::Terminal;
 use tool_core::ToolCall;
-use tool_agent::dialects::OpenAiChat;
 use tool_restate::{Agents, Client, ToolService};
 
 use crate::users::{User, Users};

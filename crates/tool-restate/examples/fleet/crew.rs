@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool_agent::Agent;
+use tool_agent::dialects::OpenAiChat;
 use tool_agent::model::{ModelError, Request};
 use tool_agent::run::RunInfo;
-use tool_agent::dialects::OpenAiChat;
 use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 use tool_restate::{Agents, ToolService};
 

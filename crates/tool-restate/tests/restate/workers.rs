@@ -3,9 +3,9 @@
 use futures_util::FutureExt;
 use tokio::net::TcpListener;
 use tool_agent::Agent;
+use tool_agent::dialects::OpenAiChat;
 use tool_agent::run::{RunInfo, RunOutcome};
 use tool_agent::testing::ScriptedModel;
-use tool_agent::dialects::OpenAiChat;
 use tool_core::{Registry, ToolErrorKind, tool, tools};
 use tool_restate::{Agents, Message, ToolService};
 

@@ -17,9 +17,9 @@ use std::error::Error;
 
 use serde_json::{Value, json};
 use tool_agent::Agent;
+use tool_agent::dialects::OpenAiChat;
 use tool_agent::run::{FileJournal, Run, RunOutcome};
 use tool_agent::testing::ScriptedModel;
-use tool_agent::dialects::OpenAiChat;
 use tool_core::hooks::{Decision, Gate};
 use tool_core::{Registry, tool};
 

@@ -22,8 +22,8 @@ use async_openai::types::chat::{
 };
 use serde_json::{from_str, from_value, json};
 use tool_core::dialect::Dialect;
-use tool_dialects::OpenAiChat;
 use tool_core::{Registry, tool};
+use tool_dialects::OpenAiChat;
 
 /// The current temperature of a city in degrees Celsius.
 #[tool(read_only)]

@@ -20,8 +20,8 @@ use axum::http::{StatusCode, header, request::Parts};
 use axum::routing::post;
 use serde_json::{Value, json};
 use tool_agent::Agent;
-use tool_agent::model::{ModelError, Request};
 use tool_agent::dialects::OpenAiChat;
+use tool_agent::model::{ModelError, Request};
 use tool_core::{Registry, RegistryError, toolset};
 
 /// Who makes a request.

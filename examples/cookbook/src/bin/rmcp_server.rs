@@ -18,8 +18,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::{Value, from_str, from_value};
 use tool_core::dialect::Dialect;
-use tool_dialects::Mcp;
 use tool_core::{Registry, ToolCall, tool};
+use tool_dialects::Mcp;
 
 /// The current temperature of a city in degrees Celsius.
 #[tool(read_only)]

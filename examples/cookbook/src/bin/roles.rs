@@ -12,9 +12,9 @@
 //!   can't restrict calls, the others are left out. Either way the registry would run them: it is not a check.
 //! - A `before` hook: checks every call, with the role of its user. Nothing gets around it.
 
-use tool_dialects::OpenAiResponses;
 use tool_core::hooks::Gate;
 use tool_core::{Registry, RegistryError, ToolCall, tool};
+use tool_dialects::OpenAiResponses;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {

@@ -9,8 +9,8 @@ use std::sync::{LazyLock, Mutex};
 use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::model::{Model, ModelFuture, Request};
-use tool_dialects::OpenAiResponses;
 use tool_core::{Registry, ToolCall, tool, tools};
+use tool_dialects::OpenAiResponses;
 use toolbox as _;
 
 static TEXT: Mutex<Vec<u8>> = Mutex::new(Vec::new());

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use futures_channel::oneshot;
 use serde_json::{Value, json};
-use tool_dialects::OpenAiResponses;
 use tool_core::dynamic::DynamicTool;
 use tool_core::runtime::{BoxFuture, NoRuntime, Runtime};
 use tool_core::{Registry, ToolCall, tool};
+use tool_dialects::OpenAiResponses;
 use toolbox as _;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::js_sys::{Function, Promise};

@@ -8,12 +8,12 @@ use futures_util::{StreamExt, stream};
 use harness::now::{now, soon};
 use harness::{Work, streams};
 use serde_json::{Value, json};
+use tool_agent::dialects::OpenAiChat;
 use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 use tool_agent::run::{Run, RunOutcome, Step};
 use tool_agent::{Agent, Event};
-use tool_agent::dialects::OpenAiChat;
-use tool_core::dialect::write::{EventJson, ValueLimit};
 use tool_core::dialect::Dialect;
+use tool_core::dialect::write::{EventJson, ValueLimit};
 use tool_core::{Registry, tool, tools};
 
 /// The calls of a conversation.
