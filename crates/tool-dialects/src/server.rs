@@ -126,7 +126,7 @@ pub fn find(name: &str) -> Result<Server, UnknownServer> {
 /// let error = server::find("somewhere").unwrap_err();
 /// assert!(error.to_string().contains("deepseek"), "{error}");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct UnknownServer {
     name: String,
 }
@@ -140,6 +140,13 @@ impl fmt::Display for UnknownServer {
             self.name,
             names.join(", ")
         )
+    }
+}
+
+/// The message, because `main` may return the error.
+impl fmt::Debug for UnknownServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
