@@ -8,8 +8,10 @@
 
 use std::error::Error;
 use std::io::{self, BufRead, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::{Arg, Command};
+use examples::terminal::Terminal;
 use tool_agent::model::HttpModel;
 use tool_agent::run::{Run, RunOutcome};
 use tool_agent::{Agent, Event};
@@ -38,20 +40,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     model.check()?;
 
-    let agent = Agent::new(Registry::linked()?, server, model).on_event(|event| match event {
-        Event::Text(piece) => {
-            print!("{piece}");
-            let _ = io::stdout().flush();
-        }
-        Event::Call { call, shown } => println!("[{}({shown})]", call.name),
-        _ => {}
+    // A model may write characters that clear the screen; `Terminal` escapes them.
+    let terminal = Arc::new(Mutex::new(Terminal::stdout()));
+    let shown = Arc::clone(&terminal);
+    let agent = Agent::new(Registry::linked()?, server, model).on_event(move |event| {
+        let mut out = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without a terminal nobody reads the rest.
+        let _ = match event {
+            Event::Text(piece) => write!(out, "{piece}").and_then(|()| out.flush()),
+            Event::Call { call, shown } => writeln!(out, "[{}({shown})]", call.name),
+            _ => Ok(()),
+        };
     });
     let mut run = Run::new("chat");
     for line in io::stdin().lock().lines() {
         let outcome = block_on(agent.reply(&mut run, &line?))??;
+        let mut out = terminal.lock().unwrap_or_else(PoisonError::into_inner);
         match outcome {
-            RunOutcome::Answered(_) => println!(),
-            other => println!("[{other:?}]"),
+            RunOutcome::Answered(_) => writeln!(out)?,
+            other => writeln!(out, "[{other:?}]")?,
         }
     }
     Ok(())

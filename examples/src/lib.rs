@@ -51,6 +51,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(programs, 7);
+        assert_eq!(programs, 8);
     }
 }
