@@ -19,4 +19,4 @@ fn create(root: Folder) -> bool {
 }
 
 fn main() {}
-// 3 errors
+// 2 errors
