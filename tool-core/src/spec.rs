@@ -97,6 +97,7 @@ const MAX_OFFERED: usize = 512;
 
 impl ToolSpec {
     /// Returns the name to display to people, if there is one.
+    #[inline]
     pub fn title(&self) -> Option<&str> {
         self.details()?.title.as_deref()
     }
@@ -265,6 +266,7 @@ impl ToolSpec {
     /// assert!(tools[1]["function"]["strict"].is_null());
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
+    #[inline]
     pub fn strict(&self) -> Option<bool> {
         self.details()?.strict
     }
@@ -362,6 +364,7 @@ impl ToolSpec {
     ///
     /// For a `DynamicTool` this is [`Kind::Any`](crate::schema::Kind::Any), because its schema was
     /// given as JSON; use [`parameters_json`](ToolSpec::parameters_json) there.
+    #[inline]
     pub fn parameters(&self) -> Schema {
         match self.parameters {
             Some(parameters) => Schema::object(parameters),
@@ -385,6 +388,7 @@ impl ToolSpec {
     ///     r#"{"type":"object","properties":{"number":{"type":"integer","minimum":1,"maximum":9}},"required":["number"],"additionalProperties":false}"#
     /// );
     /// ```
+    #[inline]
     pub fn parameters_json(&self) -> &str {
         match &self.parts {
             Parts::Static { json, .. } => self.json_texts(json).parameters(),
@@ -458,6 +462,7 @@ impl ToolSpec {
     }
 
     /// Returns the schema of the result as JSON text, if there is one.
+    #[inline]
     pub fn output_json(&self) -> Option<&str> {
         match &self.parts {
             Parts::Static { json, .. } => self.output.map(|_| self.json_texts(json).output()),
@@ -483,6 +488,7 @@ impl ToolSpec {
     /// assert!(tool.prompt().starts_with("Rolls a die."));
     /// assert!(tool.prompt().contains("The user wants a random number."));
     /// ```
+    #[inline]
     pub fn prompt(&self) -> Cow<'_, str> {
         match self.details() {
             Some(details) => details.prompt(&self.description),
@@ -491,6 +497,7 @@ impl ToolSpec {
     }
 
     /// Returns the properties of the arguments' schema; empty if it exists only as JSON text.
+    #[inline]
     pub(crate) fn properties(&self) -> &'static [Property] {
         self.parameters.unwrap_or_default()
     }

@@ -205,6 +205,7 @@ impl StaticSpec {
         }
     }
 
+    #[inline]
     const fn spec<T: Tool>(self) -> ToolSpec {
         let [read_only, destructive, idempotent, open_world] = self.annotations;
         let json = JsonTexts::of::<T>();
@@ -337,6 +338,7 @@ impl ToolEntry {
     }
 
     /// Returns the description of the tool.
+    #[inline]
     pub fn spec(&self) -> &ToolSpec {
         match &self.0 {
             Entry::Static(tool) => &tool.spec,
@@ -625,6 +627,7 @@ impl ToolEntry {
 impl Deref for ToolEntry {
     type Target = ToolSpec;
 
+    #[inline]
     fn deref(&self) -> &ToolSpec {
         self.spec()
     }

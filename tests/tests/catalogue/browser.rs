@@ -81,7 +81,7 @@ fn said(document: &str) -> &str {
 }
 
 fn page(registry: &Registry) -> String {
-    Docs::new(&registry).title("All").to_html()
+    Docs::new(registry).title("All").to_html()
 }
 
 #[test]

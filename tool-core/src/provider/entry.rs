@@ -23,6 +23,7 @@ use crate::tool::ToolEntry;
 /// out.object(|out| write_head(&write_note::SPEC, out));
 /// assert_eq!(out.into_string(), r#"{"name":"write_note","description":"Writes a note."}"#);
 /// ```
+#[inline]
 pub fn write_head(tool: &ToolSpec, out: &mut JsonWriter) {
     out.quoted("\"name\":").string(&tool.name);
     let prompt = tool.prompt_with_grammar();

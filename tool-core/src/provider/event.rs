@@ -184,6 +184,7 @@ impl EventJson {
     }
 
     /// Returns the event as a value.
+    #[inline]
     pub fn value(&self) -> Cow<'_, Value> {
         match &self.0 {
             Form::Text(json, reader) => reader.event(json).value(),
@@ -192,6 +193,7 @@ impl EventJson {
     }
 
     /// Returns the event as it was read, or its value.
+    #[inline]
     pub fn read(&self) -> Result<Event<'_>, &Value> {
         match &self.0 {
             Form::Text(json, reader) => Ok(reader.event(json)),
@@ -246,6 +248,7 @@ struct Token {
 }
 
 impl Token {
+    #[inline]
     fn text(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -278,6 +281,7 @@ impl EventReader {
     }
 
     /// Returns the event that was read last, of this text.
+    #[inline]
     fn event<'e>(&'e self, json: &'e str) -> Event<'e> {
         Event {
             reader: self,
@@ -389,6 +393,7 @@ impl EventReader {
     }
 
     /// Returns the token after a value.
+    #[inline]
     fn after(&self, at: usize) -> usize {
         let token = self.tokens[at];
         match token.kind {
@@ -427,19 +432,23 @@ pub struct Event<'e> {
 
 impl<'e> Event<'e> {
     /// Returns how many values the event has, as [`ValueLimit`](super::value_limit::ValueLimit) counts them.
+    #[inline]
     pub fn values(self) -> usize {
         self.reader.values
     }
 
     /// Returns about how many bytes the event would take as a value.
+    #[inline]
     pub fn size(self) -> usize {
         self.json.len() + self.reader.tokens.len() * 64
     }
 
+    #[inline]
     fn token(self) -> Token {
         self.reader.tokens[self.at]
     }
 
+    #[inline]
     fn text(self) -> &'e str {
         let token = self.token();
         match token.kind {
@@ -449,11 +458,13 @@ impl<'e> Event<'e> {
         }
     }
 
+    #[inline]
     fn at(self, at: usize) -> Event<'e> {
         Event { at, ..self }
     }
 
     /// Returns the values in an object or an array, with the keys.
+    #[inline]
     fn content(self, kind: Kind) -> impl Iterator<Item = Event<'e>> {
         let token = self.token();
         let end = if token.kind == kind {
@@ -472,6 +483,7 @@ impl<'e> Event<'e> {
     }
 
     /// Returns a string without escapes.
+    #[inline]
     fn plain(self) -> &'e str {
         let text = self.token().text();
         &self.json[text.start + 1..text.end - 1]
@@ -479,6 +491,7 @@ impl<'e> Event<'e> {
 }
 
 impl<'e> Json<'e> for Event<'e> {
+    #[inline]
     fn get(self, key: &str) -> Self {
         let object = self.token();
         let mut at = self.at + 1;
@@ -497,6 +510,7 @@ impl<'e> Json<'e> for Event<'e> {
         self.at(0)
     }
 
+    #[inline]
     fn as_str(self) -> Option<&'e str> {
         let token = self.token();
         match token.kind {
@@ -506,36 +520,44 @@ impl<'e> Json<'e> for Event<'e> {
         }
     }
 
+    #[inline]
     fn as_u64(self) -> Option<u64> {
         let is_integer = self.token().kind == Kind::Integer;
         is_integer.then(|| self.text().parse().ok()).flatten()
     }
 
+    #[inline]
     fn is_null(self) -> bool {
         self.token().kind == Kind::Null
     }
 
+    #[inline]
     fn is_object(self) -> bool {
         self.token().kind == Kind::Object
     }
 
+    #[inline]
     fn is_array(self) -> bool {
         self.token().kind == Kind::Array
     }
 
+    #[inline]
     fn members(self) -> impl Iterator<Item = (&'e str, Self)> {
         let mut content = self.content(Kind::Object);
         std::iter::from_fn(move || Some((content.next()?.plain(), content.next()?)))
     }
 
+    #[inline]
     fn items(self) -> impl Iterator<Item = Self> {
         self.content(Kind::Array)
     }
 
+    #[inline]
     fn first(self) -> Self {
         self.items().next().unwrap_or(self.at(0))
     }
 
+    #[inline]
     fn value(self) -> Cow<'e, Value> {
         Cow::Owned(match self.as_str() {
             Some(text) => text.into(),
@@ -543,6 +565,7 @@ impl<'e> Json<'e> for Event<'e> {
         })
     }
 
+    #[inline]
     fn is(self, value: &Value) -> bool {
         match value {
             Value::Null => self.is_null(),
@@ -553,6 +576,7 @@ impl<'e> Json<'e> for Event<'e> {
         }
     }
 
+    #[inline]
     fn json_text(self) -> Option<&'e str> {
         Some(self.text())
     }

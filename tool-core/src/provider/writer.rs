@@ -26,6 +26,7 @@ pub struct JsonWriter {
 
 impl JsonWriter {
     /// Creates an empty writer.
+    #[inline]
     pub fn new() -> JsonWriter {
         JsonWriter::default()
     }
@@ -38,16 +39,19 @@ impl JsonWriter {
     }
 
     /// Writes an object, with the members that `members` writes.
+    #[inline]
     pub fn object(&mut self, members: impl FnOnce(&mut JsonWriter)) -> &mut JsonWriter {
         self.enclose('{', members, '}')
     }
 
     /// Writes an array, with the items that `items` writes.
+    #[inline]
     pub fn array(&mut self, items: impl FnOnce(&mut JsonWriter)) -> &mut JsonWriter {
         self.enclose('[', items, ']')
     }
 
     /// Writes the key of a member. Write its value next.
+    #[inline]
     pub fn key(&mut self, key: &str) -> &mut JsonWriter {
         self.string(key);
         self.json.push(':');
@@ -79,6 +83,7 @@ impl JsonWriter {
     }
 
     /// Writes a string.
+    #[inline]
     pub fn string(&mut self, text: &str) -> &mut JsonWriter {
         if needs_escapes(text) {
             self.separate();
@@ -90,11 +95,13 @@ impl JsonWriter {
     }
 
     /// Writes `true` or `false`.
+    #[inline]
     pub fn boolean(&mut self, value: bool) -> &mut JsonWriter {
         self.raw(if value { "true" } else { "false" })
     }
 
     /// Writes a value that is JSON text already, unchecked.
+    #[inline]
     pub fn raw(&mut self, json: &str) -> &mut JsonWriter {
         self.separate();
         self.json.push_str(json);
@@ -102,10 +109,12 @@ impl JsonWriter {
     }
 
     /// Returns the text.
+    #[inline]
     pub fn into_string(self) -> String {
         self.json
     }
 
+    #[inline]
     fn enclose(
         &mut self,
         open: char,
@@ -131,6 +140,7 @@ impl JsonWriter {
     }
 
     /// Writes a comma if one is needed.
+    #[inline]
     fn separate(&mut self) {
         if self.needs_comma {
             self.json.push(',');
@@ -140,6 +150,7 @@ impl JsonWriter {
 }
 
 /// Returns `true` if JSON text of the string differs from it.
+#[inline]
 fn needs_escapes(text: &str) -> bool {
     before_special(text.as_bytes()) < text.len()
 }

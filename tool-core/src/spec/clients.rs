@@ -41,6 +41,7 @@ impl ToolSpec {
 
     /// Returns the JSON text of `#[tool(icons = …)]`, a list in the form of the Model Context Protocol. It is never
     /// sent to a provider.
+    #[inline]
     pub fn icons_json(&self) -> Option<&str> {
         self.for_clients()
             .map(|clients| &*clients.icons)

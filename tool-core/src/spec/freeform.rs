@@ -88,6 +88,7 @@ fn is_anchored(regex: &str) -> bool {
 impl ToolSpec {
     /// Returns `true` if a model may write the argument as text and not as JSON:
     /// [`#[tool(freeform)]`](macro@crate::tool#free-form-tools).
+    #[inline]
     pub fn is_freeform(&self) -> bool {
         self.freeform().is_some()
     }
@@ -103,6 +104,7 @@ impl ToolSpec {
     }
 
     /// Returns the same text with the grammar that no schema expresses.
+    #[inline]
     pub(crate) fn prompt_with_grammar(&self) -> Cow<'_, str> {
         let Some(details) = self.details() else {
             return Cow::Borrowed(&self.description);

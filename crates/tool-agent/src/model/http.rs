@@ -339,7 +339,7 @@ impl HttpModel {
         let checked = self.endpoint(false).and_then(|endpoint| {
             let key = self.known_key(&endpoint.api)?;
             let own = self.known_headers();
-            self.headers(&endpoint, key.as_deref(), &own, &mut Secrets::default())
+            endpoint.headers(key.as_deref(), &own, &mut Secrets::default())
         });
         let target = || self.target(self.endpoint(false).ok().as_ref());
         checked

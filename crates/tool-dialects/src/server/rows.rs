@@ -1,6 +1,6 @@
 //! The servers. A row has only what differs.
 //!
-//! Sources with a version are read in that version: pydantic_ai 2.68.0 and litellm 1.110.2 (Python), rig-core 0.44.0 (Rust), all
+//! Sources with a version are read in that version: Pydantic AI 2.68.0 and litellm 1.110.2 (Python), rig-core 0.44.0 (Rust), all
 //! of 2026-11. The recordings are the responses of real servers in the tests of rig (0xPlaygrounds/rig@b75850e8,
 //! `tests/cassettes`); a row names the folder.
 
@@ -255,7 +255,7 @@ pub const AZURE_DEPLOYMENT: Server = Server {
     ..AZURE
 };
 
-/// OpenRouter. Its fields, such as `provider`, are set with `HttpModel::field`, and its headers, such as `HTTP-Referer` and
+/// `OpenRouter`. Its fields, such as `provider`, are set with `HttpModel::field`, and its headers, such as `HTTP-Referer` and
 /// `X-Title`, with `HttpModel::header`.
 pub const OPENROUTER: Server = Server {
     dialect: &OpenAiChat::with(ChatRules {
@@ -279,7 +279,7 @@ pub const OPENROUTER: Server = Server {
     tried: "recordings: openrouter",
 };
 
-/// DeepSeek, whose models think unless they are told not to.
+/// `DeepSeek`, whose models think unless they are told not to.
 pub const DEEPSEEK: Server = Server {
     dialect: &OpenAiChat::with(ChatRules {
         // "This response_format type is unavailable now".
@@ -469,7 +469,7 @@ pub const QWEN: Server = Server {
     tried: NOT_TRIED,
 };
 
-/// MiniMax.
+/// `MiniMax`.
 pub const MINIMAX: Server = Server {
     dialect: &OpenAiChat::with(ChatRules {
         answer: AnswerWay::Prompt,

@@ -29,6 +29,59 @@ impl Endpoint {
         let url = &self.url;
         format!("{}{}", url.origin().ascii_serialization(), url.path())
     }
+
+    pub(super) fn headers(
+        &self,
+        key: Option<&str>,
+        own: &[(&str, String)],
+        secrets: &mut Secrets,
+    ) -> Result<HeaderMap, ModelError> {
+        let (api, is_streamed) = (&self.api, self.is_streamed);
+        let mut headers = HeaderMap::new();
+        let accepted = if is_streamed {
+            "text/event-stream"
+        } else {
+            "application/json"
+        };
+        headers.insert(ACCEPT, HeaderValue::from_static(accepted));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for &(name, value) in api.headers {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        if let Some(key) = key {
+            let key = key.trim();
+            secrets.add(key);
+            let value = match api.key_header {
+                "authorization" => format!("Bearer {key}"),
+                _ => key.to_owned(),
+            };
+            let Ok(mut value) = HeaderValue::try_from(value) else {
+                return Err(ModelError::new(
+                    ModelErrorKind::Unauthorized,
+                    "the key has characters that a header can't have, such as a line break in it; check where it comes from",
+                ));
+            };
+            value.set_sensitive(true);
+            headers.insert(api.key_header, value);
+        }
+        for (name, value) in own {
+            if is_secret(name) {
+                secrets.add(value);
+            }
+            let header = HeaderName::try_from(*name).ok();
+            let (Some(header), Ok(mut value)) = (header, HeaderValue::try_from(value)) else {
+                return Err(ModelError::new(
+                    ModelErrorKind::Other,
+                    format!(
+                        "the header {name:?} is not valid: names are of letters, digits and `-`, and values have no line break"
+                    ),
+                ));
+            };
+            value.set_sensitive(true);
+            headers.insert(header, value);
+        }
+        Ok(headers)
+    }
 }
 
 impl HttpModel {
@@ -110,60 +163,6 @@ impl HttpModel {
             path: path_text,
             is_doubled,
         })
-    }
-
-    pub(super) fn headers(
-        &self,
-        endpoint: &Endpoint,
-        key: Option<&str>,
-        own: &[(&str, String)],
-        secrets: &mut Secrets,
-    ) -> Result<HeaderMap, ModelError> {
-        let (api, is_streamed) = (&endpoint.api, endpoint.is_streamed);
-        let mut headers = HeaderMap::new();
-        let accepted = if is_streamed {
-            "text/event-stream"
-        } else {
-            "application/json"
-        };
-        headers.insert(ACCEPT, HeaderValue::from_static(accepted));
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        for &(name, value) in api.headers {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
-        if let Some(key) = key {
-            let key = key.trim();
-            secrets.add(key);
-            let value = match api.key_header {
-                "authorization" => format!("Bearer {key}"),
-                _ => key.to_owned(),
-            };
-            let Ok(mut value) = HeaderValue::try_from(value) else {
-                return Err(ModelError::new(
-                    ModelErrorKind::Unauthorized,
-                    "the key has characters that a header can't have, such as a line break in it; check where it comes from",
-                ));
-            };
-            value.set_sensitive(true);
-            headers.insert(api.key_header, value);
-        }
-        for (name, value) in own {
-            if is_secret(name) {
-                secrets.add(value);
-            }
-            let header = HeaderName::try_from(*name).ok();
-            let (Some(header), Ok(mut value)) = (header, HeaderValue::try_from(value)) else {
-                return Err(ModelError::new(
-                    ModelErrorKind::Other,
-                    format!(
-                        "the header {name:?} is not valid: names are of letters, digits and `-`, and values have no line break"
-                    ),
-                ));
-            };
-            value.set_sensitive(true);
-            headers.insert(header, value);
-        }
-        Ok(headers)
     }
 
     /// Returns the headers of the application, without those of functions.

@@ -74,7 +74,7 @@ impl HttpModel {
         // Some servers need no key, so the variable may be empty.
         let key = key.filter(|key| !key.trim().is_empty());
         let own = self.own_headers().await?;
-        let mut headers = self.headers(endpoint, key.as_deref(), &own, &mut secrets)?;
+        let mut headers = endpoint.headers(key.as_deref(), &own, &mut secrets)?;
         add_headers(&mut headers, request);
         let has_secret = own.iter().any(|(name, _)| is_secret(name));
         let has_key = key.is_some() || has_secret || endpoint.url.query().is_some();
