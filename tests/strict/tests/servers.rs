@@ -204,6 +204,7 @@ fn requests_for_openai_are_rejected_elsewhere() {
 
 #[test]
 fn the_strongest_way_of_an_answer_is_chosen() {
+    use AnswerWay::{Call, Json, Prompt, Schema};
     let tools = Registry::builder().tools(tools![add]).build().unwrap();
     let way = |server: &Server, registry: &Registry| {
         body(server, registry, &RequestOptions::new().answer::<Sum>())
@@ -211,7 +212,6 @@ fn the_strongest_way_of_an_answer_is_chosen() {
             .unwrap()
     };
     let ways = |server: Server| (way(&server, &Registry::new()), way(&server, &tools));
-    use AnswerWay::{Call, Json, Prompt, Schema};
     assert_eq!(ways(server::OPENAI), (Schema, Schema));
     assert_eq!(ways(server::OPENROUTER), (Schema, Schema));
     assert_eq!(ways(server::GROQ), (Schema, Call));
@@ -232,9 +232,9 @@ fn what_a_server_lacks_is_noted() {
         request.notes().join("\n")
     };
     let required = RequestOptions::new().choice(ToolChoice::Required);
-    let noted = notes(&server::MOONSHOT, required);
+    let said = notes(&server::MOONSHOT, required);
     assert_eq!(
-        noted,
+        said,
         "Moonshot has no choice that requires a call; it is left out"
     );
     let named = RequestOptions::new().choice(ToolChoice::tool("add"));
@@ -242,15 +242,15 @@ fn what_a_server_lacks_is_noted() {
         notes(&server::MOONSHOT, named),
         "Moonshot has no choice of one tool; it is left out"
     );
-    let noted = notes(&server::PERPLEXITY, RequestOptions::new());
+    let said = notes(&server::PERPLEXITY, RequestOptions::new());
     assert_eq!(
-        noted,
+        said,
         "Perplexity has no calls of tools; the tools are left out of the request"
     );
-    let noted = notes(&server::GROQ, RequestOptions::new().answer::<Sum>());
+    let said = notes(&server::GROQ, RequestOptions::new().answer::<Sum>());
     assert!(
-        noted.starts_with("Groq does not take the schema of the answer"),
-        "{noted}"
+        said.starts_with("Groq does not take the schema of the answer"),
+        "{said}"
     );
     let rules = ChatRules {
         has_parallel: false,
