@@ -93,12 +93,14 @@ fn is_printable(character: char) -> bool {
 
 /// Returns `true` for an invisible character that changes the direction of the text around it: the property
 /// `Bidi_Control`.
+#[doc(hidden)]
 pub const fn is_bidi_control(character: char) -> bool {
     matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns `true` for a character that overrides the direction of letters. No text needs one, and it can make text read as
 /// something else.
+#[doc(hidden)]
 pub const fn is_bidi_override(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}')
 }
@@ -134,6 +136,7 @@ pub fn remove(text: &str) -> Cow<'_, str> {
 }
 
 /// Replaces the hidden characters that prose does not need.
+#[doc(hidden)]
 pub fn replace(text: &str, mut write: impl FnMut(&mut String, char)) -> Cow<'_, str> {
     let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     if text.bytes().all(is_plain) {

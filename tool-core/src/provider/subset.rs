@@ -6,6 +6,22 @@ use crate::provider::rule::Rule;
 use crate::schema::{Kind, Schema, Strings};
 
 /// A subset of JSON Schema.
+///
+/// ```
+/// use tool_core::dialect::write::{JsonWriter, Subset};
+/// use tool_core::{Tool, tool};
+///
+/// /// Sets the volume.
+/// #[tool]
+/// fn set_volume(#[param(range = 0..=100)] percent: u8) {
+///     println!("volume {percent} %");
+/// }
+///
+/// let mut out = JsonWriter::new();
+/// Subset::ANTHROPIC_STRICT.write_tool(&set_volume::SPEC, &mut out);
+/// // The bounds are a sentence, because the subset has no keyword for them.
+/// assert!(out.into_string().contains("from 0 to 100"));
+/// ```
 pub struct Subset {
     /// The rules that list its keywords.
     pub(crate) keywords: &'static [&'static Rule],

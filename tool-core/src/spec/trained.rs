@@ -6,6 +6,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A tool on which a provider trained its models, as its requests contain it.
+///
+/// ```
+/// use tool_core::spec::Trained;
+///
+/// const SHELL: Trained = Trained::new("custom", "shell_1", Some("sh"), &[]);
+/// assert_eq!(SHELL.kind, "shell_1");
+/// ```
 #[derive(Debug)]
 pub struct Trained {
     /// The provider, by the name of its module in `tool-dialects`.
