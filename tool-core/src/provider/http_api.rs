@@ -122,7 +122,8 @@ pub enum Streaming {
 /// use tool_dialects::Anthropic;
 ///
 /// // Where Anthropic's API has the system prompt.
-/// let api = Anthropic::default().http_api().unwrap();
+/// let dialect = Anthropic::default();
+/// let api = dialect.http_api().unwrap();
 /// assert!(matches!(api.system, SystemPrompt::Text("system")));
 /// ```
 #[derive(Clone, Copy, Debug)]
