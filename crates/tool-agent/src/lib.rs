@@ -37,7 +37,6 @@ pub mod run;
 pub mod testing;
 pub mod transcript;
 
-#[doc(inline)]
 pub use tool_dialects as dialects;
 
 pub use agent::{

@@ -32,7 +32,7 @@ use tool_core::dialect::NamedDialect;
 /// [Examples](tool_core::ToolSpec::examples) of a tool are sent as `input_examples`, which need no beta
 /// header. All results go into one user message, before any text of the user (Anthropic's guide to tool
 /// use). Calls of the provider's own server tools are ignored. Those of its tools that the application runs,
-/// such as `memory` and `bash`, are calls as any other, which a function can [provide](macro@tool_core::tool#trained-tools).
+/// such as `memory` and `bash`, are calls as any other, which a function can [provide](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#trained-tools).
 ///
 /// ```
 /// use serde_json::json;

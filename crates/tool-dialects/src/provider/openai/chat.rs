@@ -222,7 +222,7 @@ impl OpenAiChat {
         }
     }
 
-    /// Writes [free-form](macro@tool_core::tool#free-form-tools) tools as functions too, for servers and
+    /// Writes [free-form](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#free-form-tools) tools as functions too, for servers and
     /// models without custom tools. OpenAI's models have them since GPT-5.
     ///
     /// ```

@@ -106,7 +106,7 @@ impl OpenAiResponses {
         OpenAiResponses::new(true)
     }
 
-    /// Writes [free-form](macro@tool_core::tool#free-form-tools) tools as functions too, as
+    /// Writes [free-form](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#free-form-tools) tools as functions too, as
     /// [`OpenAiChat::functions_only`](crate::OpenAiChat::functions_only) does.
     pub fn functions_only(mut self) -> OpenAiResponses {
         self.has_functions_only = true;
@@ -143,7 +143,7 @@ impl OpenAiResponses {
     }
 
     /// Lets the model go on in the same response after a call of a tool with
-    /// [`background`](macro@tool_core::tool#keys-of-tool), for GPT-6 Astra and later models: the tool is `async`. The result is sent
+    /// [`background`](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys-of-tool), for GPT-6 Astra and later models: the tool is `async`. The result is sent
     /// with the id of the call, in any later request. Without this, and for calls of other models, an agent sends an
     /// acknowledgement first.
     ///

@@ -1,4 +1,4 @@
-//! OpenAI's tools that the application runs, for [`#[tool(provides = …)]`](macro@tool_core::tool#trained-tools).
+//! OpenAI's tools that the application runs, for [`#[tool(provides = …)]`](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#trained-tools).
 //!
 //! | tool | the parameter | the function returns |
 //! |---|---|---|
