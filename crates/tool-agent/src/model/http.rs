@@ -16,9 +16,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use reqwest::Url;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use self::fields::merge;
 #[cfg(feature = "tower")]
 pub(super) use self::runtime::sleep;
 use self::runtime::{InRuntime, handle};
@@ -102,7 +101,8 @@ pub struct HttpModel {
     key: Key,
     system: Option<Arc<dyn Fn() -> String + Send + Sync>>,
     max_tokens: Option<u32>,
-    fields: Map<String, Value>,
+    /// In the order in which they are added to a body.
+    fields: Vec<(String, Value)>,
     headers: Vec<(String, HeaderValue)>,
     streaming: Option<bool>,
     connect_timeout: Duration,
@@ -143,7 +143,7 @@ impl HttpModel {
             key: Key::Default,
             system: None,
             max_tokens: None,
-            fields: Map::new(),
+            fields: Vec::new(),
             headers: Vec::new(),
             streaming: None,
             connect_timeout: Duration::from_secs(10),
@@ -243,7 +243,7 @@ impl HttpModel {
     /// # let _ = model;
     /// ```
     pub fn field(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        merge(&mut self.fields, key.into(), value.into());
+        self.fields.push((key.into(), value.into()));
         self
     }
 

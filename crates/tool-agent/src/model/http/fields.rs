@@ -2,8 +2,16 @@
 
 use serde_json::{Map, Value};
 
+/// Adds a field of the body. `null` stays as a mark, because it removes a field of the tools, too.
+pub(super) fn add(body: &mut Map<String, Value>, key: String, value: Value) {
+    match value {
+        Value::Null => drop(body.insert(key, Value::Null)),
+        value => merge(body, key, value),
+    }
+}
+
 /// Merges an object into an existing one, removes a value for `null`, or replaces it.
-pub(super) fn merge(target: &mut Map<String, Value>, key: String, value: Value) {
+fn merge(target: &mut Map<String, Value>, key: String, value: Value) {
     match (target.get_mut(&key), value) {
         (Some(_), Value::Null) => drop(target.remove(&key)),
         (Some(Value::Object(inner)), Value::Object(value)) => {

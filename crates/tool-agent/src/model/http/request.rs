@@ -6,7 +6,7 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
-use super::fields::{merge, set};
+use super::fields::{add, set};
 use super::secrets::{Secrets, is_secret};
 use super::{HeaderValue as OwnHeader, HttpModel, Key};
 use crate::model::{ModelError, ModelErrorKind, Request};
@@ -232,7 +232,7 @@ impl HttpModel {
         for json in [streaming, api.fields] {
             let more: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
             for (key, value) in more {
-                merge(&mut fields, key, value);
+                add(&mut fields, key, value);
             }
         }
         let mut prompt = self.system.as_ref().map(|system| system());
@@ -254,11 +254,7 @@ impl HttpModel {
             }
         }
         for (key, value) in &self.fields {
-            match value {
-                // It stays as a mark, because it removes a field of the tools, too.
-                Value::Null => drop(fields.insert(key.clone(), Value::Null)),
-                value => merge(&mut fields, key.clone(), value.clone()),
-            }
+            add(&mut fields, key.clone(), value.clone());
         }
         // Added last, because the provider rejects the request without these fields.
         fields.extend(request.continuation.clone());
