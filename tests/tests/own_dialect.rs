@@ -1,6 +1,10 @@
 //! A dialect of a made-up provider, which uses public items of the core only.
 
+use std::collections::BTreeSet;
+use std::fs;
+
 use serde_json::{Value, json};
+use tests::root;
 use tool_core::dialect::write::{
     Choice, Deferral, EventJson, Json, JsonWriter, NamedTool, Reason, RequestParts, RequestWriter,
     ValueLimit, WireId, write_head,
@@ -201,4 +205,25 @@ fn a_stream_is_read_from_values_and_from_texts() {
 fn a_rule_of_the_dialect_is_listed() {
     let rendered = Registry::new().render(&Semaphore);
     assert_eq!(rendered.broken_rules()[0].message, "a request needs a flag");
+}
+
+/// A method that is not forwarded would have its default. The core has the same test of pointers to dialects.
+#[test]
+fn a_server_forwards_every_method_to_its_dialect() {
+    let methods = |path: &str, start: &str| -> BTreeSet<String> {
+        let code = fs::read_to_string(root().join(path)).unwrap();
+        let (_, rest) = code.split_once(start).unwrap();
+        let (body, _) = rest.split_once("\n}\n").unwrap();
+        let names = body.lines().filter_map(|line| line.strip_prefix("    fn "));
+        names
+            .map(|rest| rest.split(['(', '<']).next().unwrap().to_owned())
+            .collect()
+    };
+    let declared = methods("tool-core/src/provider/wire.rs", "pub trait Dialect");
+    assert!(declared.len() > 10);
+    let forwarded = methods(
+        "crates/tool-dialects/src/server.rs",
+        "impl Dialect for Server {",
+    );
+    assert_eq!(forwarded, declared);
 }
