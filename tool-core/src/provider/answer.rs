@@ -27,9 +27,6 @@ use crate::spec::{Annotations, Details, DynamicParts, Location, OutputValues, Pa
 use crate::tool::{LiveTool, StaticSpec, ToolEntry};
 use crate::types::ToolType;
 
-/// The name of the schema in a request, and the key of a value that is no object.
-pub(crate) const NAME: &str = "answer";
-
 /// The tool by which a model answers, where the provider has no structured output.
 pub(crate) const TOOL: &str = "final_answer";
 
@@ -52,8 +49,8 @@ pub struct AnswerFormat {
 }
 
 impl AnswerFormat {
-    /// The name of the schema in a request.
-    pub const NAME: &str = NAME;
+    /// The name of the schema in a request, and the key of a value that is no object.
+    pub const NAME: &str = "answer";
 
     /// Returns the form of a type.
     pub fn of<T: ToolType + ?Sized>() -> AnswerFormat {
@@ -220,7 +217,8 @@ struct Wrapped<T: ?Sized>(PhantomData<T>);
 
 impl<T: ToolType + ?Sized> Wrapped<T> {
     const SCHEMA: &'static Schema = &Schema::object(Self::PROPERTIES);
-    const PROPERTIES: &'static [Property] = &[Property::new(Text::new(NAME), T::SCHEMA)];
+    const PROPERTIES: &'static [Property] =
+        &[Property::new(Text::new(AnswerFormat::NAME), T::SCHEMA)];
 }
 
 /// Reads the final answer of a type that a request [asked](crate::dialect::RequestOptions::answer) for.
@@ -355,8 +353,8 @@ impl Turn {
 /// Decodes the only member of an object. It is there, because normalising fills in `null`.
 fn unwrap<T: DecodeOwned>(text: &str) -> Result<T, ReadError> {
     let mut members: BTreeMap<String, T> = decode_text(text)?;
-    let missing = || serde::de::Error::missing_field(NAME);
-    members.remove(NAME).ok_or_else(missing)
+    let missing = || serde::de::Error::missing_field(AnswerFormat::NAME);
+    members.remove(AnswerFormat::NAME).ok_or_else(missing)
 }
 
 /// Removes a Markdown code fence around an answer, and the thoughts that some servers leave before it.

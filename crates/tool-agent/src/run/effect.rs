@@ -105,12 +105,7 @@ impl Run {
             | Change::Waited(..)) => self.change_calls(self.last_round(), change)?,
             Change::Told(messages) => self.tell_messages(messages)?,
             Change::Closed(messages) => {
-                let round = self
-                    .state
-                    .rounds
-                    .last_mut()
-                    .ok_or("there is no response yet")?;
-                let turn = round.turn.take().unwrap_or_default();
+                let turn = self.current_round()?.turn.take().unwrap_or_default();
                 self.state.start_response();
                 self.add_messages(turn.into_iter().chain(messages));
             }
@@ -119,8 +114,7 @@ impl Run {
                 self.add_messages(answers);
             }
             Change::AskedAgain { message, continues } => {
-                let round = self.state.rounds.last_mut();
-                let round = round.ok_or("there is no response yet")?;
+                let round = self.current_round()?;
                 round.is_answered = true;
                 round.is_continued = continues;
                 self.state.spent.asked_again = self.state.spent.asked_again.saturating_add(1);
@@ -226,8 +220,7 @@ impl Run {
 
     /// Adds messages about ended background calls.
     fn tell_messages(&mut self, messages: Vec<Arc<Value>>) -> Result<(), String> {
-        let round = self.state.rounds.last_mut();
-        round.ok_or("there is no response yet")?.is_answered = true;
+        self.current_round()?.is_answered = true;
         self.forget_ended();
         let start = self.state.messages.len();
         self.state.parts.push(start);
@@ -256,6 +249,12 @@ impl Run {
             self.call_mut(round, index)?.state = state.clone();
         }
         Ok(())
+    }
+
+    /// Returns the round of the last response.
+    fn current_round(&mut self) -> Result<&mut Round, &'static str> {
+        let round = self.state.rounds.last_mut();
+        round.ok_or("there is no response yet")
     }
 
     /// Returns the last round after removing its unanswered requests.

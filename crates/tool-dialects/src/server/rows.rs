@@ -55,10 +55,6 @@ pub(super) const ALL: &[Server] = &[
 
 const NOT_TRIED: &str = "not tried";
 
-/// The body of a streamed response that reports its tokens.
-const WITH_USAGE: Streaming =
-    Streaming::Fields(r#"{"stream":true,"stream_options":{"include_usage":true}}"#);
-
 /// An API like OpenAI's.
 const fn imitation(
     name: &'static str,
@@ -68,7 +64,7 @@ const fn imitation(
 ) -> HttpApi {
     HttpApi {
         name,
-        streaming: WITH_USAGE,
+        streaming: chat::HTTP_API.streaming,
         key_variables,
         ..HttpApi::new(provider, base_url)
     }
