@@ -12,7 +12,7 @@ pub use crate::content::base64::{decode as decode_base64, encode as encode_base6
 pub use crate::ordered_json::keywords::{Compared, Drafts, Form, Holds, Keyword};
 pub use crate::ordered_json::pretty;
 pub use crate::schema::numbers::{is_multiple, whole_number};
-pub use crate::visible::{is_bidi_control, is_bidi_override, replace};
+pub use crate::visible::{is_bidi_control, is_bidi_override, replace_hidden};
 
 /// Validates arguments as in a call. Returns the violations.
 pub fn validate(tool: &ToolSpec, arguments: &str) -> Vec<Violation> {

@@ -113,7 +113,7 @@ pub const fn is_bidi_override(character: char) -> bool {
 /// assert_eq!(tool_core::visible::escape(hidden), r"price\u{202e}");
 /// ```
 pub fn escape(text: &str) -> Cow<'_, str> {
-    replace(text, |out, hidden| out.extend(hidden.escape_default()))
+    replace_hidden(text, |out, hidden| out.extend(hidden.escape_default()))
 }
 
 /// Returns prose like [`escape`], with the escapes of JSON: `\u202e`. JSON text stays the same JSON.
@@ -123,7 +123,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
 /// assert_eq!(tool_core::visible::escape_json(json), r#"{"note":"a\u202eb"}"#);
 /// ```
 pub fn escape_json(text: &str) -> Cow<'_, str> {
-    replace(text, push_json_escape)
+    replace_hidden(text, push_json_escape)
 }
 
 /// Returns prose without the hidden characters that it does not need. The module says what it keeps.
@@ -132,12 +132,12 @@ pub fn escape_json(text: &str) -> Cow<'_, str> {
 /// assert_eq!(tool_core::visible::remove("pr\u{200b}ice"), "price");
 /// ```
 pub fn remove(text: &str) -> Cow<'_, str> {
-    replace(text, |_, _| {})
+    replace_hidden(text, |_, _| {})
 }
 
 /// Replaces the hidden characters that prose does not need.
 #[doc(hidden)]
-pub fn replace(text: &str, mut write: impl FnMut(&mut String, char)) -> Cow<'_, str> {
+pub fn replace_hidden(text: &str, mut write: impl FnMut(&mut String, char)) -> Cow<'_, str> {
     let is_plain = |byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
     if text.bytes().all(is_plain) {
         return text.into();

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{error, fmt, io};
 
-use tool_core::__docs::{is_bidi_control, is_bidi_override, replace};
+use tool_core::__docs::{is_bidi_control, is_bidi_override, replace_hidden};
 use tool_core::schema::Json;
 use tool_core::{Registry, ToolEntry, ToolSpec, files};
 
@@ -475,7 +475,7 @@ fn has_right_to_left(text: &str) -> bool {
 /// Returns prose with the number of each hidden character that it does not need: `[U+202E]`. Control characters stay, and
 /// direction marks that end with the element around them.
 fn with_code_points(text: &str) -> Cow<'_, str> {
-    replace(text, |out, hidden| {
+    replace_hidden(text, |out, hidden| {
         if hidden.is_control() || is_bidi_control(hidden) && !is_bidi_override(hidden) {
             out.push(hidden);
         } else {
