@@ -11,6 +11,7 @@ use tool_agent::Agent;
 use tool_agent::model::{Model, ModelFuture, Request};
 use tool_core::{Registry, ToolCall, tool, tools};
 use tool_dialects::OpenAiResponses;
+use tool_docs::lock::Lock;
 use toolbox as _;
 
 static TEXT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -73,8 +74,7 @@ fn answer(request: &Value) -> Value {
             json!({ "error": built.expect_err("no runtime").to_string() })
         }
         "lock" => {
-            let error = LINKED
-                .lock()
+            let error = Lock::new(&LINKED)
                 .check("tools.lock.json")
                 .expect_err("no files");
             json!({ "error": error.to_string() })
