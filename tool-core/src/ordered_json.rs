@@ -1,5 +1,6 @@
 //! [`Json`]: a JSON value that keeps the order of keys and the spelling of numbers.
 
+mod constraints;
 #[cfg(feature = "dynamic")]
 pub(crate) mod expected;
 pub(crate) mod keywords;

@@ -656,41 +656,29 @@ fn default(property: &Json) -> String {
     }
 }
 
-/// Returns the description of a value and its constraints.
+/// Returns the description of a value and its constraints, with those of its items or members.
 fn note(schema: &Json) -> String {
-    const CONSTRAINTS: [&str; 12] = [
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "format",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-    ];
-    let mut note = match schema.get("description") {
-        Some(Json::String(text)) => text.trim().to_owned(),
-        _ => String::new(),
-    };
-    let mut constraints = String::new();
-    for key in CONSTRAINTS {
-        if let Some(value) = schema.get(key) {
-            let separator = if constraints.is_empty() { "" } else { ", " };
-            let _ = match value {
-                Json::String(text) => write!(constraints, "{separator}{key} {text}"),
-                value => write!(constraints, "{separator}{key} {value}"),
-            };
+    let mut notes = Vec::new();
+    push_constraints(schema, "", &mut notes);
+    let description = schema.get_str("description").unwrap_or_default().trim();
+    match (description, notes.is_empty()) {
+        (description, true) => description.to_owned(),
+        ("", false) => format!("({})", notes.join("; ")),
+        (description, false) => format!("{description} ({})", notes.join("; ")),
+    }
+}
+
+/// Adds the constraints of a schema, its items and the values of a map.
+fn push_constraints(schema: &Json, path: &str, notes: &mut Vec<String>) {
+    let constraints = schema.constraints();
+    if !constraints.is_empty() {
+        notes.push(format!("{path}{}", constraints.join(", ")));
+    }
+    for (key, part) in [("items", "item"), ("additionalProperties", "value")] {
+        if let Some(inner) = schema.get(key) {
+            push_constraints(inner, &format!("each {part}: "), notes);
         }
     }
-    if !constraints.is_empty() {
-        let separator = if note.is_empty() { "" } else { " " };
-        let _ = write!(note, "{separator}({constraints})");
-    }
-    note
 }
 
 fn one_line(text: &str) -> String {

@@ -47,7 +47,7 @@ fn plan_trip(
     way: Option<Way>,
     tags: Vec<String>,
     exact: (bool, f64),
-    weights: HashMap<String, f64>,
+    #[param(length = 1..=3)] weights: HashMap<String, u8>,
 ) -> Result<Tree, String> {
     let _ = (place.city, place.country, days, tags, exact, weights);
     if let Some(Way::Ride { driver }) = way {

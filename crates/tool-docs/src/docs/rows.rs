@@ -212,33 +212,15 @@ fn reference(schema: &Json) -> Option<&str> {
 
 /// The cells of the "Constraints" column.
 fn constraints(schema: &Json) -> Vec<String> {
+    let list = |values: &[Json]| {
+        let values: Vec<_> = values.iter().map(ToString::to_string).collect();
+        values.join(", ")
+    };
     let mut constraints = Vec::new();
-    let number = |key: &str| schema.get_number(key);
     if let Some(values) = schema.get("enum") {
         constraints.push(format!("one of {}", list(values.items())));
     }
-    constraints.extend(match (number("minimum"), number("maximum")) {
-        (Some(minimum), Some(maximum)) => Some(format!("{minimum} to {maximum}")),
-        (Some(minimum), None) => Some(format!("at least {minimum}")),
-        (None, Some(maximum)) => Some(format!("at most {maximum}")),
-        (None, None) => None,
-    });
-    constraints.extend(number("exclusiveMinimum").map(|bound| format!("greater than {bound}")));
-    constraints.extend(number("exclusiveMaximum").map(|bound| format!("less than {bound}")));
-    constraints.extend(number("multipleOf").map(|step| format!("multiple of {step}")));
-    for (minimum, maximum, units) in [
-        ("minLength", "maxLength", ["character", "characters"]),
-        ("minItems", "maxItems", ["item", "items"]),
-        ("minProperties", "maxProperties", ["property", "properties"]),
-    ] {
-        constraints.extend(length(number(minimum), number(maximum), units));
-    }
-    if schema.get("uniqueItems") == Some(&Json::Boolean(true)) {
-        constraints.push("no duplicate items".to_owned());
-    }
-    for key in ["pattern", "format"] {
-        constraints.extend(schema.get_str(key).map(|text| format!("{key} {text}")));
-    }
+    constraints.extend(schema.constraints());
     let default = schema.get("default");
     constraints.extend(default.map(|default| format!("default {default}")));
     let examples = schema.get_items("examples");
@@ -246,22 +228,4 @@ fn constraints(schema: &Json) -> Vec<String> {
         constraints.push(format!("for example {}", list(examples)));
     }
     constraints
-}
-
-fn list(values: &[Json]) -> String {
-    let values: Vec<_> = values.iter().map(ToString::to_string).collect();
-    values.join(", ")
-}
-
-fn length(minimum: Option<&str>, maximum: Option<&str>, [one, many]: [&str; 2]) -> Option<String> {
-    let units = |count: &str| format!("{count} {}", if count == "1" { one } else { many });
-    match (minimum.filter(|minimum| *minimum != "0"), maximum) {
-        (Some(minimum), Some(maximum)) if minimum == maximum => {
-            Some(format!("exactly {}", units(maximum)))
-        }
-        (Some(minimum), Some(maximum)) => Some(format!("{minimum} to {}", units(maximum))),
-        (Some(minimum), None) => Some(format!("at least {}", units(minimum))),
-        (None, Some(maximum)) => Some(format!("at most {}", units(maximum))),
-        (None, None) => None,
-    }
 }

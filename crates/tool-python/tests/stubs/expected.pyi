@@ -38,14 +38,15 @@ class PlanTripResult(TypedDict):
     children: list[Tree]
 
 @_tool
-def plan_trip(place: PlanTripPlace, tags: list[str], exact: list[bool | float], weights: dict[str, float], days: int = 3, way: Literal["Walk"] | PlanTripWay2 = ...) -> PlanTripResult:
+def plan_trip(place: PlanTripPlace, tags: list[str], exact: list[bool | float], weights: dict[str, int], days: int = 3, way: Literal["Walk"] | PlanTripWay2 = ...) -> PlanTripResult:
     """Plans a trip.
 
     Says "how".
 
     place: Where to go.
-    exact: (minItems 2, maxItems 2)
-    days: How long. (minimum 1, maximum 14)
+    exact: (exactly 2 items)
+    weights: (1 to 3 properties; each value: 0 to 255)
+    days: How long. (1 to 14)
     way: How to go.
     """
 
