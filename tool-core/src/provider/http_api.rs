@@ -110,7 +110,12 @@ pub enum Streaming {
         /// Further fields of the body: a JSON object.
         fields: &'static str,
     },
-    /// Not at all: the provider's streams are not made of server-sent events.
+    /// By another path. The response consists of frames of AWS (`application/vnd.amazon.eventstream`).
+    AwsFrames {
+        /// The segments of the path, in place of [`HttpApi::path`].
+        path: &'static [&'static str],
+    },
+    /// Not at all: the provider's streams have another form.
     Unsupported,
 }
 

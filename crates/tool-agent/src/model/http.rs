@@ -1,5 +1,7 @@
 //! [`HttpModel`]: calls the providers' HTTP APIs.
 
+#[cfg(feature = "bedrock")]
+mod aws;
 mod events;
 mod failure;
 mod fields;
@@ -14,6 +16,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "bedrock")]
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
 use futures_util::StreamExt;
 use reqwest::Url;
 use serde_json::Value;
@@ -75,8 +79,8 @@ use tool_core::runtime::BoxFuture;
 /// # Responses
 ///
 /// A response is streamed if the application reads [events](crate::Agent::events), and otherwise read as a whole. Use
-/// [`streaming`](HttpModel::streaming) to override that. Responses of Amazon Bedrock are always read as a whole,
-/// because its streams don't consist of server-sent events.
+/// [`streaming`](HttpModel::streaming) to override that. Responses of Amazon Bedrock are read as a whole without the
+/// feature `bedrock`, because its streams don't consist of server-sent events.
 ///
 /// Redirects are not followed, and the size and time of a response are limited. An error has a [kind](ModelErrorKind),
 /// the provider's own words, and the time to wait before you repeat the request, if the provider gives one. Requests
@@ -129,6 +133,8 @@ enum Key {
     Default,
     Variable(String),
     Source(KeySource),
+    #[cfg(feature = "bedrock")]
+    Aws(SharedCredentialsProvider),
     None,
 }
 
@@ -194,6 +200,27 @@ impl HttpModel {
         F: Future<Output = Result<String, ModelError>> + Send + 'static,
     {
         self.key = Key::Source(Arc::new(move || Box::pin(key())));
+        self
+    }
+
+    /// Signs each request with these credentials of AWS (Signature Version 4), for Amazon Bedrock. For the credentials of
+    /// profiles, roles and containers, pass the provider that the crate `aws-config` finds:
+    /// `aws_config::load_defaults(…).await.credentials_provider()`. The region is that of the URL, or else `AWS_REGION` or
+    /// `AWS_DEFAULT_REGION`.
+    ///
+    /// ```
+    /// use aws_credential_types::Credentials;
+    /// use tool_agent::model::HttpModel;
+    /// use tool_agent::dialects::server;
+    ///
+    /// let credentials = Credentials::new("AKIDEXAMPLE", "its secret", None, None, "my key store");
+    /// let model = HttpModel::new(&server::BEDROCK, "amazon.nova-lite-v1:0").aws_credentials(credentials);
+    /// # let _ = model;
+    /// ```
+    #[cfg(feature = "bedrock")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "bedrock")))]
+    pub fn aws_credentials(mut self, credentials: impl ProvideCredentials + 'static) -> Self {
+        self.key = Key::Aws(SharedCredentialsProvider::new(credentials));
         self
     }
 
@@ -339,6 +366,10 @@ impl HttpModel {
         let checked = self.endpoint(false).and_then(|endpoint| {
             let key = self.known_key(&endpoint.api)?;
             let own = self.known_headers();
+            #[cfg(feature = "bedrock")]
+            if let Key::Aws(_) = self.key {
+                aws::region(&endpoint.url, &endpoint.api)?;
+            }
             endpoint.headers(key.as_deref(), &own, &mut Secrets::default())
         });
         let target = || self.target(self.endpoint(false).ok().as_ref());

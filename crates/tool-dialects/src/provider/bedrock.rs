@@ -64,10 +64,12 @@ impl Bedrock {
     )];
 }
 
-/// With API keys of Bedrock. Its streams are binary (`application/vnd.amazon.eventstream`).
+/// With API keys of Bedrock, or credentials of AWS.
 pub(crate) const HTTP_API: HttpApi = HttpApi {
     path: &["model", "{model}", "converse"],
-    streaming: Streaming::Unsupported,
+    streaming: Streaming::AwsFrames {
+        path: &["model", "{model}", "converse-stream"],
+    },
     key_variables: &["AWS_BEARER_TOKEN_BEDROCK"],
     has_model: false,
     system: SystemPrompt::Parts(&["system"]),

@@ -166,7 +166,7 @@ pub const XAI_RESPONSES: Server = Server {
     ..XAI
 };
 
-/// Amazon Bedrock's Converse API, with a key of Bedrock. Responses are read as a whole.
+/// Amazon Bedrock's Converse API, with a key of Bedrock, or with credentials of AWS by the feature `bedrock` of `tool-agent`.
 pub const BEDROCK: Server = Server {
     dialect: Bedrock::NAMED[0].dialect,
     api: HttpApi {

@@ -1,5 +1,6 @@
 //! `HttpModel` against local servers that speak each provider's format.
 
+mod aws;
 mod background;
 mod ends;
 mod faults;

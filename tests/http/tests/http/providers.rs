@@ -10,6 +10,7 @@ use tool_core::dialect::{Dialect, ToolChoice};
 use tool_core::hooks::Decision;
 use tool_dialects::{Anthropic, Bedrock, Gemini, OpenAiChat, OpenAiResponses};
 
+use crate::aws::{framed, frames};
 use crate::recorded::{Case, cases};
 use crate::server::{Received, Server, events, json};
 use crate::{KEY, ask, assert_no_secret, block_on, registry};
@@ -79,7 +80,7 @@ fn expected(name: &str) -> Expected {
         },
         "bedrock" => Expected {
             path: "/v1/model/some%2Fmodel/converse",
-            stream_path: "/v1/model/some%2Fmodel/converse",
+            stream_path: "/v1/model/some%2Fmodel/converse-stream",
             has_model: false,
             system: json!({"system": [{"text": "Be brief."}]}),
             max_tokens: json!({"inferenceConfig": {"maxTokens": 500}}),
@@ -190,9 +191,14 @@ fn whole_responses_of_every_provider_are_read() {
 
 #[test]
 fn streams_of_every_provider_are_read_in_pieces_of_any_size() {
-    for case in cases().iter().filter(|case| case.name != "bedrock") {
+    for case in &cases() {
+        let is_framed = case.name == "bedrock";
         for size in [1, 7, 100_000] {
-            let server = Server::start([events(&case.stream, size, true)]);
+            let server = Server::start([if is_framed {
+                framed(&frames(&case.stream), size)
+            } else {
+                events(&case.stream, size, true)
+            }]);
             let model = model(case, &server).streaming(true);
             let Ok(Response::Stream(stream)) = ask(&case.dialect, &model) else {
                 panic!("{} is not streamed", case.name);
@@ -201,22 +207,12 @@ fn streams_of_every_provider_are_read_in_pieces_of_any_size() {
             let read = read
                 .into_iter()
                 .map(|event| event.unwrap().value().into_owned());
-            let expected = [&case.stream[..], &["[DONE]".into()]].concat();
+            let mut expected = case.stream.clone();
+            expected.extend((!is_framed).then(|| "[DONE]".into()));
             assert_eq!(read.collect::<Vec<_>>(), expected, "{}", case.name);
             assert_request(case, &server.received()[0], true);
         }
     }
-}
-
-#[test]
-fn the_streams_of_bedrock_are_not_requested() {
-    let cases = cases();
-    let case = cases.iter().find(|case| case.name == "bedrock").unwrap();
-    let server = Server::start([json(&case.response)]);
-    let model = model(case, &server).streaming(true);
-    let response = ask(&case.dialect, &model).unwrap();
-    assert!(matches!(response, Response::Whole(_)));
-    assert_request(case, &server.received()[0], false);
 }
 
 #[test]

@@ -11,17 +11,51 @@ use super::secrets::{Secrets, start_of};
 use super::transport::{Chunks, unparsed};
 use crate::model::{ModelError, ModelErrorKind, ResponseStream};
 
-/// Returns the events of a body, or `None` if it has none. Waits for the first event, so that an earlier failure can be
-/// retried.
-pub(super) async fn events(
+/// How the bytes of a stream are divided into events.
+pub(super) trait Framing: Send + 'static {
+    /// Reads a chunk, and calls a function with the JSON of each event that ends in it.
+    fn push(
+        &mut self,
+        chunk: &[u8],
+        read: &mut dyn FnMut(&str) -> Result<(), ModelError>,
+    ) -> Result<(), ModelError>;
+}
+
+impl Framing for ServerSentEvents {
+    fn push(
+        &mut self,
+        chunk: &[u8],
+        read: &mut dyn FnMut(&str) -> Result<(), ModelError>,
+    ) -> Result<(), ModelError> {
+        ServerSentEvents::push(self, chunk, read)
+    }
+}
+
+/// Returns the server-sent events of a body, or `None` if it has none.
+pub(super) async fn server_sent(
     bytes: Chunks,
     secrets: Secrets,
 ) -> Result<Option<ResponseStream>, ModelError> {
     // Some servers omit the empty line after the last event.
     let end = stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
+    events(
+        Box::pin(bytes.chain(end)),
+        ServerSentEvents::default(),
+        secrets,
+    )
+    .await
+}
+
+/// Returns the events of a body, or `None` if it has none. Waits for the first event, so that an earlier failure can be
+/// retried.
+pub(super) async fn events(
+    bytes: Chunks,
+    framing: impl Framing,
+    secrets: Secrets,
+) -> Result<Option<ResponseStream>, ModelError> {
     let init = EventSource {
-        bytes: Box::pin(bytes.chain(end)),
-        lines: ServerSentEvents::default(),
+        bytes,
+        framing,
         limit: ValueLimit::default(),
         secrets,
         read: VecDeque::new(),
@@ -39,9 +73,9 @@ pub(super) async fn events(
 }
 
 /// Reads the events of a body.
-struct EventSource {
+struct EventSource<F> {
     bytes: Chunks,
-    lines: ServerSentEvents,
+    framing: F,
     limit: ValueLimit,
     secrets: Secrets,
     /// Parsed events that have not been returned yet.
@@ -52,7 +86,7 @@ struct EventSource {
     has_ended: bool,
 }
 
-impl EventSource {
+impl<F: Framing> EventSource<F> {
     async fn next(&mut self) -> Option<Result<EventJson, ModelError>> {
         loop {
             if let Some(event) = self.read.pop_front() {
@@ -74,7 +108,7 @@ impl EventSource {
 
     /// Reads the events that this chunk completes.
     fn push(&mut self, chunk: &[u8]) -> Result<(), ModelError> {
-        self.lines.push(chunk, |data| {
+        self.framing.push(chunk, &mut |data| {
             match data.trim() {
                 "" | "ping" => {}
                 _ if self.has_ended => {}

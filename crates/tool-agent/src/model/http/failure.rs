@@ -227,7 +227,13 @@ fn kind_of_code(code: &str) -> ModelErrorKind {
         "too_many_requests",
     ]) {
         ModelErrorKind::RateLimited
-    } else if has(&["authentication", "permission", "unauthenticated", "api_key"]) {
+    } else if has(&[
+        "authentication",
+        "permission",
+        "unauthenticated",
+        "api_key",
+        "accessdenied",
+    ]) {
         ModelErrorKind::Unauthorized
     } else if has(&["timeout", "deadline"]) {
         ModelErrorKind::TimedOut

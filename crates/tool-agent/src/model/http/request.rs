@@ -38,10 +38,10 @@ impl Endpoint {
     ) -> Result<HeaderMap, ModelError> {
         let (api, is_streamed) = (&self.api, self.is_streamed);
         let mut headers = HeaderMap::new();
-        let accepted = if is_streamed {
-            "text/event-stream"
-        } else {
-            "application/json"
+        let accepted = match api.streaming {
+            _ if !is_streamed => "application/json",
+            Streaming::AwsFrames { .. } => "application/vnd.amazon.eventstream",
+            _ => "text/event-stream",
         };
         headers.insert(ACCEPT, HeaderValue::from_static(accepted));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -116,7 +116,12 @@ impl HttpModel {
                 "the name of the model is empty; pass it to `HttpModel::new`",
             ));
         }
-        let is_streamed = is_streamed && !matches!(api.streaming, Streaming::Unsupported);
+        let is_readable = match api.streaming {
+            Streaming::Fields(_) | Streaming::Path { .. } => true,
+            Streaming::AwsFrames { .. } => cfg!(feature = "bedrock"),
+            Streaming::Unsupported => false,
+        };
+        let is_streamed = is_streamed && is_readable;
         let base = match &self.base_url {
             Some(url) => url.clone(),
             None => filled(api.base_url).map_err(|problem| invalid(&problem))?,
@@ -141,6 +146,7 @@ impl HttpModel {
             .map_err(|error| invalid(&format!("the base URL is not valid: {error}")))?;
         let (path, query) = match api.streaming {
             Streaming::Path { path, query, .. } if is_streamed => (path, query),
+            Streaming::AwsFrames { path } if is_streamed => (path, &[][..]),
             _ => (api.path, &[][..]),
         };
         for (key, value) in api.query.iter().chain(query) {
@@ -190,8 +196,14 @@ impl HttpModel {
     /// Returns the key, unless it comes from a function.
     pub(super) fn known_key(&self, api: &HttpApi) -> Result<Option<String>, ModelError> {
         let missing = |whose: &str, names: &str| {
+            let by_aws = match api.streaming {
+                Streaming::AwsFrames { .. } => {
+                    " or `HttpModel::aws_credentials` (feature `bedrock`)"
+                }
+                _ => "",
+            };
             let problem = format!(
-                "no key{whose}: set {names}, or call `HttpModel::key`{}",
+                "no key{whose}: set {names}, or call `HttpModel::key`{by_aws}{}",
                 see(api)
             );
             ModelError::new(ModelErrorKind::Unauthorized, problem)
@@ -199,6 +211,8 @@ impl HttpModel {
         match &self.key {
             Key::Default if self.base_url.is_some() || api.key_variables.is_empty() => Ok(None),
             Key::None | Key::Source(_) => Ok(None),
+            #[cfg(feature = "bedrock")]
+            Key::Aws(_) => Ok(None),
             Key::Variable(name) => variable(name).ok_or_else(|| missing("", name)).map(Some),
             Key::Default => {
                 let names = api.key_variables;
@@ -285,7 +299,7 @@ pub(super) fn add_headers(headers: &mut HeaderMap, request: &Request) {
 }
 
 /// Returns an environment variable, unless it is empty.
-fn variable(name: &str) -> Option<String> {
+pub(super) fn variable(name: &str) -> Option<String> {
     // `env::var` panics if the name is not a valid one.
     let is_name = !name.is_empty() && !name.contains(['=', '\0']);
     let value = is_name.then(|| env::var(name).ok()).flatten();

@@ -7,7 +7,11 @@ use futures_util::{StreamExt, stream};
 use reqwest::Client;
 use reqwest::redirect::Policy;
 
+#[cfg(feature = "bedrock")]
+use super::aws;
+#[cfg(feature = "bedrock")]
 use super::events::events;
+use super::events::server_sent;
 use super::failure::{of_status, reported};
 use super::request::{Endpoint, add_headers};
 use super::secrets::{Secrets, is_secret, start_of};
@@ -77,11 +81,19 @@ impl HttpModel {
         let mut headers = endpoint.headers(key.as_deref(), &own, &mut secrets)?;
         add_headers(&mut headers, request);
         let has_secret = own.iter().any(|(name, _)| is_secret(name));
-        let has_key = key.is_some() || has_secret || endpoint.url.query().is_some();
         let body = self.body(api, request, is_streamed);
+        let url = match &self.key {
+            #[cfg(feature = "bedrock")]
+            Key::Aws(credentials) => {
+                aws::sign_request(credentials, endpoint, &mut headers, &body, &mut secrets).await?
+            }
+            _ => endpoint.url.clone(),
+        };
+        let has_key =
+            has_secret || headers.contains_key(api.key_header) || endpoint.url.query().is_some();
         let sending = self
             .client()?
-            .post(endpoint.url.clone())
+            .post(url)
             .timeout(self.timeout)
             .headers(headers)
             .body(body);
@@ -96,6 +108,11 @@ impl HttpModel {
             None => (MAX_BYTES, MAX_BYTES_OF_STREAM),
         };
         let mut bytes = body_bytes(response, limit_of_stream);
+        #[cfg(feature = "bedrock")]
+        if media_type == aws::MEDIA_TYPE {
+            let events = events(bytes, aws::Frames::default(), secrets).await?;
+            return Ok(events.map(Response::Stream));
+        }
         let (mut body, form) = start(&mut bytes).await?;
         // Some servers never stream, or send streams with the wrong type.
         let has_events = match form {
@@ -105,7 +122,7 @@ impl HttpModel {
         };
         if has_events {
             let bytes = stream::iter([Ok(body.into())]).chain(bytes);
-            let events = events(Box::pin(bytes), secrets).await?;
+            let events = server_sent(Box::pin(bytes), secrets).await?;
             return Ok(events.map(Response::Stream));
         }
         while body.len() <= limit
@@ -119,7 +136,7 @@ impl HttpModel {
         let parsed = ValueLimit::default().parse(&body);
         if let Some(lines) = as_events(&body, parsed.as_ref().ok().filter(|_| is_streamed)) {
             let bytes = stream::iter([Ok(lines.into())]);
-            let events = events(Box::pin(bytes), secrets).await?;
+            let events = server_sent(Box::pin(bytes), secrets).await?;
             return Ok(events.map(Response::Stream));
         }
         let value = parsed.map_err(|error| {
