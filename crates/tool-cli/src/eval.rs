@@ -112,7 +112,7 @@ pub(crate) fn command() -> Command {
             value(
                 "provider",
                 "NAME",
-                "With --model: the API of the server [default: openai-chat]",
+                "With --model: the server, such as ollama, or its API [default: openai-chat]",
             )
             .requires("model"),
         )

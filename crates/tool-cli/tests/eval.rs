@@ -207,8 +207,8 @@ fn wrong_files_and_flags_end_with_2() {
             "did you mean delete_note",
         ),
         (
-            CASES.replace("openai-chat", "openai"),
-            "tools.eval.toml:4: there is no provider `openai`",
+            CASES.replace("openai-chat", "open-ai"),
+            "tools.eval.toml:4: there is no provider `open-ai`",
         ),
         (
             CASES.replace("recorded.json", "none.json"),

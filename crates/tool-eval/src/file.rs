@@ -11,8 +11,8 @@ use toml::de::{DeTable, DeValue};
 use tool_agent::model::{Model, ModelError, ModelErrorKind};
 use tool_agent::{Agent, Prices};
 use tool_core::Registry;
-use tool_core::dialect::Dialect;
-use tool_core::dialect::NamedDialect;
+use tool_core::dialect::{Dialect, NamedDialect};
+use tool_dialects::server;
 
 use crate::recordings::Replay;
 use crate::storage::read_text;
@@ -70,9 +70,9 @@ pub struct EvalFile {
 /// ```
 /// use tool_eval::ModelSettings;
 ///
-/// let mut settings = ModelSettings::new("qwen3", "openai-chat")?;
-/// settings.url = Some("http://localhost:11434/v1".into());
-/// assert!(ModelSettings::new("gpt-5.2", "openai").is_err());
+/// let mut settings = ModelSettings::new("qwen3", "ollama")?;
+/// settings.url = Some("http://llm.example.com:11434/v1".into());
+/// assert!(ModelSettings::new("gpt-5.2", "open-ai").is_err());
 /// # Ok::<(), tool_eval::EvalError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -82,7 +82,7 @@ pub struct ModelSettings {
     pub name: String,
     /// The provider's name of the model. The default is [`name`](ModelSettings::name).
     pub model: String,
-    /// The provider whose API the server has, such as `openai-chat`.
+    /// The server, such as `ollama`, or the API that it has, such as `openai-chat`.
     pub provider: String,
     /// The URL of the server. The default is the provider's own.
     pub url: Option<String>,
@@ -102,7 +102,8 @@ pub struct ModelSettings {
 
 impl ModelSettings {
     /// Creates the settings of a provider's model. The provider is the [name](tool_core::dialect::NamedDialect::name)
-    /// of a dialect with an HTTP API, such as `openai-chat`, `anthropic` or `gemini-interactions`.
+    /// of a dialect with an HTTP API, such as `openai-chat`, `anthropic` or `gemini-interactions`, or the
+    /// [name](tool_dialects::server::Server::name) of a server, such as `ollama` or `groq`.
     ///
     /// # Errors
     ///
@@ -235,18 +236,23 @@ impl Model for Unasked {
     }
 }
 
-/// Returns the dialects of providers with an HTTP API.
-fn dialects() -> impl Iterator<Item = &'static NamedDialect> {
+/// Returns the dialects of providers with an HTTP API, and servers, by their names.
+fn dialects() -> impl Iterator<Item = (&'static str, &'static dyn Dialect)> {
     let is_asked = |known: &&NamedDialect| !known.is_strict && known.dialect.http_api().is_some();
-    tool_dialects::all().filter(is_asked)
+    let known = tool_dialects::all().filter(is_asked);
+    let known = known.map(|known| (known.name, known.dialect));
+    known.chain(server::all().map(|server| (server.name(), server as _)))
 }
 
 fn dialect(provider: &str) -> Result<&'static dyn Dialect, EvalError> {
-    let found = dialects().find(|known| known.name == provider);
-    found.map(|known| known.dialect).ok_or_else(|| {
-        let names: Vec<_> = dialects()
-            .map(|known| format!("`{}`", known.name))
-            .collect();
+    let found = dialects().find(|(name, _)| *name == provider);
+    found.map(|(_, dialect)| dialect).ok_or_else(|| {
+        let mut names = Vec::new();
+        for name in dialects().map(|(name, _)| format!("`{name}`")) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let names = names.join(", ");
         EvalError::new(format!(
             "there is no provider `{provider}`; use one of {names}"

@@ -786,10 +786,10 @@ fn wrong_files_are_rejected_with_the_line_and_the_case() {
             "missing field `output`",
         ),
         (
-            "calls = []\n[[models]]\nname = \"m\"\nprovider = \"openai\"",
+            "calls = []\n[[models]]\nname = \"m\"\nprovider = \"open-ai\"",
             12,
             None,
-            "there is no provider `openai`; use one of `openai-chat`",
+            "there is no provider `open-ai`; use one of `openai-chat`",
         ),
         (
             "calls = []\n[[models]]\nname = \"m\"\nprovider = \"xai\"\nkey = \"k\"",
