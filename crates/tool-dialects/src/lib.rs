@@ -14,12 +14,15 @@
 // Above them:
 //
 // server, server::rows         servers by name: their dialects with what differs
+// prompted::format, prompted::scanner, prompted::stream, prompted    calls in the text of models without tools
 
+mod prompted;
 mod provider;
 pub mod server;
 
 use tool_core::dialect::NamedDialect;
 
+pub use prompted::{CallFormat, Prompted};
 pub use provider::anthropic::{Anthropic, trained as anthropic};
 pub use provider::bedrock::Bedrock;
 pub use provider::cohere::Cohere;

@@ -9,7 +9,7 @@ pub(crate) mod mistral;
 pub(crate) mod openai;
 pub(crate) mod xai;
 
-mod chat;
+pub(crate) mod chat;
 mod entry;
 mod forms;
 pub(crate) mod history;
@@ -17,6 +17,6 @@ mod hosted_tool;
 mod latest;
 mod media;
 mod response;
-mod stream;
+pub(crate) mod stream;
 mod unanswered;
 mod usage;

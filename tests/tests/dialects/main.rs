@@ -14,6 +14,7 @@ mod malformed_responses;
 mod media;
 mod oracles;
 mod programmatic;
+mod prompted;
 mod requests;
 mod results;
 mod sample_responses;

@@ -9,7 +9,7 @@ use tool_agent::model::{HttpModel, ModelErrorKind};
 use tool_agent::{Agent, Event};
 use tool_core::dialect::AnswerWay;
 use tool_core::{Registry, ToolType};
-use tool_dialects::server as known;
+use tool_dialects::{CallFormat, Prompted, server as known};
 
 use crate::keys::run_with;
 use crate::server::{Answer, JSON, Received, Server, events, json, status};
@@ -359,4 +359,54 @@ fn child_without_urls() {
     assert_eq!(groq.to_string(), format!("{place} failed: {missing}"));
     // A server on this machine needs no key.
     HttpModel::new(&known::OLLAMA, "m").check().unwrap();
+}
+
+/// The server rejects tools; the model writes calls as text.
+#[test]
+fn a_model_without_tools_calls_them_in_its_text() {
+    let answer = |request: &Received| {
+        if let Err(words) = check_fields("perplexity", &request.body) {
+            return status("400 Bad Request", JSON, words);
+        }
+        let messages = request.body["messages"].as_array().unwrap();
+        let text = match messages.last().unwrap()["content"].as_str().unwrap() {
+            "<tool_response>\n5\n</tool_response>" => "It is 5.",
+            _ => {
+                "Let me see.\n<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 2, \"b\": 3}}\n</tool_call>"
+            }
+        };
+        if request.body["stream"] != true {
+            let message = json!({"role": "assistant", "content": text});
+            return json(
+                &json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}),
+            );
+        }
+        let pieces = text.split_inclusive(['<', ' ']);
+        let chunk = |piece: &str| json!({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": null}]});
+        let mut chunks: Vec<_> = pieces.map(chunk).collect();
+        chunks.push(json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}));
+        events(&chunks, 40, true)
+    };
+    for is_streamed in [false, true] {
+        let server = Server::answering(answer);
+        let dialect = Prompted::new(known::PERPLEXITY, CallFormat::QWEN);
+        let model = HttpModel::new(&dialect, "some/model")
+            .base_url(&server.url)
+            .key(KEY)
+            .system("Be brief.")
+            .streaming(is_streamed);
+        let agent = Agent::new(registry(), dialect, model);
+        let said = block_on(agent.ask("What is 2 + 3?")).unwrap();
+        assert_eq!(said, "It is 5.");
+        let second = &server.received()[1].body["messages"];
+        let prompt = second[0]["content"].as_str().unwrap();
+        assert!(prompt.starts_with("Be brief.\n\n") && prompt.contains("\"add\""));
+        let roles: Vec<_> = second
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| &message["role"])
+            .collect();
+        assert_eq!(roles, ["system", "user", "assistant", "user"]);
+    }
 }

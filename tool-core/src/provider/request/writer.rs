@@ -100,9 +100,19 @@ impl RequestWriter {
     pub fn describe_answer(&mut self, format: AnswerFormat, way: AnswerWay) {
         let schema = format.schema().to_json();
         self.answer_way = Some(way);
-        self.instructions = Some(format!(
+        self.instruct(&format!(
             "Your final answer must be a JSON object and nothing else. It must match this JSON Schema:\n{schema}"
         ));
+    }
+
+    /// Adds a paragraph to what the system prompt must say; see
+    /// [`ToolRequest::instructions`](crate::dialect::ToolRequest::instructions).
+    pub fn instruct(&mut self, text: &str) {
+        let instructions = self.instructions.get_or_insert_default();
+        if !instructions.is_empty() {
+            instructions.push_str("\n\n");
+        }
+        instructions.push_str(text);
     }
 
     /// Notes the settings that are not the default, for a provider that has none of them.

@@ -1,0 +1,95 @@
+//! [`CallFormat`]: the form in which a family of models writes calls and reads results, as data.
+
+/// How a family of models writes calls and reads results in text; see [`Prompted`](crate::Prompted).
+///
+/// For a family that is not here, change what differs:
+///
+/// ```
+/// use tool_dialects::CallFormat;
+///
+/// const OURS: CallFormat = CallFormat {
+///     start: "<call>",
+///     end: "</call>",
+///     ..CallFormat::QWEN
+/// };
+/// # let _ = OURS;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct CallFormat {
+    /// What starts a call. JSON follows: an object, or an array of them.
+    pub start: &'static str,
+    /// What ends a call, or the empty string if the JSON does.
+    pub end: &'static str,
+    /// The key of the arguments in a call. `arguments` and `parameters` are read in any case.
+    pub arguments: &'static str,
+    /// What stands between the name of a tool and its arguments, if a call may be written as these two.
+    pub between: Option<&'static str>,
+    /// Set if a call may come without its [start](CallFormat::start): as the whole response, or in a block of Markdown that
+    /// starts with `` ```json ``. Other JSON stays text.
+    pub is_bare: bool,
+    /// Set if calls and tools are written as an array.
+    pub is_array: bool,
+    /// What stands before and behind the tools in the system prompt.
+    pub tools: [&'static str; 2],
+    /// The role of messages with results.
+    pub role: &'static str,
+    /// What stands before and behind a result.
+    pub result: [&'static str; 2],
+    /// The keys of a result that is an object: `name`, `content` and `call_id`. If there are none, it is the text.
+    pub result_keys: &'static [&'static str],
+}
+
+impl CallFormat {
+    /// Hermes of Nous Research, and models that were trained like it: `<tool_call>{…}</tool_call>` (the dataset
+    /// `NousResearch/hermes-function-calling-v1`).
+    pub const HERMES: CallFormat = CallFormat {
+        start: "<tool_call>",
+        end: "</tool_call>",
+        arguments: "arguments",
+        between: None,
+        is_bare: false,
+        is_array: false,
+        tools: ["<tools>", "</tools>"],
+        role: "tool",
+        result: ["<tool_response>\n", "\n</tool_response>"],
+        result_keys: &["name", "content"],
+    };
+
+    /// Qwen 2.5 and 3: the calls of Hermes, and results in a message of the user (the chat template of
+    /// `Qwen/Qwen2.5-7B-Instruct`).
+    pub const QWEN: CallFormat = CallFormat {
+        role: "user",
+        result_keys: &[],
+        ..CallFormat::HERMES
+    };
+
+    /// Llama 3.1 and later: a JSON object as the whole response, or behind `<|python_tag|>` (the chat template of
+    /// `meta-llama/Llama-3.1-8B-Instruct`). Servers write messages of the role `tool` as those of `ipython`.
+    pub const LLAMA: CallFormat = CallFormat {
+        start: "<|python_tag|>",
+        end: ";",
+        arguments: "parameters",
+        between: None,
+        is_bare: true,
+        is_array: false,
+        tools: ["", ""],
+        role: "tool",
+        result: ["", ""],
+        result_keys: &[],
+    };
+
+    /// Mistral: `[TOOL_CALLS][{…}]`, or `[TOOL_CALLS]name[ARGS]{…}` (`mistral-common`, tokenizers of version 3 and 11). The
+    /// results are in a message of the user, because templates reject one of the role `tool` without a call of the API.
+    pub const MISTRAL: CallFormat = CallFormat {
+        start: "[TOOL_CALLS]",
+        end: "",
+        arguments: "arguments",
+        between: Some("[ARGS]"),
+        is_bare: false,
+        is_array: true,
+        tools: ["[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"],
+        role: "user",
+        result: ["[TOOL_RESULTS]", "[/TOOL_RESULTS]"],
+        result_keys: &["content", "call_id"],
+    };
+}
