@@ -9,7 +9,7 @@
 //! | `hosted_tool`, `answer`, `request`, `http_api` | the fields of a request, of which a dialect writes some |
 //! | `value_limit`, `event`, `response`, `usage`, `unanswered`, `end`, `turn`, `server_sent`, `stream` | what is read in responses |
 //! | `trained` | the trait `TrainedTool`, of tools on which a provider trained its models |
-//! | `omitted`, `wire`, `named` | the parts of results that a provider is not sent; the trait `Dialect`; a dialect with its names |
+//! | `message`, `omitted`, `wire`, `named` | messages in no format; the parts of results that a provider is not sent; the trait `Dialect`; a dialect with its names |
 //! | `rendered`, `tool_request` | the tools and the fields of a request, as a dialect wrote them |
 //! | `dialect`, `write` | the public modules |
 //!
@@ -47,6 +47,7 @@ pub(crate) mod entry;
 mod event;
 pub(crate) mod hosted_tool;
 mod http_api;
+mod message;
 mod named;
 mod omitted;
 pub(crate) mod portable;

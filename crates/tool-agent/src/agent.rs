@@ -668,7 +668,7 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns an error if the run can't be loaded or has another dialect.
+    /// Returns an error if the run can't be loaded. A run of another dialect is returned, for [`Run::translate`].
     pub async fn load(&self, id: &str) -> Result<Option<Run>, AgentError> {
         let Some(journal) = &self.journal else {
             return Ok(None);
@@ -685,7 +685,9 @@ impl Agent {
             let problem = format!("the journal has the run {:?} in place of {id:?}", run.id());
             return Err(JournalError::failed(problem).into());
         }
-        run.bind(self.dialect())?;
+        if run.info().dialect().is_none() {
+            run.bind(self.dialect())?;
+        }
         Ok(Some(run))
     }
 

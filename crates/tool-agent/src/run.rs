@@ -121,6 +121,7 @@ mod decide;
 mod effect;
 mod error;
 mod file_journal;
+mod formats;
 mod head;
 mod increment;
 mod info;
@@ -137,6 +138,7 @@ mod settings;
 mod sqlite_journal;
 mod state;
 mod step;
+mod translate;
 
 use std::hash::{BuildHasher, RandomState};
 use std::ops::{Add, Range};
@@ -170,6 +172,7 @@ pub use self::sqlite_journal::SqliteJournal;
 pub(crate) use self::state::At;
 use self::state::{PROGRAM, SavedRun, State, VERSION};
 pub use self::step::{NoAnswer, RunOutcome, Step};
+pub use self::translate::{Loss, LossKind};
 use tool_core::dialect::{Dialect, RequestOptions, Usage};
 
 /// A conversation with a model: its messages, calls and results, and its next step.

@@ -13,7 +13,7 @@ use tool_core::dialect::write::{
     Choice, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter, WireId,
 };
 use tool_core::dialect::{
-    AnswerWay, Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn,
+    AnswerWay, Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
 };
 use tool_core::{ToolEntry, ToolResult};
 
@@ -252,6 +252,11 @@ impl<D: Dialect> Dialect for Prompted<D> {
 
     fn user_message(&self, text: &str) -> Value {
         self.dialect.user_message(text)
+    }
+
+    /// As the dialect of the server writes it, so that earlier calls are those of the server.
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        self.dialect.write_message(message)
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

@@ -51,7 +51,9 @@ use std::fmt;
 
 use serde_json::Value;
 use tool_core::dialect::write::{Deferral, HttpApi, JsonWriter, RequestParts, RequestWriter};
-use tool_core::dialect::{Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn};
+use tool_core::dialect::{
+    Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
+};
 use tool_core::rules::BrokenRule;
 use tool_core::{ToolEntry, ToolResult};
 
@@ -214,6 +216,10 @@ impl Dialect for Server {
 
     fn user_message(&self, text: &str) -> Value {
         self.dialect.user_message(text)
+    }
+
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        self.dialect.write_message(message)
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

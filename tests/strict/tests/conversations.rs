@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 use strict::{Format, Server, check};
 use tool_agent::model::{ModelError, Request};
-use tool_agent::run::{Run, RunOutcome, RunSettings};
+use tool_agent::run::{LossKind, Run, RunOutcome, RunSettings};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Compaction, OpenCalls};
 use tool_core::content::Image;
 use tool_core::dialect::{Dialect, ToolChoice};
 use tool_core::hooks::{Decision, Gate};
 use tool_core::runtime::block_on;
-use tool_core::{Registry, tool, tools};
+use tool_core::{Registry, ToolCall, tool, tools};
+use tool_dialects::server;
 
 #[allow(dead_code, unreachable_pub)] // Other tests use the rest.
 #[path = "../../properties/src/random.rs"]
@@ -391,6 +392,176 @@ fn each_request_of_a_random_conversation_is_accepted() {
         .iter()
         .map(|(kind, (count, first))| format!("\n{count} times {kind}: {first}"));
     assert!(kinds.is_empty(), "{}", list.collect::<String>());
+}
+
+/// Returns the dialect of a format, with the rules of its server.
+fn dialect_of(format: Format) -> &'static dyn Dialect {
+    match format {
+        Format::Chat(Server::LlamaCpp) => &server::LLAMA_CPP,
+        Format::Chat(Server::LlamaCppPython) => &server::LLAMA_CPP_PYTHON,
+        Format::Chat(Server::Vllm) => &server::VLLM,
+        Format::Chat(Server::Groq) => &server::GROQ,
+        Format::Chat(Server::Cerebras) => &server::CEREBRAS,
+        Format::Chat(Server::DeepSeek) => &server::DEEPSEEK,
+        _ => {
+            tool_dialects::find(format.dialect(), false)
+                .unwrap()
+                .dialect
+        }
+    }
+}
+
+/// The texts and calls of a conversation, as its rounds have them: what every provider understands.
+fn rounds(run: &Run) -> (String, Vec<(String, Value)>) {
+    let texts = run.rounds().iter().map(|round| round.text().trim());
+    let calls = run.rounds().iter().flat_map(|round| round.calls());
+    let calls = calls.map(|(call, _)| plain_call(call));
+    (texts.collect(), calls.collect())
+}
+
+/// A call without its id. Arguments that are no object are none, or under `INVALID_JSON` where a provider takes an object.
+fn plain_call(call: &ToolCall) -> (String, Value) {
+    let text = call.arguments.text();
+    let arguments = serde_json::from_str(&text).unwrap_or(Value::Null);
+    let arguments = if arguments.is_object() && arguments["INVALID_JSON"].is_null() {
+        arguments
+    } else {
+        json!({})
+    };
+    (call.name.clone(), arguments)
+}
+
+/// The same, as the reader of the dialect finds it in the messages of the run.
+fn read_back(format: Format, run: &Run) -> (String, Vec<(String, Value)>) {
+    let (mut text, mut calls) = (String::new(), Vec::new());
+    for message in run.messages() {
+        let message = Value::clone(message);
+        let is_said = ["assistant", "model"]
+            .iter()
+            .any(|role| message["role"] == *role);
+        let is_step = ["function_call", "model_output"]
+            .iter()
+            .any(|kind| message["type"] == *kind);
+        // Mistral needs an answer between results and their media.
+        let is_between = format == Format::Mistral && message["content"] == "OK.";
+        if !is_said && !is_step || is_between {
+            continue;
+        }
+        let response = match format {
+            Format::Responses => json!({"object": "response", "output": [message]}),
+            Format::Interactions => {
+                json!({"object": "interaction", "status": "completed", "steps": [message]})
+            }
+            Format::Anthropic => message,
+            Format::Gemini => json!({"candidates": [{ "content": message }]}),
+            Format::Bedrock => json!({"output": { "message": message }}),
+            Format::Cohere => json!({ "message": message }),
+            Format::Chat(_) | Format::Mistral | Format::XAi => {
+                json!({"choices": [{ "message": message }]})
+            }
+        };
+        let turn = dialect_of(format).read(&response).unwrap();
+        text.push_str(turn.text.trim());
+        calls.extend(turn.calls.iter().map(plain_call));
+    }
+    (text, calls)
+}
+
+/// Each provider answers once, then the conversation goes on at the next one.
+fn wander(formats: &[Format], seed: u64) -> Option<(String, Value)> {
+    let mut random = Random::named("wander", seed);
+    let shared: Shared = Arc::new(Mutex::new(Conversation {
+        random: random.clone(),
+        next_id: 0,
+        rejected: Vec::new(),
+        requests: 0,
+    }));
+    let mut settings = RunSettings::default();
+    settings.max_rounds = 3;
+    let mut run = Run::builder("run").settings(settings).build();
+    for &format in formats {
+        let dialect = dialect_of(format);
+        let open_calls = *random.pick(&[OpenCalls::Finish, OpenCalls::Cancel]);
+        let agent = Agent::new(registry(), dialect, model(format, &shared)).open_calls(open_calls);
+        let before = rounds(&run);
+        let results = |run: &Run| -> Vec<_> {
+            let calls = run.rounds().iter().flat_map(|round| round.calls());
+            let results = calls.filter_map(|(_, result)| result);
+            results
+                .map(|result| (result.content().to_owned(), result.parts().to_vec()))
+                .collect()
+        };
+        let results_before = results(&run);
+        let waiting = run.pending().len();
+        let moved_from = run.info().dialect().map(str::to_owned);
+        run.translate(dialect).unwrap();
+        assert_eq!(before, rounds(&run));
+        assert_eq!(results_before, results(&run));
+        assert_eq!(waiting, run.pending().len());
+        let last = run.rounds().last();
+        let is_closed = last.is_none_or(|round| round.calls().all(|(_, result)| result.is_some()));
+        if moved_from.is_some_and(|own| own != dialect.provider()) && is_closed {
+            let (text, calls) = read_back(format, &run);
+            assert_eq!(
+                (&text, &calls),
+                (&before.0, &before.1),
+                "seed {seed}, {format:?}"
+            );
+        }
+        // There and back: what is left is the same, and nothing more is lost.
+        let mut back = run.clone();
+        let other = dialect_of(*random.pick(&Format::all().collect::<Vec<_>>()));
+        back.translate(other).unwrap();
+        back.translate(dialect).unwrap();
+        let mut again = back.clone();
+        // A picture is left out again where there is no form for it.
+        let mut losses = again.translate(other).unwrap();
+        losses.retain(|loss| loss.kind != LossKind::Media);
+        assert_eq!(losses, [], "seed {seed}");
+        again.translate(dialect).unwrap();
+        assert_eq!(back.messages(), again.messages(), "seed {seed}, {format:?}");
+        // A saved run goes on as well.
+        if random.percent(30) {
+            run = serde_json::from_value(serde_json::to_value(&run).unwrap()).unwrap();
+        }
+        let question = *random.pick(&["Go on.", "And then?"]);
+        let outcome = block_on(agent.reply(&mut run, question)).unwrap();
+        if let Ok(RunOutcome::Waiting(pending)) = outcome
+            && random.percent(70)
+        {
+            for held in pending {
+                let fingerprint = held.fingerprint();
+                run.decide(agent.registry(), fingerprint, Decision::Allow, "ann")
+                    .unwrap();
+            }
+            if random.percent(50) {
+                let _ = agent.run_blocking(&mut run);
+            }
+        }
+    }
+    let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    shared.rejected.drain(..).next()
+}
+
+/// From each format to each other, with a third one between.
+#[test]
+fn a_conversation_goes_on_at_each_other_provider() {
+    let is_long = std::env::var_os("TOOL_CORE_LONG").is_some();
+    let count = if is_long { 50 } else { 1 };
+    let formats: Vec<_> = Format::all().collect();
+    let mut seed = 0;
+    for &from in &formats {
+        for &to in &formats {
+            for _ in 0..count {
+                seed += 1;
+                let between = formats[seed % formats.len()];
+                let way = [from, to, between, from];
+                let rejected = wander(&way, seed as u64);
+                let rejected = rejected.map(|(error, request)| format!("{error}: {request}"));
+                assert_eq!(rejected, None, "seed {seed}, {way:?}");
+            }
+        }
+    }
 }
 
 /// A limit ends the run after the results. Two providers reject the user's message behind them.

@@ -818,10 +818,12 @@ fn a_run_does_not_go_on_with_another_dialect() {
         AgentError::Run(error) => Err(error),
         error => panic!("{error}"),
     };
-    refused(of_agent(now(other.load("run-1")).unwrap_err()));
-    refused(of_agent(
-        now(with_rights(other.clone()).run(&mut run)).unwrap_err(),
-    ));
+    let mut loaded = now(other.load("run-1")).unwrap().unwrap();
+    for run in [&mut run, &mut loaded] {
+        refused(of_agent(
+            now(with_rights(other.clone()).run(run)).unwrap_err(),
+        ));
+    }
     refused(of_agent(now(other.save(&mut run)).unwrap_err()));
     let anthropic = Anthropic::default();
     let registry = other.registry();

@@ -1129,6 +1129,44 @@ async fn async_calls_get_their_results_by_their_ids_after_any_interruption() {
     }
 }
 
+/// Each step of a run with async calls can go on at a provider that has none, where no result is lost.
+#[tokio::test]
+async fn async_calls_go_on_at_another_provider() {
+    let gates = Gates::default();
+    gates.open(99);
+    let journal = MemoryJournal::default();
+    let mut run = Run::new("run-1");
+    let dialect = OpenAiResponses::default();
+    run.push(dialect.user_message("Build it.")).unwrap();
+    let agent = async_agent(&gates, &run).journal(journal.clone());
+    agent.run(&mut run).await.unwrap();
+    let increments = journal.load("run-1").await.unwrap();
+    assert!(increments.len() > 20);
+    for at in 2..=increments.len() {
+        let mut run = Run::replay(increments[..at].iter().map(through_json)).unwrap();
+        run.translate(&super::dialect()).unwrap();
+        let model = ScriptedModel::new((0..9).map(|_| saying("Go on.")));
+        let agent = Agent::new(registry(&gates), super::dialect(), model.clone());
+        agent.run(&mut run).await.unwrap();
+        let messages = json!(run.messages()).to_string();
+        for (call, result) in run.rounds().iter().flat_map(tool_agent::run::Round::calls) {
+            let result = result.unwrap();
+            assert!(!call.takes_late_result());
+            let is_told = [BUILD.0, MEASURE.0, LOOK_UP.0].contains(&&*call.name);
+            assert!(
+                !is_told || messages.contains(result.content()),
+                "{at}: {messages}"
+            );
+        }
+        let mut roles = run.messages().iter().map(|message| &message["role"]);
+        assert!(roles.all(|role| {
+            ["user", "assistant", "tool"]
+                .iter()
+                .any(|known| role == known)
+        }));
+    }
+}
+
 #[tokio::test]
 async fn a_turn_is_over_if_all_its_calls_are_async() {
     let gates = Gates::default();

@@ -22,6 +22,7 @@ mod steps;
 #[cfg(not(target_family = "wasm"))]
 mod trained;
 mod transcripts;
+mod translate;
 #[cfg(not(target_family = "wasm"))]
 mod versions;
 

@@ -173,10 +173,11 @@ fn a_run_of_another_dialect_is_named() {
     let model = ScriptedModel::new([]);
     let agent = Agent::new(Registry::new(), Anthropic::default(), model).journal(journal);
     let loaded = agent.load("run-1").now_or_never().unwrap();
+    let mut run = loaded.unwrap().unwrap();
     assert_eq!(
-        loaded.unwrap_err().to_string(),
-        "the run \"run-1\" has the messages of chat completions, and can't go on with Anthropic; use the dialect of \
-         chat completions, or start another run"
+        agent.run_blocking(&mut run).unwrap_err().to_string(),
+        "the run \"run-1\" has the messages of chat completions, not of Anthropic; use the dialect of chat completions, or \
+         move the run with `Run::translate`"
     );
 }
 

@@ -49,6 +49,7 @@ pub use crate::provider::write;
 pub use crate::provider::answer::{AnswerError, AnswerWay, TypedAnswer};
 pub use crate::provider::end::End;
 pub use crate::provider::hosted_tool::{HostedTool, Rejected, RejectedTool};
+pub use crate::provider::message::Message;
 pub use crate::provider::named::NamedDialect;
 pub use crate::provider::omitted::OmittedPart;
 pub use crate::provider::rendered::Rendered;

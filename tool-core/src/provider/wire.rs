@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use crate::call::ToolResult;
+use crate::content::Content;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::http_api::HttpApi;
+use crate::provider::message::Message;
 use crate::provider::omitted::OmittedPart;
 use crate::provider::request::{Choice, RequestParts, RequestWriter};
 use crate::provider::response::ResponseError;
@@ -221,6 +223,34 @@ pub trait Dialect: Send + Sync {
         json!({"role": "user", "content": text})
     }
 
+    /// Writes a message that another provider's conversation has. Returns `None` if the provider has no form for it, such
+    /// as for a system prompt among the messages.
+    ///
+    /// By default, only a message of the user is written, with notes in place of its parts other than text. A conversation
+    /// can move to your own dialect once it writes turns of the model, too.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::ToolCall;
+    /// use tool_core::dialect::{Dialect, Message};
+    /// use tool_dialects::Anthropic;
+    ///
+    /// let calls = vec![ToolCall::new("call_1", "get_time", "{}")];
+    /// let turn = Message::Model { text: "Let me see.".into(), calls };
+    /// let messages = Anthropic::default().write_message(&turn).unwrap();
+    /// assert_eq!(messages[0]["content"], json!([
+    ///     {"type": "text", "text": "Let me see."},
+    ///     {"type": "tool_use", "id": "call_1", "name": "get_time", "input": {}},
+    /// ]));
+    /// ```
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        let Message::User(parts) = message else {
+            return None;
+        };
+        let lines: Vec<_> = parts.iter().map(Content::line).collect();
+        Some(vec![self.user_message(&lines.join("\n"))])
+    }
+
     /// Returns a message of a conversation as a request repeats it. By default, that is the message.
     ///
     /// A provider may reject what its own model wrote: arguments that are not a JSON object, a name that no tool can
@@ -397,6 +427,10 @@ macro_rules! forwards {
 
             fn user_message(&self, text: &str) -> Value {
                 (**self).user_message(text)
+            }
+
+            fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+                (**self).write_message(message)
             }
 
             fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

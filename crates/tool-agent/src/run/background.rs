@@ -213,10 +213,31 @@ impl Run {
         let (late, ended): (Vec<_>, Vec<_>) = ended.iter().partition(|ended| ended.is_late);
         let mut messages = results(dialect, &late);
         if !ended.is_empty() {
-            let text = format!("{PREAMBLE}\n{}", texts(&ended));
-            messages.push(Arc::new(dialect.user_message(&text)));
+            messages.push(Arc::new(dialect.user_message(&told_text(&ended))));
         }
         self.record(Change::Told(messages));
+    }
+
+    /// Returns a text with the late results in these messages, of calls in rounds before this one.
+    pub(super) fn late_text(&self, messages: &[Arc<Value>], before: usize) -> Option<String> {
+        let rounds = self.state.rounds.iter().enumerate().take(before);
+        let calls = rounds.flat_map(|(at, round)| {
+            let calls = round.calls.iter().enumerate();
+            calls.map(move |(index, call)| ((at, index), call))
+        });
+        let ended = calls.filter_map(|(at, call)| {
+            let has_id = |message: &Arc<Value>| contains(message, &call.call.id);
+            let is_told = call.is_late() && messages.iter().any(has_id);
+            let result = call.result().filter(|_| is_told)?;
+            let (id, is_late) = (id(at), true);
+            Some(Ended {
+                id,
+                result,
+                is_late,
+            })
+        });
+        let ended: Vec<_> = ended.collect();
+        (!ended.is_empty()).then(|| told_text(&ended.iter().collect::<Vec<_>>()))
     }
 
     /// Returns `true` if the model has answered, or ended its turn without an answer.
@@ -287,6 +308,11 @@ fn runs_in_background(registry: &Registry, call: &ToolCall) -> bool {
     !call.is_programmatic()
         && tool_of(registry, call).is_some_and(|tool| tool.is_background())
         && registry.validate(call).is_ok()
+}
+
+/// Returns the text of a message with results.
+fn told_text(ended: &[&Ended<'_>]) -> String {
+    format!("{PREAMBLE}\n{}", texts(ended))
 }
 
 /// Returns results as JSON, so that no output can end it early.

@@ -69,6 +69,8 @@ pub(super) enum Change {
         usage: Option<Usage>,
         micros: u64,
     },
+    /// The conversation goes on in the format of another provider.
+    Translated(Box<TranslatedChange>),
     Cancelled,
     /// The `traceparent` of the span that drives the run from now on.
     Traced(String),
@@ -101,6 +103,25 @@ pub(super) struct ResponseChange {
     /// The fields of the next request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) continuation: Map<String, Value>,
+}
+
+/// The messages in the format of another provider, with their parts as in the state.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct TranslatedChange {
+    pub(super) dialect: String,
+    pub(super) messages: Vec<Arc<Value>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) parts: Vec<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) responses: Vec<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) told: Vec<usize>,
+    /// The messages of the last response, if its calls have no results yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) turn: Vec<Arc<Value>>,
+    /// The calls that get another id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) ids: Vec<((usize, usize), String)>,
 }
 
 // serde requires this signature.

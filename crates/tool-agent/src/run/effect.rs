@@ -1,14 +1,17 @@
 //! The effect of changes on a run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::Run;
-use super::change::{Change, ResponseChange};
+use super::calls::position_of;
+use super::change::{Change, ResponseChange, TranslatedChange};
 use super::round::{CallState, Decided, Round, RunCall};
 use super::sent::Sent;
 use super::state::{At, Spent, State, check_version};
+use tool_core::{ToolCall, ToolResult};
 
 impl Run {
     pub(super) fn change(&mut self, change: Change) -> Result<(), String> {
@@ -163,11 +166,39 @@ impl Run {
                 self.state.compacted_at = self.state.rounds.len();
                 self.state.spent.add(usage, micros);
             }
+            Change::Translated(change) => self.move_to(*change),
             Change::Cancelled => self.state.is_cancelled = true,
             Change::Traced(trace) => self.state.trace = Some(trace),
         }
         self.state.changes += 1;
         Ok(())
+    }
+
+    /// Replaces the messages by those in another provider's format. Calls and results lose what only the old provider
+    /// understands.
+    fn move_to(&mut self, change: TranslatedChange) {
+        let state = &mut self.state;
+        state.info.set_dialect(&change.dialect);
+        state.messages = Arc::new(change.messages);
+        state.parts = change.parts;
+        state.responses = change.responses;
+        state.told = change.told;
+        state.translated = state.rounds.len();
+        state.continuation.clear();
+        if let Some(turn) = state
+            .rounds
+            .last_mut()
+            .and_then(|round| round.turn.as_mut())
+        {
+            *turn = change.turn;
+        }
+        let ids: BTreeMap<_, _> = change.ids.into_iter().collect();
+        for (round, calls) in state.rounds.iter_mut().enumerate() {
+            for (index, call) in calls.calls.iter_mut().enumerate() {
+                call.forget_provider((round, index), ids.get(&(round, index)));
+            }
+        }
+        self.sent = Sent::default();
     }
 
     /// Applies a change to calls of a round.
@@ -277,6 +308,34 @@ impl Run {
         let round = self.state.rounds.get_mut(round);
         let call = round.and_then(|round| round.calls.get_mut(index));
         call.ok_or_else(|| format!("there is no call {index}"))
+    }
+}
+
+impl RunCall {
+    /// Returns the call as one of a function with this id, without what only its provider understands.
+    pub(super) fn plain(&self, at: At, id: Option<&String>) -> ToolCall {
+        let call = &*self.call;
+        let id = id.unwrap_or(&call.id);
+        let plain = ToolCall::new(id, &call.name, call.arguments.clone());
+        let plain = plain.at(position_of(at.0, at.1));
+        if call.is_truncated() {
+            plain.truncated()
+        } else {
+            plain
+        }
+    }
+
+    /// Makes the call and its results [plain](RunCall::plain).
+    pub(super) fn forget_provider(&mut self, at: At, id: Option<&String>) {
+        let plain = self.plain(at, id);
+        let of_plain = |result: &mut Arc<ToolResult>| {
+            *result = Arc::new(ToolResult::clone(result).for_call(&plain));
+        };
+        if let CallState::Ended(result) = &mut self.state {
+            of_plain(result);
+        }
+        self.acknowledged.as_mut().map(of_plain);
+        self.call = Arc::new(plain);
     }
 }
 

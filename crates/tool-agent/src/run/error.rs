@@ -33,7 +33,7 @@ pub enum RunError {
     NotReady(String),
     /// A result was added for the call with this id, which has not started.
     NotStarted(String),
-    /// The messages of the run are in the format of another dialect.
+    /// The messages of the run are in the format of another dialect. [`Run::translate`](super::Run::translate) moves it.
     OtherDialect {
         /// The id of the run.
         run: String,
@@ -42,6 +42,9 @@ pub enum RunError {
         /// The provider of the given dialect.
         given: String,
     },
+    /// The dialect with this provider does not [write](tool_core::dialect::Dialect::write_message) turns of a model, so
+    /// that no run can move to it.
+    NoTurns(String),
 }
 
 /// Shows the message and its sources, because `main` may return the error.
@@ -75,8 +78,13 @@ impl fmt::Display for RunError {
             }
             RunError::OtherDialect { run, own, given } => write!(
                 f,
-                "the run {run:?} has the messages of {own}, and can't go on with {given}; use the dialect of {own}, or \
-                 start another run"
+                "the run {run:?} has the messages of {own}, not of {given}; use the dialect of {own}, or move the run with \
+                 `Run::translate`"
+            ),
+            RunError::NoTurns(given) => write!(
+                f,
+                "a conversation can't go on with {given}, because its dialect writes no turns of a model; implement \
+                 `Dialect::write_message`"
             ),
             RunError::NotReady(id) => write!(
                 f,

@@ -7,29 +7,28 @@ use serde_json::Value;
 
 use super::Run;
 use super::change::Change;
-#[cfg(feature = "tracing")]
 use super::{Round, background::PREAMBLE, effect::is_of_user};
 use tool_core::dialect::Usage;
 
 /// A part of a conversation that makes sense alone.
-#[cfg(feature = "tracing")]
 pub(crate) enum Part<'r> {
     /// A message of the application, in the provider's format.
     Message(&'r Value),
     /// Results of background calls, and the words that precede them.
     Told(&'static str),
-    Response(&'r Round),
+    /// A response, with the index of its round.
+    Response(usize, &'r Round),
 }
 
 impl Run {
-    /// Returns the parts of the conversation that start before a message, latest first.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn parts_before(&self, end: usize) -> impl Iterator<Item = Part<'_>> {
-        let closed = self.state.rounds.iter().rev();
-        let mut closed = closed.skip_while(|round| round.turn.is_some());
+    /// Returns the parts of the conversation with their messages, latest first.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (Range<usize>, Part<'_>)> {
+        let closed = self.state.rounds.iter().enumerate().rev();
+        let mut closed = closed.skip_while(|(_, round)| round.turn.is_some());
         let mut next = self.state.messages.len();
         let parts = self.state.parts.iter().rev().map(move |&start| {
-            let messages = self.state.messages.get(start..next).unwrap_or_default();
+            let range = start..next;
+            let messages = self.state.messages.get(range.clone()).unwrap_or_default();
             next = start;
             let is_pushed = |message: &Arc<Value>| {
                 let role = message["role"].as_str();
@@ -38,14 +37,20 @@ impl Run {
             // If a response was removed from the messages, its part starts where the next one does.
             let is_response = self.state.responses.contains(&start);
             let part = match messages.first() {
-                _ if self.state.told.contains(&start) => Some(Part::Told(PREAMBLE)),
+                Some(_) if self.state.told.contains(&start) => Some(Part::Told(PREAMBLE)),
                 Some(message) if !is_response || is_pushed(message) => Some(Part::Message(message)),
-                _ => closed.next().map(Part::Response),
+                _ => closed.next().map(|(at, round)| Part::Response(at, round)),
             };
-            (start, part)
+            (range, part)
         });
-        let before = parts.filter(move |(start, _)| *start < end);
-        before.filter_map(|(_, part)| part)
+        parts.filter_map(|(range, part)| Some((range, part?)))
+    }
+
+    /// Returns the parts of the conversation that start before a message, latest first.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn parts_before(&self, end: usize) -> impl Iterator<Item = Part<'_>> {
+        let before = self.parts().filter(move |(range, _)| range.start < end);
+        before.map(|(_, part)| part)
     }
 
     /// Returns the messages that a summary may replace so that a number of parts stays. They follow the system prompt

@@ -59,6 +59,9 @@ pub(super) struct State {
     /// The number of rounds at the last summary.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) compacted_at: usize,
+    /// The number of rounds whose messages the run wrote itself, for another provider.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) translated: usize,
     /// The fields of the next request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) continuation: Map<String, Value>,

@@ -13,7 +13,9 @@ use tool_core::dialect::write::{
     Choice, Deferral, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter, Subset,
     SystemPrompt, name as shown_name, write_entry, write_head,
 };
-use tool_core::dialect::{Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn};
+use tool_core::dialect::{
+    Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
+};
 use tool_core::rules::{self, BrokenRule, Target, Value as RuleValue, broken};
 use tool_core::spec::{Programmatic, Trained};
 use tool_core::{ToolEntry, ToolResult, ToolSpec};
@@ -22,6 +24,7 @@ use self::accepts::{FILES, IMAGES};
 use self::stream::Messages;
 use self::trained::PROVIDER;
 use crate::provider::entry::{NameRules, strict_or_plain, structured, write_callers};
+use crate::provider::history::{call_object, user_blocks};
 use crate::provider::hosted_tool;
 use crate::provider::media::{self, Unwritable, Written, WrittenResult, wire_id, write_parts};
 use crate::provider::stream::reader;
@@ -533,6 +536,22 @@ impl Dialect for Anthropic {
             return Vec::new();
         }
         vec![json!({ "role": "user", "content": blocks })]
+    }
+
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        let (role, blocks) = match message {
+            Message::User(said) => ("user", user_blocks(said, parts, media::chat_text)),
+            Message::Model { text, calls } => {
+                let text = (!text.is_empty() || calls.is_empty()).then(|| media::chat_text(text));
+                let calls = calls.iter().map(|call| {
+                    let input = call_object(call);
+                    json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input })
+                });
+                ("assistant", text.into_iter().chain(calls).collect())
+            }
+            _ => return None,
+        };
+        Some(vec![json!({ "role": role, "content": blocks })])
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

@@ -12,14 +12,16 @@ use tool_core::dialect::write::{
     AnswerFormat, Choice, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter, Streaming,
     Subset, SystemPrompt, write_head,
 };
-use tool_core::dialect::{Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn};
+use tool_core::dialect::{
+    Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
+};
 use tool_core::rules::{BrokenRule, Target, broken};
 use tool_core::{ToolEntry, ToolResult};
 
 use self::accepts::{AUDIO, AUDIO_FORMATS, DOCUMENT_FORMATS, DOCUMENTS, IMAGE_FORMATS, IMAGES};
 use self::stream::ConverseStream;
 use crate::provider::entry::{NameRules, structured};
-use crate::provider::history::NO_TEXT;
+use crate::provider::history::{NO_TEXT, call_object, user_blocks};
 use crate::provider::hosted_tool;
 use crate::provider::media::{
     self, Accepts, Unwritable, Written, WrittenResult, wire_id, write_parts,
@@ -218,6 +220,25 @@ impl Dialect for Bedrock {
         }
         blocks.append(&mut after);
         vec![json!({ "role": "user", "content": blocks })]
+    }
+
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        let (role, blocks) = match message {
+            Message::User(said) => (
+                "user",
+                user_blocks(said, parts, |text| json!({ "text": text })),
+            ),
+            Message::Model { text, calls } => {
+                let text = (!text.is_empty() || calls.is_empty()).then(|| json!({ "text": text }));
+                let calls = calls.iter().map(|call| {
+                    let input = call_object(call);
+                    json!({ "toolUse": { "toolUseId": call.id, "name": call.name, "input": input } })
+                });
+                ("assistant", text.into_iter().chain(calls).collect())
+            }
+            _ => return None,
+        };
+        Some(vec![json!({ "role": role, "content": blocks })])
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

@@ -11,11 +11,13 @@ use tool_core::dialect::write::{
     AnswerFormat, Choice, JsonWriter, NamedTool, Reason, RequestParts, RequestWriter, WireId,
     write_head,
 };
-use tool_core::dialect::{Dialect, HostedTool, ResponseError, Turn, Unanswered};
+use tool_core::dialect::{Dialect, HostedTool, Message, ResponseError, Turn, Unanswered};
 use tool_core::{ToolEntry, ToolResult};
 
 use crate::provider::entry::NameRules;
-use crate::provider::history::{ArgumentsForm, History, NO_TEXT, is_flat_object};
+use crate::provider::history::{
+    ArgumentsForm, History, NO_TEXT, call_text, is_flat_object, user_blocks,
+};
 use crate::provider::hosted_tool;
 use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, wire_id, write_parts};
 use crate::provider::response::{
@@ -386,6 +388,8 @@ pub(crate) struct ModelMessages<'k> {
     pub(crate) rejected: &'k [&'k str],
     /// Set if a message without calls needs text.
     pub(crate) needs_text: bool,
+    /// Set if a message with calls needs reasoning.
+    pub(crate) needs_reasoning: bool,
 }
 
 impl ModelMessages<'_> {
@@ -395,6 +399,7 @@ impl ModelMessages<'_> {
         more_keys: Some(&[]),
         rejected: &[],
         needs_text: false,
+        needs_reasoning: false,
     };
 
     /// Returns a message as a request repeats it.
@@ -431,14 +436,18 @@ impl ModelMessages<'_> {
             Value::Null if self.more_keys.is_some() => Some(""),
             _ => None,
         };
-        if content.is_none() && members.keys().all(|key| is_repeated(key)) {
+        let has_reasoning = members.contains_key("reasoning_content");
+        let reasoning = (self.needs_reasoning && has_calls && !has_reasoning).then_some(NO_TEXT);
+        let more = [("content", content), ("reasoning_content", reasoning)];
+        if more.iter().all(|(_, text)| text.is_none()) && members.keys().all(|key| is_repeated(key))
+        {
             return repeated;
         }
         let mut repeated = repeated.into_owned();
         if let Value::Object(members) = &mut repeated {
             members.retain(|key, _| is_repeated(key));
-            if let Some(text) = content {
-                members.insert("content".into(), text.into());
+            for (key, text) in more {
+                members.extend(text.map(|text| (key.into(), text.into())));
             }
         }
         Cow::Owned(repeated)
@@ -450,6 +459,7 @@ impl ModelMessages<'_> {
             return false;
         };
         let (mut is_model, mut has_calls, mut text) = (false, false, None);
+        let mut has_reasoning = !self.needs_reasoning;
         for (key, value) in members {
             match (key.as_str(), value) {
                 ("role", Value::String(role)) => is_model = role == "assistant",
@@ -462,11 +472,22 @@ impl ModelMessages<'_> {
                 }
                 ("tool_call_id", Value::String(id)) if self.history.accepts_id(id) => {}
                 ("annotations" | "refusal" | "reasoning_content", _)
-                    if !self.rejected.contains(&&**key) => {}
+                    if !self.rejected.contains(&&**key) =>
+                {
+                    has_reasoning |= key == "reasoning_content";
+                }
                 _ => return false,
             }
         }
-        !is_model || text.is_some_and(|text| has_calls || !self.needs_text || !text.is_empty())
+        let has_text = |text: &String| !self.needs_text || !text.is_empty();
+        !is_model
+            || text.is_some_and(|text| {
+                if has_calls {
+                    has_reasoning
+                } else {
+                    has_text(text)
+                }
+            })
     }
 
     fn is_plain_call(&self, call: &Value) -> bool {
@@ -512,6 +533,33 @@ pub(crate) type WritePart = fn(&Content) -> Result<Value, Unwritable>;
 /// Writes the parts of a result. Only text can be in it.
 pub(crate) fn written(result: &ToolResult, part: WritePart) -> WrittenResult {
     write_parts(result, |content, _| part(content).map(Written::After))
+}
+
+/// Writes a message that has no format.
+pub(crate) fn write_message(message: &Message, part: WritePart) -> Option<Vec<Value>> {
+    Some(vec![match message {
+        Message::System(text) => json!({ "role": "system", "content": text }),
+        Message::User(parts) => match &**parts {
+            [Content::Text(text)] => json!({ "role": "user", "content": text }),
+            parts => {
+                let blocks = user_blocks(parts, |result| written(result, part), chat_text);
+                json!({ "role": "user", "content": blocks })
+            }
+        },
+        Message::Model { text, calls } => {
+            let mut message = json!({ "role": "assistant", "content": text });
+            let calls = calls.iter().map(|call| {
+                let function = json!({ "name": call.name, "arguments": call_text(call) });
+                json!({ "id": call.id, "type": "function", "function": function })
+            });
+            let calls: Vec<_> = calls.collect();
+            if !calls.is_empty() {
+                message["tool_calls"] = calls.into();
+            }
+            message
+        }
+        _ => return None,
+    }])
 }
 
 /// Returns one message per result, then one of the user with the parts that are not text.

@@ -9,7 +9,9 @@ use std::borrow::Cow;
 use serde_json::Value;
 use tool_core::content::Content;
 use tool_core::dialect::write::{Choice, HttpApi, JsonWriter, RequestParts, RequestWriter};
-use tool_core::dialect::{Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn};
+use tool_core::dialect::{
+    Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
+};
 use tool_core::rules::{BrokenRule, Target, broken};
 use tool_core::{ToolEntry, ToolResult};
 
@@ -132,6 +134,10 @@ impl Dialect for Cohere {
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
         chat::results(results, part)
+    }
+
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        chat::write_message(message, part)
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

@@ -15,7 +15,9 @@ use tool_core::dialect::write::{
     Choice, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter, Streaming, Subset,
     SystemPrompt, WireId, is_spelling, write_head,
 };
-use tool_core::dialect::{Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn};
+use tool_core::dialect::{
+    Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
+};
 use tool_core::rules::{BrokenRule, Target, broken};
 use tool_core::schema::Kind;
 use tool_core::{ToolEntry, ToolResult};
@@ -23,7 +25,7 @@ use tool_core::{ToolEntry, ToolResult};
 use self::accepts::{IN_MESSAGES, IN_RESPONSES};
 use self::stream::Chunks;
 use crate::provider::entry::NameRules;
-use crate::provider::history::{ArgumentsForm, History, TextPart};
+use crate::provider::history::{ArgumentsForm, History, TextPart, call_object, user_blocks};
 use crate::provider::hosted_tool;
 use crate::provider::media::{self, Unwritable, Written, WrittenResult, wire_id, write_parts};
 use crate::provider::stream::reader;
@@ -233,6 +235,10 @@ const HISTORY: History = History {
     }),
 };
 
+/// Stands for the signature of the first call of a turn that another model wrote: Gemini 3 rejects a call without one (Google's
+/// guide "Thought signatures", 2026).
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
 /// Returns the parts with the allowed tools alone, if a list of names can't restrict the calls: it is one of functions.
 fn filtered_for_functions<'p>(
     parts: &'p RequestParts<'p>,
@@ -395,6 +401,29 @@ impl Dialect for Gemini {
         }
         parts.append(&mut after);
         vec![json!({ "role": "user", "parts": parts })]
+    }
+
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        let (role, parts) = match message {
+            Message::User(said) => {
+                let text = |text| json!({ "text": text });
+                ("user", user_blocks(said, |result| self.parts(result), text))
+            }
+            Message::Model { text, calls } => {
+                let text = (!text.is_empty() || calls.is_empty()).then(|| json!({ "text": text }));
+                let calls = calls.iter().enumerate().map(|(index, call)| {
+                    let args = call_object(call);
+                    let call = json!({ "id": call.id, "name": call.name, "args": args });
+                    match index {
+                        0 => json!({ "functionCall": call, "thoughtSignature": NO_SIGNATURE }),
+                        _ => json!({ "functionCall": call }),
+                    }
+                });
+                ("model", text.into_iter().chain(calls).collect())
+            }
+            _ => return None,
+        };
+        Some(vec![json!({ "role": role, "parts": parts })])
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

@@ -9,10 +9,14 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use tool_core::call::Arguments;
+use tool_core::content::{Content, Media};
 use tool_core::dialect::write::bare_name;
+use tool_core::{ToolCall, ToolResult};
 
 use crate::provider::entry::NameRules;
+use crate::provider::media::WrittenResult;
 use crate::provider::response::{ResponseFormat, find, is_type};
 
 /// How a provider takes the calls and results of earlier messages.
@@ -252,6 +256,32 @@ pub(crate) fn arguments_value(text: &str) -> Value {
             Value::Object(Map::from_iter([member]))
         }
     }
+}
+
+/// Returns the blocks of a user's message with these parts, which `write` writes as those of a result.
+pub(crate) fn user_blocks(
+    parts: &[Content],
+    write: impl Fn(&ToolResult) -> WrittenResult,
+    text: impl Fn(String) -> Value,
+) -> Vec<Value> {
+    // A provider may need names of documents that no other message has.
+    let media = parts.iter().filter_map(Content::media);
+    let data: String = media.map(Media::data_url).collect();
+    let call = ToolCall::new(short_id(&data), "", "");
+    write(&ToolResult::new(&call, parts.to_vec())).into_message(text)
+}
+
+/// Returns the arguments of a call as the text of an object. Free-form text is a member of one.
+pub(crate) fn call_text(call: &ToolCall) -> String {
+    match &call.arguments {
+        Arguments::Freeform(text) => json!({ "input": text }).to_string(),
+        arguments => arguments.text().into_owned(),
+    }
+}
+
+/// Returns the arguments of a call as an object.
+pub(crate) fn call_object(call: &ToolCall) -> Value {
+    arguments_value(&call_text(call))
 }
 
 /// Returns `true` for text of an object of words, short integers and strings without escapes. Other text may be one of an

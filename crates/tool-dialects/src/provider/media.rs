@@ -163,6 +163,8 @@ pub(crate) struct WrittenResult {
 pub(crate) enum Piece {
     Text(String),
     Block(Value),
+    /// A text about the next block after the results.
+    Note(String),
 }
 
 /// Writes the parts of a result. `part` gets the position of each as well.
@@ -179,7 +181,7 @@ pub(crate) fn write_parts(
                 Ok(Written::After(block)) => {
                     written.after.push(block);
                     let what = content.description();
-                    Piece::Text(format!("[{what}: follows the results of the tools]"))
+                    Piece::Note(format!("[{what}: follows the results of the tools]"))
                 }
                 Err(unwritable) => match as_text(content) {
                     Some(text) => Piece::Text(text),
@@ -229,7 +231,7 @@ impl WrittenResult {
     /// Returns the texts of the result, one a line.
     pub(crate) fn text(&self) -> String {
         let texts = self.inside.iter().filter_map(|piece| match piece {
-            Piece::Text(text) => Some(&**text),
+            Piece::Text(text) | Piece::Note(text) => Some(&**text),
             Piece::Block(_) => None,
         });
         texts.collect::<Vec<_>>().join("\n")
@@ -240,7 +242,7 @@ impl WrittenResult {
         let (mut texts, mut blocks) = (Vec::new(), Vec::new());
         for piece in self.inside {
             match piece {
-                Piece::Text(text) => texts.push(text),
+                Piece::Text(text) | Piece::Note(text) => texts.push(text),
                 Piece::Block(block) => blocks.push(block),
             }
         }
@@ -250,8 +252,19 @@ impl WrittenResult {
     /// Returns the blocks of the result, with those that `text` makes of texts.
     pub(crate) fn into_blocks(self, text: impl Fn(String) -> Value) -> Vec<Value> {
         let blocks = self.inside.into_iter().map(|piece| match piece {
-            Piece::Text(piece) => text(piece),
+            Piece::Text(piece) | Piece::Note(piece) => text(piece),
             Piece::Block(block) => block,
+        });
+        blocks.collect()
+    }
+
+    /// Returns the blocks of a message of the user, each in its place.
+    pub(crate) fn into_message(self, text: impl Fn(String) -> Value) -> Vec<Value> {
+        let mut after = self.after.into_iter();
+        let blocks = self.inside.into_iter().filter_map(|piece| match piece {
+            Piece::Text(piece) => Some(text(piece)),
+            Piece::Block(block) => Some(block),
+            Piece::Note(_) => after.next(),
         });
         blocks.collect()
     }

@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 use tool_core::content::Content;
 use tool_core::dialect::write::{HttpApi, JsonWriter, RequestParts, RequestWriter};
-use tool_core::dialect::{Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn};
+use tool_core::dialect::{
+    Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
+};
 use tool_core::{ToolCall, ToolEntry, ToolResult};
 
 use self::accepts::{AUDIO, DOCUMENTS, IMAGES};
@@ -193,6 +195,10 @@ impl Dialect for Mistral {
     fn between(&self, before: &Value, message: &Value) -> Option<Value> {
         let is_rejected = before["role"] == "tool" && message["role"] == "user";
         is_rejected.then(|| json!({ "role": "assistant", "content": "OK." }))
+    }
+
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        chat::write_message(message, part)
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

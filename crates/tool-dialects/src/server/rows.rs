@@ -285,6 +285,8 @@ pub const DEEPSEEK: Server = Server {
         has_required: false,
         has_named_choice: false,
         has_media: false,
+        // "Missing `reasoning_content` field in the assistant message", in its thinking mode.
+        needs_reasoning: true,
         ..ChatRules::IMITATION
     }),
     api: imitation(

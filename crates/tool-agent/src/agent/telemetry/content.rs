@@ -69,7 +69,7 @@ pub(super) fn input(
             }
             // The trace already has these results at their calls, so they are left out here.
             Part::Told(preamble) => messages.push("user", |parts| parts.text(preamble)),
-            Part::Response(round) => {
+            Part::Response(_, round) => {
                 if round.calls().len() > 0 {
                     messages.push("tool", |parts| {
                         for (call, result) in round.calls().rev() {

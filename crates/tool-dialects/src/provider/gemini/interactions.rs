@@ -11,7 +11,9 @@ use tool_core::dialect::write::{
     Choice, HttpApi, JsonWriter, RequestParts, RequestWriter, Streaming, Subset, SystemPrompt,
     write_head,
 };
-use tool_core::dialect::{Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn};
+use tool_core::dialect::{
+    Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
+};
 use tool_core::rules::{BrokenRule, Target, broken};
 use tool_core::schema::Kind;
 use tool_core::{ToolEntry, ToolResult};
@@ -19,7 +21,7 @@ use tool_core::{ToolEntry, ToolResult};
 use self::stream::InteractionStream;
 use super::accepts::{IN_MESSAGES, IN_RESPONSES};
 use super::{NAMES, filtered_for_functions, mode};
-use crate::provider::history::{ArgumentsForm, History};
+use crate::provider::history::{ArgumentsForm, History, call_object, user_blocks};
 use crate::provider::hosted_tool;
 use crate::provider::media::{self, Unwritable, Written, WrittenResult, wire_id, write_parts};
 use crate::provider::stream::reader;
@@ -271,6 +273,26 @@ impl Dialect for GeminiInteractions {
             steps.push(user_input(after));
         }
         steps
+    }
+
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        Some(match message {
+            Message::User(said) => vec![user_input(user_blocks(said, parts, text))],
+            Message::Model { text: said, calls } => {
+                let said = (!said.is_empty() || calls.is_empty())
+                    .then(|| json!({ "type": "model_output", "content": [text(said)] }));
+                let calls = calls.iter().map(|call| {
+                    json!({
+                        "type": "function_call",
+                        "id": call.id,
+                        "name": call.name,
+                        "arguments": call_object(call),
+                    })
+                });
+                said.into_iter().chain(calls).collect()
+            }
+            _ => return None,
+        })
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

@@ -8,7 +8,7 @@ use tool_core::dialect::write::{
     HttpApi, JsonWriter, RequestParts, RequestWriter, Streaming, Subset, write_freeform_head,
 };
 use tool_core::dialect::{
-    AnswerWay, Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn,
+    AnswerWay, Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
 };
 use tool_core::rules::{BrokenRule, Target, broken};
 use tool_core::{ToolEntry, ToolResult, ToolSpec};
@@ -78,6 +78,9 @@ pub struct ChatRules {
     pub rejected: &'static [&'static str],
     /// Set if a message of the model without calls needs text.
     pub needs_text: bool,
+    /// Set if a message of the model with calls needs a `reasoning_content`. A model of another server wrote none, and gets a
+    /// text that says so.
+    pub needs_reasoning: bool,
     /// The ids of calls that the server accepts, if not all are. Another one is replaced by nine letters and digits.
     pub ids: Option<IdRules>,
 }
@@ -98,6 +101,7 @@ impl ChatRules {
         repeated: &[],
         rejected: &[],
         needs_text: false,
+        needs_reasoning: false,
         ids: None,
     };
 
@@ -394,6 +398,10 @@ impl Dialect for OpenAiChat {
         chat::results(results, self.part())
     }
 
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        chat::write_message(message, self.part())
+    }
+
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         let own;
         let history = match self.rules.ids {
@@ -411,6 +419,7 @@ impl Dialect for OpenAiChat {
             more_keys: Some(self.rules.repeated),
             rejected: self.rules.rejected,
             needs_text: self.rules.needs_text,
+            needs_reasoning: self.rules.needs_reasoning,
         };
         messages.repeat(message)
     }

@@ -10,7 +10,9 @@ use tool_core::dialect::write::{
     Subset, SystemPrompt, WireId, name as shown_name, with_suffix, write_entry,
     write_freeform_head, write_head,
 };
-use tool_core::dialect::{Dialect, HostedTool, OmittedPart, ResponseError, StreamReader, Turn};
+use tool_core::dialect::{
+    Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
+};
 use tool_core::rules::{BrokenRule, Target, broken};
 use tool_core::schema::Kind;
 use tool_core::spec::{OutputValues, Trained};
@@ -21,6 +23,7 @@ use super::stream::ResponseStream;
 use super::trained::PROVIDER;
 use super::{answer_schema, response, trained_calls, write_grammar};
 use crate::provider::entry::{strict_or_plain, write_callers};
+use crate::provider::history::{call_text, user_blocks};
 use crate::provider::media::{self, Written, WrittenResult, wire_id, write_parts};
 use crate::provider::response::is_type;
 use crate::provider::stream::reader;
@@ -602,6 +605,33 @@ impl Dialect for OpenAiResponses {
         let mut items: Vec<_> = results.iter().map(item).collect();
         items.append(&mut after);
         items
+    }
+
+    fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
+        let text = |text| json!({ "type": "input_text", "text": text });
+        Some(match message {
+            Message::System(text) => vec![json!({ "role": "system", "content": text })],
+            Message::User(parts) => {
+                let blocks = user_blocks(parts, responses_parts, text);
+                vec![json!({ "role": "user", "content": blocks })]
+            }
+            Message::Model { text, calls } => {
+                let said = (!text.is_empty() || calls.is_empty()).then(|| {
+                    let content = json!([{ "type": "output_text", "text": text }]);
+                    json!({ "type": "message", "role": "assistant", "content": content })
+                });
+                let calls = calls.iter().map(|call| {
+                    json!({
+                        "type": "function_call",
+                        "call_id": call.id,
+                        "name": call.name,
+                        "arguments": call_text(call),
+                    })
+                });
+                said.into_iter().chain(calls).collect()
+            }
+            _ => return None,
+        })
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

@@ -160,7 +160,7 @@ fn screenshot(
 ) -> Value {
     let screen = written.inside.iter().find_map(|piece| match piece {
         Piece::Block(block) => Some(block.clone()),
-        Piece::Text(_) => None,
+        Piece::Text(_) | Piece::Note(_) => None,
     });
     let text = if result.parts().is_empty() {
         result.content().to_owned()
