@@ -18,7 +18,7 @@ use crate::schema::{Kind, Schema, Strings};
 /// }
 ///
 /// let mut out = JsonWriter::new();
-/// Subset::ANTHROPIC_STRICT.write_tool(&set_volume::SPEC, &mut out);
+/// Subset::ANTHROPIC_STRICT.write(&set_volume::SPEC.parameters(), &mut out);
 /// // The bounds are a sentence, because the subset has no keyword for them.
 /// assert!(out.into_string().contains("from 0 to 100"));
 /// ```
