@@ -10,8 +10,9 @@ use tool_core::call::CancellationToken;
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolErrorKind, ToolResult};
 
+use crate::check::counted;
 use crate::cli::Cli;
-use crate::failure::Failure;
+use crate::failure::{Failure, in_words};
 use crate::progress::ProgressLine;
 use crate::registry::{find, inspected, runtime};
 use crate::terminal::{Terminal, confirm, indented};
@@ -105,7 +106,7 @@ pub(crate) fn run(cli: Cli, builder: RegistryBuilder, matches: &ArgMatches) -> R
                     let head = format!("the arguments of {} are wrong", tool.name);
                     lines.fold(head, |all, line| all + &line)
                 }
-                _ => error.message().to_owned(),
+                _ => in_words(error),
             };
             Err(failure(error.kind(), message))
         }
@@ -221,9 +222,14 @@ fn lines(registry: &Registry, saved: &output::Saved) -> Result<(), Failure> {
     }
     match (wrong, failed) {
         (0, 0) => Ok(()),
-        (0, failed) => Err(Failure::failed(format!("{failed} calls failed"))),
-        (wrong, _) => Err(Failure::wrong(format!(
-            "{wrong} calls are wrong, and {failed} failed"
+        (0, failed) => Err(Failure::failed(format!(
+            "{} failed",
+            counted(failed, "call")
+        ))),
+        (wrong, failed) => Err(Failure::wrong(format!(
+            "wrong: {}; failed: {}",
+            counted(wrong, "call"),
+            counted(failed, "call")
         ))),
     }
 }

@@ -125,7 +125,9 @@ impl Cli {
         self
     }
 
-    /// Sets the name of the program in its help. The default is the name of the executable file.
+    /// Sets the name of the program in its help. The default is the name of the executable file. If the commands are a
+    /// subcommand of your program, name both, as in `app tools`, so that examples, completions and the entries of clients
+    /// lead to it.
     pub fn name(mut self, name: impl Into<String>) -> Cli {
         self.name = Some(name.into());
         self
@@ -168,6 +170,12 @@ impl Cli {
             let name = path.as_deref().and_then(|path| path.file_stem());
             name.map_or("app".into(), |name| name.to_string_lossy().into_owned())
         })
+    }
+
+    /// Returns the words that run the commands: the program, and the subcommands above them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let program = self.program();
+        program.split_whitespace().map(str::to_owned).collect()
     }
 
     /// Builds the registry with the context values.

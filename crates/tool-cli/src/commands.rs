@@ -39,7 +39,7 @@ impl Cli {
     /// ```no_run
     /// use tool_cli::clap::Command;
     ///
-    /// let cli = tool_cli::Cli::linked();
+    /// let cli = tool_cli::Cli::linked().name("desk tools");
     /// let app = Command::new("desk").subcommand(cli.command().name("tools"));
     /// if let Some(("tools", matches)) = app.get_matches().subcommand() {
     ///     std::process::exit(i32::from(cli.execute(matches) != std::process::ExitCode::SUCCESS));
@@ -83,7 +83,7 @@ impl Cli {
             "completions" => self.complete(&registry, matches),
             "skill" => output::document(matches, &skill::page(&registry, &name)),
             #[cfg(feature = "mcp")]
-            "install" => crate::install::run(matches, &name),
+            "install" => crate::install::run(matches, &self.words()),
             other => Err(Failure::wrong(format!("there is no command `{other}`"))),
         }
     }
@@ -95,18 +95,30 @@ impl Cli {
         let tools = registry.specs();
         let names: Vec<_> = tools.iter().map(|tool| tool.name.to_string()).collect();
         let tools = tools.iter().map(|tool| flags::completed(tool));
+        let words = self.words();
+        let Some((program, above)) = words.split_first() else {
+            return Err(Failure::wrong(
+                "the program has no name; set one with `Cli::name`",
+            ));
+        };
         let mut command = self.command();
+        // A page of help for each command would be completed, too.
+        command = command.disable_help_subcommand(true);
         command = command.mut_subcommand("call", |call| {
-            call.allow_external_subcommands(false).subcommands(tools)
+            let call = call.allow_external_subcommands(false);
+            call.disable_help_subcommand(true).subcommands(tools)
         });
         command = command.mut_subcommand("show", |show| {
             show.mut_arg("name", |arg| {
                 arg.value_parser(PossibleValuesParser::new(names))
             })
         });
-        let name = command.get_name().to_owned();
+        for word in above.iter().rev() {
+            let parent = Command::new(program.clone()).disable_help_subcommand(true);
+            command = parent.subcommand(command.name(word.clone()));
+        }
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut command, name, &mut script);
+        clap_complete::generate(shell, &mut command, program, &mut script);
         std::io::stdout().write_all(&script)?;
         Ok(())
     }
@@ -146,7 +158,10 @@ fn commands() -> Vec<Command> {
             .arg(flag("sizes", "Write the size of each tool instead"))
             .arg(out()),
         command("docs", "Writes the catalogue of the tools, as Markdown")
-            .arg(flag("html", "As a page of HTML"))
+            .arg(flag(
+                "html",
+                "As a page of HTML; also for a file that ends in .html",
+            ))
             .arg(
                 Arg::new("title")
                     .long("title")
@@ -184,7 +199,10 @@ fn docs(registry: &Registry, matches: &ArgMatches) -> Result<(), Failure> {
     if let Some(title) = matches.get_one::<String>("title") {
         docs = docs.title(title);
     }
-    let page = if matches.get_flag("html") {
+    let file = matches.get_one::<PathBuf>("output");
+    let ending = file.and_then(|file| file.extension());
+    let is_page = ending.is_some_and(|ending| ending == "html" || ending == "htm");
+    let page = if is_page || matches.get_flag("html") {
         docs.to_html()
     } else {
         docs.to_markdown()

@@ -4,7 +4,9 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 
-use crate::terminal::{BAD, Terminal};
+use tool_core::ToolError;
+
+use crate::terminal::{BAD, Terminal, indented};
 
 /// The reason why a command fails, with an exit code other than 0.
 #[derive(Debug)]
@@ -44,6 +46,18 @@ impl Failure {
         }
         ExitCode::from(code)
     }
+}
+
+/// Returns the message of an error for the person at the terminal: with its cause, which a model does not see, and without
+/// its reference, which leads to a log that nobody writes here.
+pub(crate) fn in_words(error: &ToolError) -> String {
+    let reference = format!(" [ref {}]", error.id());
+    let message = error.message().replace(&reference, "");
+    let detail = error.detail();
+    if detail.is_empty() || message.contains(detail) {
+        return message;
+    }
+    format!("{message}\n  {}", indented(detail, 4))
 }
 
 impl From<std::io::Error> for Failure {

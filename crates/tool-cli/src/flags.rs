@@ -18,6 +18,9 @@ const DEEPEST: usize = 4;
 /// Maximum number of flags, because a recursive schema has no end.
 const MOST: usize = 200;
 
+/// The words without a flag. No flag has such a name.
+const BARE: &str = "NAME=VALUE";
+
 /// Flags that exist for every tool.
 const TAKEN: [&str; 5] = ["help", "arguments", "arg", "out", "version"];
 
@@ -33,7 +36,11 @@ pub(crate) struct Flag {
     /// `true` for an object with flags for its members.
     pub(crate) has_members: bool,
     description: String,
+    /// What a value must be, in words.
+    constraints: Vec<String>,
     default: Option<String>,
+    /// A value in JSON, for a flag without a simple form.
+    example: Option<String>,
     /// The possible strings. Empty if other strings are possible too.
     pub(crate) values: Vec<String>,
 }
@@ -62,7 +69,22 @@ impl Kind {
 
 /// Returns the flags of a tool, in the order of its parameters.
 pub(crate) fn of(tool: &ToolSpec) -> Vec<Flag> {
-    of_schema(tool.parameters_json())
+    let mut flags = of_schema(tool.parameters_json());
+    let generated = || tool_docs::example(tool).ok();
+    let example = tool.examples().next().map(str::to_owned).or_else(generated);
+    let example = example.and_then(|json| Json::parse(&json).ok());
+    if let Some(example) = example {
+        for flag in flags
+            .iter_mut()
+            .filter(|flag| flag.kind == Kind::Json && !flag.has_members)
+        {
+            let pointer = format!("/{}", flag.path.replace('.', "/"));
+            let value = example.pointer(&pointer);
+            let item = value.map(|value| value.items().first().unwrap_or(value));
+            flag.example = if flag.is_list { item } else { value }.map(Json::to_string);
+        }
+    }
+    flags
 }
 
 /// Returns the flags of a schema. A parameter has no flag if its name can't be a flag's or is taken. Use `--arg` for
@@ -118,7 +140,9 @@ fn collect(
             is_list,
             has_members: has_members && depth < DEEPEST,
             description: described.unwrap_or_default().to_owned(),
+            constraints: constraints(value, is_list.then_some(item)),
             default: property.get("default").map(Json::to_string),
+            example: None,
             values: values.map(str::to_owned).collect(),
         });
         if has_members && depth < DEEPEST {
@@ -147,6 +171,15 @@ fn resolved<'s>(schema: &'s Json, root: &'s Json) -> &'s Json {
         };
     }
     schema
+}
+
+/// Returns what a value must be, in words, and what the items of a list must be.
+fn constraints(value: &Json, item: Option<&Json>) -> Vec<String> {
+    let mut constraints = value.constraints();
+    if let Some(item) = item {
+        constraints.extend(item.constraints().iter().map(|each| format!("each {each}")));
+    }
+    constraints
 }
 
 /// Returns the type, ignoring `null`. Empty if several types remain.
@@ -203,13 +236,20 @@ fn with_flags(tool: &ToolSpec, flags: &[Flag], is_completed: bool) -> Command {
         .help_heading("All arguments")
         .help("One argument, whose value is taken as it is");
     let paths: Vec<_> = flags.iter().map(|flag| flag.path.clone()).collect();
+    let mut others = vec![whole.conflicts_with_all(paths).conflicts_with("arg"), pair];
+    if !is_completed {
+        let bare = Arg::new(BARE)
+            .action(ArgAction::Append)
+            .num_args(0..)
+            .hide(true);
+        others.push(bare.conflicts_with("arguments"));
+    }
     Command::new(tool.name.to_string())
         .about(safe(&tool.description).into_owned())
         .long_about(safe(&tool.prompt()).into_owned())
         .disable_version_flag(true)
         .args(flags.iter().map(|flag| arg(flag, is_completed)))
-        .arg(whole.conflicts_with_all(paths).conflicts_with("arg"))
-        .arg(pair)
+        .args(others)
 }
 
 fn arg(flag: &Flag, is_completed: bool) -> Arg {
@@ -252,8 +292,14 @@ pub(crate) fn help(flag: &Flag) -> String {
     if !flag.values.is_empty() {
         note(format!("one of: {}", flag.values.join(", ")));
     }
+    if !flag.constraints.is_empty() {
+        note(flag.constraints.join("; "));
+    }
     if let Some(default) = &flag.default {
         note(format!("default: {default}"));
+    }
+    if let Some(example) = &flag.example {
+        note(format!("such as {example}"));
     }
     safe(&help).into_owned()
 }
@@ -275,9 +321,23 @@ pub(crate) fn arguments(
             pairs.push((flag.path.clone(), value));
         }
     }
-    for given in matches.get_many::<String>("arg").into_iter().flatten() {
+    let bare: Vec<_> = matches
+        .get_many::<String>(BARE)
+        .into_iter()
+        .flatten()
+        .collect();
+    if let [whole] = &bare[..]
+        && whole.trim_start().starts_with('{')
+        && pairs.is_empty()
+    {
+        return Ok((*whole).clone());
+    }
+    let given = matches.get_many::<String>("arg").into_iter().flatten();
+    for given in given.chain(bare) {
         let Some((name, value)) = given.split_once('=') else {
-            let message = format!("--arg {given}: expected NAME=VALUE, such as --arg city=Lisbon");
+            let message = format!(
+                "`{given}`: expected a flag, NAME=VALUE such as city=Lisbon, or one JSON object"
+            );
             return Err(Failure::Wrong(message));
         };
         pairs.push((name.to_owned(), value.to_owned()));

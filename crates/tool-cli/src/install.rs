@@ -12,16 +12,39 @@ use crate::failure::Failure;
 use crate::terminal::{Terminal, confirm};
 
 /// The clients: name, path in a project's folder, and the key for servers in the file.
-const CLIENTS: [(&str, &str, &str); 3] = [
+const CLIENTS: [(&str, &str, &str); 4] = [
     ("claude-code", ".mcp.json", "mcpServers"),
+    ("claude-desktop", DESKTOP, "mcpServers"),
     ("cursor", ".cursor/mcp.json", "mcpServers"),
     ("vscode", ".vscode/mcp.json", "servers"),
 ];
 
+/// A path below the folder where applications of the user have their settings.
+const DESKTOP: &str = "Claude/claude_desktop_config.json";
+
+/// Returns the file of a client.
+fn file(path: &str) -> Result<PathBuf, Failure> {
+    if path != DESKTOP {
+        return Ok(PathBuf::from(path));
+    }
+    let (variable, below) = match std::env::consts::OS {
+        "windows" => ("APPDATA", ""),
+        "macos" => ("HOME", "Library/Application Support"),
+        _ => ("HOME", ".config"),
+    };
+    let home = std::env::var_os(variable).filter(|home| !home.is_empty());
+    let home = home.ok_or_else(|| {
+        Failure::wrong(format!(
+            "{variable} is not set, so the file of the client is unknown"
+        ))
+    })?;
+    Ok(Path::new(&home).join(below).join(path))
+}
+
 pub(crate) fn command() -> Command {
     let client = Arg::new("client").value_name("CLIENT").required(true);
     Command::new("install")
-        .about("Adds this program to the MCP servers of a client, in the folder of a project")
+        .about("Adds this program to the MCP servers of a client: of the project in this folder, or of you for claude-desktop")
         .arg(client.value_parser(PossibleValuesParser::new(CLIENTS.map(|(name, ..)| name))))
         .arg(
             Arg::new("print")
@@ -31,12 +54,13 @@ pub(crate) fn command() -> Command {
         )
 }
 
-pub(crate) fn run(matches: &ArgMatches, program: &str) -> Result<(), Failure> {
+/// `words` run the commands of this program: its name, and the subcommands above them.
+pub(crate) fn run(matches: &ArgMatches, words: &[String]) -> Result<(), Failure> {
     let name = matches.get_one::<String>("client").map_or("", |name| name);
     let Some((_, path, key)) = CLIENTS.into_iter().find(|(client, ..)| *client == name) else {
         return Err(Failure::wrong(format!("there is no client `{name}`")));
     };
-    let path = PathBuf::from(path);
+    let path = file(path)?;
     let cant = |error| Failure::failed(format!("can't write {}: {error}", path.display()));
     // The project may come from a stranger, so make sure that no link redirects the write that the user agrees to.
     files::check(&path).map_err(cant)?;
@@ -53,7 +77,7 @@ pub(crate) fn run(matches: &ArgMatches, program: &str) -> Result<(), Failure> {
     let after = with_entry(
         before.as_ref().map(|(_, json)| json),
         key,
-        program,
+        words,
         executable,
         &path,
     )?;
@@ -130,10 +154,11 @@ fn read(path: &Path) -> Result<Option<(String, Json)>, Failure> {
 fn with_entry(
     before: Option<&Json>,
     key: &str,
-    program: &str,
+    words: &[String],
     executable: &str,
     path: &Path,
 ) -> Result<Json, Failure> {
+    let program = &*words.join("-");
     let mut members = before
         .map(|json| json.members().to_vec())
         .unwrap_or_default();
@@ -152,7 +177,8 @@ fn with_entry(
     let mut entry = old.map_or_else(Vec::new, |(_, entry)| entry.members().to_vec());
     entry = replaced(entry, "command", executable.into());
     if entry.iter().all(|(name, _)| name != "args") {
-        let arguments = [Json::from("mcp")].into_iter().collect();
+        let above = words.iter().skip(1).map(|word| Json::from(&**word));
+        let arguments = above.chain([Json::from("mcp")]).collect();
         entry.push(("args".to_owned(), arguments));
     }
     let servers = replaced(servers, program, entry.into_iter().collect());
@@ -173,10 +199,11 @@ fn replaced(mut members: Vec<(String, Json)>, key: &str, value: Json) -> Vec<(St
 mod tests {
     use super::*;
 
-    fn entry(before: &str) -> String {
+    fn entry<const N: usize>(words: [&str; N], before: &str) -> String {
         let before = Json::parse(before).unwrap();
         let path = Path::new(".mcp.json");
-        let after = with_entry(Some(&before), "mcpServers", "desk", "/bin/desk", path);
+        let words = words.map(str::to_owned);
+        let after = with_entry(Some(&before), "mcpServers", &words, "/bin/desk", path);
         after.ok().unwrap().to_string()
     }
 
@@ -184,13 +211,18 @@ mod tests {
     fn a_second_time_keeps_what_the_user_added() {
         assert_eq!(
             entry(
+                ["desk"],
                 r#"{"mcpServers":{"desk":{"command":"/old","env":{"KEY":"1"},"args":["mcp","--quiet"]},"zoo":{}}}"#
             ),
             r#"{"mcpServers":{"desk":{"command":"/bin/desk","env":{"KEY":"1"},"args":["mcp","--quiet"]},"zoo":{}}}"#
         );
         assert_eq!(
-            entry(r#"{"mcpServers":{"desk":1}}"#),
+            entry(["desk"], r#"{"mcpServers":{"desk":1}}"#),
             r#"{"mcpServers":{"desk":{"command":"/bin/desk","args":["mcp"]}}}"#
+        );
+        assert_eq!(
+            entry(["desk", "tools"], "{}"),
+            r#"{"mcpServers":{"desk-tools":{"command":"/bin/desk","args":["tools","mcp"]}}}"#
         );
     }
 

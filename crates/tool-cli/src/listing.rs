@@ -19,6 +19,21 @@ pub(crate) fn list(registry: &Registry, matches: &ArgMatches) -> Result<(), Fail
         .into_iter()
         .flatten()
         .collect();
+    let mut known: Vec<String> = Vec::new();
+    for tool in registry.specs() {
+        known.extend(tool.tags().map(str::to_owned));
+    }
+    known.sort();
+    known.dedup();
+    if let Some(tag) = tags.iter().find(|tag| !known.contains(tag)) {
+        let others = match &known[..] {
+            [] => "no tool has a tag".into(),
+            known => format!("the tags are {}", known.join(", ")),
+        };
+        return Err(Failure::wrong(format!(
+            "no tool has the tag `{tag}`; {others}"
+        )));
+    }
     let is_listed =
         |tool: &ToolEntry| tags.is_empty() || tool.tags().any(|tag| tags.iter().any(|t| *t == tag));
     let tools: Vec<_> = registry.specs().into_iter().filter(is_listed).collect();
@@ -71,7 +86,8 @@ pub(crate) fn show(
     let help = command.render_long_help();
     write!(out, "{help}")?;
     if let Some(Ok(result)) = tool.output_json().map(Json::parse) {
-        writeln!(out, "\nResult:\n{result:#}")?;
+        writeln!(out, "\nResult:")?;
+        out.unwrapped(&format!("{result:#}\n"))?;
     }
     Ok(())
 }

@@ -136,7 +136,9 @@ pub(crate) fn people(result: &ToolResult, saved: &Saved) -> Result<(), Failure> 
     }
     match result.structured_json().map(Json::parse) {
         Some(Ok(Json::Array(rows))) if is_table(&rows) => table(&rows, &mut out)?,
-        Some(Ok(value @ (Json::Array(_) | Json::Object(_)))) => writeln!(out, "{value:#}")?,
+        Some(Ok(value @ (Json::Array(_) | Json::Object(_)))) => {
+            out.unwrapped(&format!("{value:#}\n"))?;
+        }
         _ => writeln!(out, "{}", result.content())?,
     }
     Ok(())

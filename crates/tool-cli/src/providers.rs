@@ -7,6 +7,7 @@ use tool_core::Registry;
 use tool_core::schema::Json;
 use tool_docs::Budget;
 
+use crate::check::counted;
 use crate::failure::Failure;
 use crate::output;
 use crate::terminal::{BAD, Terminal};
@@ -52,7 +53,8 @@ pub(crate) fn render(registry: &Registry, matches: &ArgMatches) -> Result<(), Fa
     match problems.len() {
         0 => Ok(()),
         count => Err(Failure::failed(format!(
-            "{name} has {count} problems with the tools"
+            "{name} has {} with the tools",
+            counted(count, "problem")
         ))),
     }
 }

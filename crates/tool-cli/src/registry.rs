@@ -3,7 +3,7 @@
 use tokio::runtime::Runtime;
 use tool_core::{Registry, RegistryBuilder, ToolCall, ToolEntry};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, in_words};
 
 /// Builds the registry without the context values.
 pub(crate) fn inspected(builder: RegistryBuilder) -> Result<Registry, Failure> {
@@ -17,7 +17,13 @@ pub(crate) fn find(registry: &Registry, name: &str) -> Result<ToolEntry, Failure
     found.ok_or_else(|| {
         // The registry suggests similar names, as it does for models.
         let error = registry.validate(&ToolCall::new("", name, "{}")).err();
-        Failure::Wrong(error.map_or_else(String::new, |error| error.message().to_owned()))
+        let message = error.as_ref().map_or_else(String::new, in_words);
+        // These words are for a model.
+        let message = message.replace(
+            "call one of the tools you were given",
+            "`list` shows the tools",
+        );
+        Failure::Wrong(message)
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use serde_json::Value;
 use tool_core::Registry;
 
 use crate::{example, flags, listing};
@@ -15,8 +16,14 @@ pub(crate) fn page(registry: &Registry, program: &str) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
+    let description = format!(
+        "Calls the tools of `{program}`: {}{more}.",
+        names.join(", ")
+    );
+    // A JSON string is one of YAML as well, and may contain a colon.
+    let description = Value::String(description);
     let mut page = format!(
-        "---\nname: {program}\ndescription: Calls the tools of `{program}`: {}{more}.\n---\n\n# {program}\n\n\
+        "---\nname: {}\ndescription: {description}\n---\n\n# {program}\n\n\
          Each tool is a command. The arguments are checked before the tool runs, and a message names each wrong flag.\n\n\
          ```sh\n{program} list                 # the tools, as JSON in a pipe\n\
          {program} show NAME            # the parameters and the result of one\n\
@@ -24,7 +31,7 @@ pub(crate) fn page(registry: &Registry, program: &str) -> String {
          {program} call NAME --arguments '{{…}}'\n```\n\n\
          `call` writes the result to standard output, as JSON in a pipe. Exit codes: 0 done, 1 the tool failed, 2 the arguments \
          are wrong, 130 cancelled. A value `@FILE` is read from a file, and `-` from standard input.\n\n## Tools\n",
-        names.join(", "),
+        name(program),
     );
     for tool in &tools {
         let description = listing::first_sentence(&tool.description).replace('\n', " ");
@@ -39,6 +46,14 @@ pub(crate) fn page(registry: &Registry, program: &str) -> String {
     }
     page.push('\n');
     page
+}
+
+/// Returns a name with only the characters that names of skills may have: lower-case letters, digits and hyphens.
+fn name(program: &str) -> String {
+    let name = program.to_lowercase();
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    words.join("-")
 }
 
 #[cfg(test)]

@@ -131,6 +131,18 @@ impl<W: Write> Terminal<W> {
         write!(self.out, "{style:#}")
     }
 
+    /// Writes text whose lines must stay whole, such as JSON to be copied: a line break inside of a string would make it
+    /// invalid. The terminal breaks long lines itself.
+    pub(crate) fn unwrapped(&mut self, text: &str) -> io::Result<()> {
+        self.end_word()?;
+        self.out.write_all(safe(text).as_bytes())?;
+        self.rows += text.matches('\n').count();
+        if let Some(last) = text.rsplit('\n').next() {
+            self.column = columns(last);
+        }
+        Ok(())
+    }
+
     /// Writes text in rows of this width. Keeps the last word, which may be incomplete.
     fn wrap(&mut self, text: &str, width: usize) -> io::Result<()> {
         for character in text.chars() {

@@ -25,6 +25,11 @@ fn fails(code: i32, flags: &[&str], words: &[&str]) {
     }
 }
 
+/// Runs commands below a subcommand.
+fn nested(flags: &[&str]) -> support::Ran {
+    support::run(support::nested().arg("tools").args(flags))
+}
+
 #[test]
 fn tools_are_listed_and_shown_without_their_context() {
     let tools = json_of(&["list"], "");
@@ -315,7 +320,8 @@ fn providers_catalogues_checks_and_skills() {
     let html = desk(&["docs", "--html"], "");
     assert!(html.out.starts_with("<!"), "{}", html.out);
     let check = desk(&["check"], "");
-    assert_eq!((check.code, &*check.out), (Some(0), "ok: 7 tools\n"));
+    assert_eq!(check.code, Some(0), "{check:?}");
+    assert!(check.out.starts_with("ok: 7 tools\n"), "{}", check.out);
     let skill = desk(&["skill"], "");
     assert!(skill.out.starts_with("---\nname: desk\n"), "{}", skill.out);
     assert!(
@@ -364,29 +370,41 @@ fn completions_know_tools_and_flags() {
 #[cfg(unix)]
 #[test]
 fn bash_completes() {
-    use std::process::Command;
-    let folder = tempdir("bash");
-    let script = folder.join("desk.bash");
-    std::fs::write(&script, desk(&["completions", "bash"], "").out).unwrap();
-    let complete = |words: &str, at: usize| {
+    let script = desk(&["completions", "bash"], "").out;
+    let complete = bash("desk", &script);
+    assert!(complete("desk call get_").contains("get_forecast"));
+    assert!(complete("desk call get_forecast --ci").contains("--city"));
+    assert_eq!(
+        complete("desk call get_forecast --unit fah"),
+        "fahrenheit\n"
+    );
+    let script = nested(&["completions", "bash"]).out;
+    let complete = bash("app", &script);
+    assert!(complete("app to").contains("tools"));
+    assert!(complete("app tools call book").contains("book_room"));
+    assert!(complete("app tools call book_room --ni").contains("--nights"));
+}
+
+/// Returns a function that completes the last word of a line.
+#[cfg(unix)]
+fn bash(program: &str, script: &str) -> impl Fn(&str) -> String + use<> {
+    let path = tempdir("bash").join(program);
+    std::fs::write(&path, script).unwrap();
+    let program = program.to_owned();
+    move |words| {
+        let at = words.split(' ').count() - 1;
         let line = format!(
-            "source {}; COMP_WORDS=({words}); COMP_CWORD={at}; _desk desk \"${{COMP_WORDS[{at}]}}\" \"${{COMP_WORDS[{}]}}\"; \
-             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-            script.display(),
+            "source {}; COMP_WORDS=({words}); COMP_CWORD={at}; _{program} {program} \"${{COMP_WORDS[{at}]}}\" \
+             \"${{COMP_WORDS[{}]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            path.display(),
             at - 1,
         );
-        let output = Command::new("bash")
+        let output = std::process::Command::new("bash")
             .args(["--norc", "-c", &line])
             .output()
             .expect("bash runs");
         String::from_utf8(output.stdout).expect("text")
-    };
-    assert!(complete("desk call get_", 2).contains("get_forecast"));
-    assert!(complete("desk call get_forecast --ci", 3).contains("--city"));
-    assert_eq!(
-        complete("desk call get_forecast --unit fah", 4),
-        "fahrenheit\n"
-    );
+    }
 }
 
 /// So does zsh, in a terminal of its own.
@@ -395,8 +413,12 @@ fn bash_completes() {
 fn zsh_completes() {
     use std::process::Command;
     let folder = tempdir("zsh");
-    let script = folder.join("desk.zsh");
-    std::fs::write(&script, desk(&["completions", "zsh"], "").out).unwrap();
+    for (program, script) in [
+        ("desk", desk(&["completions", "zsh"], "")),
+        ("app", nested(&["completions", "zsh"])),
+    ] {
+        std::fs::write(folder.join(program), script.out).unwrap();
+    }
     for (line, expected) in [
         ("desk sho", "show"),
         ("desk show get", "get_forecast"),
@@ -407,7 +429,10 @@ fn zsh_completes() {
             "--departure.not-before",
         ),
         ("desk call get_forecast --unit fah", "fahrenheit"),
+        ("app tools sho", "show"),
+        ("app tools call book_room --ni", "--nights"),
     ] {
+        let script = folder.join(line.split(' ').next().unwrap());
         let matches = folder.join("matches");
         let _ = std::fs::remove_file(&matches);
         let ran = Command::new("zsh")
@@ -425,6 +450,126 @@ fn zsh_completes() {
         };
         let found = std::fs::read_to_string(&matches).unwrap_or_default();
         assert_eq!(found, format!("{expected}\nEND\n"), "{line}: {ran:?}");
+    }
+}
+
+#[test]
+fn commands_work_below_a_subcommand() {
+    let listed = nested(&["list"]);
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = nested(&["completions", shell]);
+        assert_eq!(script.code, Some(0), "{shell}: {}", script.log);
+        assert!(script.out.contains("book_room"), "{shell}");
+    }
+    let skill = nested(&["skill"]).out;
+    let mut head = skill.lines().skip(1);
+    assert_eq!(head.next(), Some("name: app-tools"));
+    let description = head.next().unwrap().strip_prefix("description: ").unwrap();
+    let description: String = serde_json::from_str(description).expect("a string of YAML");
+    assert!(description.starts_with("Calls the tools of `app tools`: "));
+    assert!(skill.contains("`app tools call book_room --nights 2 --view sea`"));
+    let help = nested(&["call", "book_room", "--help"]).out;
+    assert!(help.contains("Usage: app tools call book_room"), "{help}");
+}
+
+#[test]
+fn arguments_may_stand_without_a_flag() {
+    for words in [
+        &["nights=3", "view=sea", "guests=Ada"][..],
+        &["--nights", "3", "view=sea", "guests=Ada"],
+        &[r#" {"nights": 3, "view": "sea", "guests": ["Ada"]}"#],
+    ] {
+        let ran = nested(&[&["call", "book_room"], words].concat());
+        assert_eq!(
+            ran.out, "\"3 Some(\\\"sea\\\") [\\\"Ada\\\"]\"\n",
+            "{ran:?}"
+        );
+    }
+    for words in [&["3"][..], &["--nights", "3", "{}"]] {
+        let ran = nested(&[&["call", "book_room"], words].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.log.contains("expected a flag, NAME=VALUE"), "{ran:?}");
+    }
+}
+
+#[test]
+fn help_tells_what_a_value_must_be() {
+    let help = nested(&["call", "book_room", "--help"]).out;
+    for note in [
+        "[required] [1 to 14]",
+        "[may be repeated] [at most 3 items]",
+    ] {
+        assert!(help.contains(note), "{help}");
+    }
+    let help = desk(&["call", "find_trains", "--help"], "").out;
+    assert!(help.contains("[each 0 to 255]"), "{help}");
+}
+
+#[test]
+fn errors_are_for_a_person() {
+    let ran = nested(&["call", "break_down"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let error = ran.log.split("error: ").last().unwrap();
+    assert!(
+        error.contains("the cable is cut") && !error.contains("[ref"),
+        "{error}"
+    );
+    for (flags, words) in [
+        (&["call", "xyz"][..], "`list` shows the tools"),
+        (&["show", "book_rom"], "did you mean book_room?"),
+        (
+            &["list", "--tag", "roms"],
+            "no tool has the tag `roms`; the tags are rooms",
+        ),
+    ] {
+        let ran = nested(flags);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(
+            ran.log.contains(words) && !ran.log.contains("[ref"),
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn a_check_says_what_it_compared() {
+    let folder = tempdir("check");
+    let check = |is_empty: bool| {
+        let mut command = support::nested();
+        command.args(["tools", "check"]).current_dir(&folder);
+        if is_empty {
+            command.env("NO_TOOLS", "1");
+        }
+        support::run(&mut command)
+    };
+    let ran = check(false);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.out.starts_with("ok: 2 tools\n  examples accepted\n"),
+        "{ran:?}"
+    );
+    assert!(ran.out.contains("  not compared: a lock file"), "{ran:?}");
+    let ran = check(true);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.log.contains("there are no tools"), "{ran:?}");
+    std::fs::write(folder.join("tools.lock.json"), "{}").unwrap();
+    let ran = check(false);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.log.contains("tools.lock.json is not compared"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_file_of_html_gets_html() {
+    let folder = tempdir("html");
+    for (file, start) in [("tools.html", "<!"), ("tools.md", "# ")] {
+        let ran = desk_in(&folder, &["docs", "-o", file], "");
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let page = std::fs::read_to_string(folder.join(file)).unwrap();
+        assert!(page.starts_with(start), "{file}: {page}");
     }
 }
 

@@ -95,5 +95,24 @@ fn an_entry_is_added_to_those_of_others() {
         assert!(ran.log.contains(".vscode/mcp.json"), "{ran:?}");
     }
     assert_eq!(print("emacs").code, Some(2));
+
+    // A client with one file for all projects.
+    let path = folder.join(match std::env::consts::OS {
+        "windows" => "Claude/claude_desktop_config.json",
+        "macos" => "Library/Application Support/Claude/claude_desktop_config.json",
+        _ => ".config/Claude/claude_desktop_config.json",
+    });
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, r#"{"theme":"dark"}"#).unwrap();
+    let desktop = |home: &str| {
+        let mut command = support::nested();
+        command.args(["tools", "install", "claude-desktop", "--print"]);
+        support::run(command.env("HOME", home).env("APPDATA", home))
+    };
+    let new: Value = serde_json::from_str(&desktop(folder.to_str().unwrap()).out).unwrap();
+    assert_eq!(new["theme"], "dark");
+    let args = &new["mcpServers"]["app-tools"]["args"];
+    assert_eq!(args, &json!(["tools", "mcp"]));
+    assert_eq!(desktop("").code, Some(2));
     let _ = std::fs::remove_dir_all(&folder);
 }

@@ -364,12 +364,12 @@ impl fmt::Display for DocsError {
                 expected,
             } => write!(
                 f,
-                "{path} is out of date; run this test with {UPDATE}=1 and commit the file. \
+                "{path} is out of date; run this check with {UPDATE}=1 and commit the file. \
                  Line {line}:\n  found     {found}\n  expected  {expected}"
             ),
             DocsErrorKind::Missing => write!(
                 f,
-                "{path} does not exist; run this test with {UPDATE}=1 to create it, and commit it"
+                "{path} does not exist; run this check with {UPDATE}=1 to create it, and commit it"
             ),
             DocsErrorKind::NotGenerated => write!(
                 f,

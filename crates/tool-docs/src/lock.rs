@@ -126,7 +126,7 @@ impl Lock {
     /// use tool_docs::lock::Lock;
     ///
     /// let error = Lock::new(&Registry::new()).check("no/such/file.json").unwrap_err();
-    /// assert!(error.to_string().starts_with("no/such/file.json does not exist; run this test with"));
+    /// assert!(error.to_string().starts_with("no/such/file.json does not exist; run this check with"));
     /// ```
     pub fn check(&self, path: impl AsRef<Path>) -> Result<(), LockError> {
         self.check_or_update(path.as_ref(), is_updating())
@@ -326,17 +326,17 @@ impl fmt::Display for LockError {
         match &self.kind {
             LockErrorKind::Changed(changes) => write!(
                 f,
-                "the tools differ from {path}: {changes}\nIf this is intended, run this test with \
+                "the tools differ from {path}: {changes}\nIf this is intended, run this check with \
                  {UPDATE}=1 and commit the file."
             ),
             LockErrorKind::Missing => write!(
                 f,
-                "{path} does not exist; run this test with {UPDATE}=1 to create it, and commit it"
+                "{path} does not exist; run this check with {UPDATE}=1 to create it, and commit it"
             ),
             LockErrorKind::Corrupt(problem) => write!(
                 f,
                 "{path} is not a lock file: {problem}; the file was left unchanged: restore it \
-                 from version control, or delete it and run this test with {UPDATE}=1"
+                 from version control, or delete it and run this check with {UPDATE}=1"
             ),
             LockErrorKind::Newer(version) => write!(
                 f,

@@ -21,6 +21,16 @@ pub(crate) fn desk(flags: &[&str], input: &str) -> Ran {
     program::run("desk", flags, input)
 }
 
+/// Returns the command of the program that has the commands below a subcommand, `tools`.
+pub(crate) fn nested() -> Command {
+    program::command("nested")
+}
+
+/// Runs a command in a pipe and waits until it ends.
+pub(crate) fn run(command: &mut Command) -> Ran {
+    program::run_command(command, "")
+}
+
 /// Runs the program in a folder.
 pub(crate) fn desk_in(folder: &Path, flags: &[&str], input: &str) -> Ran {
     program::run_command(command().args(flags).current_dir(folder), input)
