@@ -4,6 +4,7 @@ mod arguments;
 mod background;
 pub(crate) mod builder;
 mod call;
+mod call_schema;
 mod change;
 mod deferred;
 mod dispatch;

@@ -1,5 +1,6 @@
 //! Constrained decoding: every emitted schema compiles in llguidance, the engine behind several
-//! providers' strict modes, and every output that its token masks allow is accepted.
+//! providers' strict modes, and every output that its token masks allow is accepted. So does the schema of one call of
+//! several tools, and its grammar in the form of each family of models.
 //!
 //! `TOOL_CORE_LONG=1` samples a thousand outputs of each type.
 
@@ -11,7 +12,11 @@ use properties::exceptions::explain;
 use properties::random::Random;
 use properties::rounds;
 use properties::subject::Subject;
+use serde_json::json;
 use toktrie::ApproximateTokEnv;
+use tool_core::Registry;
+use tool_core::dialect::Dialect;
+use tool_dialects::{CallFormat, OpenAiChat, Prompted};
 
 /// Keywords that the engine cannot enforce. It is told to ignore them, as providers do, and outputs
 /// that violate them are recognized by validating against the emitted schema.
@@ -75,6 +80,71 @@ fn outputs_that_the_masks_allow_are_accepted() {
     }
     println!("{} types: {tally:?}", subjects.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Samples calls by the grammar of each family, of two tools at a time, reads them and runs them.
+#[test]
+fn calls_that_the_grammar_of_a_family_allows_are_read_and_accepted() {
+    let environment = ApproximateTokEnv::single_byte_env();
+    let mut factory = ParserFactory::new_simple(&environment).expect("the engine starts");
+    factory.quiet();
+    let formats = [CallFormat::HERMES, CallFormat::LLAMA, CallFormat::MISTRAL];
+    let is_known = |subject: &&Subject| {
+        let text = subject.row.tool.parameters_json();
+        let mut unknown = UNKNOWN_TO_THE_ENGINE.iter();
+        !unknown.any(|keyword| text.contains(keyword))
+            && subject.row.name != UNSATISFIABLE_TO_THE_ENGINE
+    };
+    let subjects = Subject::all();
+    let subjects: Vec<_> = subjects.iter().filter(is_known).collect();
+    let (mut failures, mut tally) = (Vec::new(), BTreeMap::<&str, usize>::new());
+    for (round, pair) in subjects.chunks_exact(2).enumerate() {
+        let tools = pair.iter().map(|subject| subject.row.tool.clone());
+        let registry = Registry::builder()
+            .tools(tools)
+            .build()
+            .expect("tools with different names");
+        let format = formats[round % formats.len()];
+        let grammar = format.grammar(&registry);
+        let start =
+            Matcher::new(factory.create_parser(TopLevelGrammar::from_lark(grammar.clone())));
+        if let Some(error) = start.get_error() {
+            failures.push(format!("it does not compile: {error}\n    {grammar}"));
+            continue;
+        }
+        let dialect = Prompted::new(OpenAiChat::default(), format);
+        let mut random = Random::named(pair[0].row.name, 7);
+        for _ in 0..rounds(6, 300) {
+            let Some(output) = sample(start.deep_clone(), &environment, &mut random) else {
+                *tally.entry("unfinished").or_default() += 1;
+                continue;
+            };
+            let message = json!({"role": "assistant", "content": output});
+            let response = json!({"choices": [{"message": message, "finish_reason": "stop"}]});
+            let turn = dialect.read(&response).expect("a response");
+            let call = match &turn.calls[..] {
+                [call] if turn.text.is_empty() => call,
+                _ => {
+                    failures.push(format!("{output} is not read as one call: {turn:?}"));
+                    break;
+                }
+            };
+            let subject = pair
+                .iter()
+                .find(|subject| *subject.row.tool.name == *call.name);
+            match subject.map(|subject| check(subject, &call.arguments.text(), true)) {
+                Some(Ok(kind)) => *tally.entry(kind).or_default() += 1,
+                Some(Err(problem)) => {
+                    failures.push(format!("{}: {problem}", call.name));
+                    break;
+                }
+                None => failures.push(format!("{output} calls no tool")),
+            }
+        }
+    }
+    println!("{} tools: {tally:?}", subjects.len());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(tally["accepted"] > subjects.len(), "{tally:?}");
 }
 
 /// Classifies an output. Returns an error if the tool's verdict differs from the schema's.

@@ -4,7 +4,7 @@ use properties::random::Random;
 use serde_json::{Value, json};
 use tool_core::content::Image;
 use tool_core::dialect::{Dialect, End, RequestOptions, StreamEvent, ToolChoice, Turn};
-use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, tool, tools};
+use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools};
 use tool_dialects::{CallFormat, ChatRules, OpenAiChat, Prompted, server};
 
 /// Adds two numbers.
@@ -487,4 +487,67 @@ fn the_system_prompt_has_the_tools_and_the_settings() {
         .build()
         .unwrap();
     assert!(request.fields().contains_key("response_format") && request.instructions().is_none());
+}
+
+#[derive(ToolType)]
+#[allow(dead_code)] // It is for its schema.
+struct Tree {
+    name: String,
+    children: Vec<Tree>,
+}
+
+mod other {
+    use tool_core::{ToolType, tool};
+
+    #[derive(ToolType)]
+    #[allow(dead_code)] // It is for its schema.
+    pub(super) struct Tree {
+        left: Option<Box<Tree>>,
+    }
+
+    /// Cuts a tree.
+    #[tool(unlinked)]
+    pub(super) fn cut(tree: Tree) {
+        let _ = tree;
+    }
+}
+
+/// Plants a tree.
+#[tool(unlinked)]
+fn plant(tree: Tree) {
+    let _ = tree;
+}
+
+#[test]
+fn the_schema_of_a_call_has_each_tool_with_its_definitions() {
+    let registry = Registry::builder()
+        .tools(tools![add, plant, other::cut])
+        .build()
+        .unwrap();
+    let schema: Value = serde_json::from_str(&registry.call_schema().to_string()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let tree = |key: &str, inner: Value| json!({"tree": {"name": "a", "children": [], key: inner}});
+    let leaf = json!({"name": "b", "children": []});
+    for (name, arguments, is_valid) in [
+        ("add", json!({"a": 1, "b": 2}), true),
+        ("add", json!({"a": 1}), false),
+        ("add", json!({"a": "1", "b": 2}), false),
+        ("subtract", json!({"a": 1, "b": 2}), false),
+        ("plant", tree("children", json!([leaf])), true),
+        ("plant", tree("children", json!([{"name": "b"}])), false),
+        // Both tools define the name `Tree`.
+        ("cut", json!({"tree": {"left": {"left": {}}}}), true),
+        ("cut", json!({"tree": {"left": {"left": 1}}}), false),
+    ] {
+        let call = json!({"name": name, "arguments": arguments});
+        assert_eq!(validator.is_valid(&call), is_valid, "{call}");
+    }
+    // Engines write keys in this order, so that the name decides the arguments.
+    let text = registry.call_schema_with("parameters").to_string();
+    assert!(
+        text.contains(r#"{"name":{"const":"add"},"parameters":{"type":"object""#),
+        "{text}"
+    );
+    let none = Registry::new().call_schema().to_string();
+    assert_eq!(none, r#"{"not":{}}"#);
 }

@@ -38,7 +38,7 @@ impl Registry {
     /// Renders the tools without logging.
     pub(crate) fn rendered(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
         let snapshot = self.0.current.load();
-        let tools = self.sent_tools(dialect, &snapshot);
+        let tools = self.sent_tools(dialect.deferral(), &snapshot);
         Rendered::new(dialect, &tools, &snapshot.hosted)
     }
 
@@ -82,7 +82,7 @@ impl Registry {
         messages: &[&Value],
     ) -> Result<ToolRequest, RequestError> {
         let snapshot = self.0.current.load();
-        let mut tools = self.sent_tools(dialect, &snapshot);
+        let mut tools = self.sent_tools(dialect.deferral(), &snapshot);
         if options.has_background
             && snapshot.has_background()
             && dialect.deferral() != Deferral::Ignored
@@ -95,16 +95,16 @@ impl Registry {
     }
 
     /// Returns the tools as requests have them.
-    fn sent_tools<'s>(
+    pub(super) fn sent_tools<'s>(
         &self,
-        dialect: &(impl Dialect + ?Sized),
+        deferral: Deferral,
         snapshot: &'s Snapshot,
     ) -> Cow<'s, [ToolEntry]> {
         let mut tools = Cow::Borrowed(snapshot.tools());
-        if snapshot.has_deferred() && dialect.deferral() == Deferral::Emulated {
+        if snapshot.has_deferred() && deferral == Deferral::Emulated {
             tools = Cow::Owned(snapshot.listed());
         }
-        if snapshot.has_hidden() && dialect.deferral() != Deferral::Ignored {
+        if snapshot.has_hidden() && deferral != Deferral::Ignored {
             tools.to_mut().retain(|tool| tool.is_for_models());
         }
         // A truncated result does not match its schema.

@@ -1,5 +1,8 @@
 //! [`CallFormat`]: the form in which a family of models writes calls and reads results, as data.
 
+use serde_json::Value;
+use tool_core::Registry;
+
 /// How a family of models writes calls and reads results in text; see [`Prompted`](crate::Prompted).
 ///
 /// For a family that is not here, change what differs:
@@ -92,4 +95,44 @@ impl CallFormat {
         result: ["[TOOL_RESULTS]", "[/TOOL_RESULTS]"],
         result_keys: &["content", "call_id"],
     };
+
+    /// Returns a grammar in the Lark format of llguidance: one call of these tools, with what stands around it, as text. vLLM
+    /// and `SGLang` take it with their backend `guidance` or `llguidance`, llama.cpp if it was built with llguidance.
+    ///
+    /// An engine that takes a JSON Schema alone gets [`Registry::call_schema`]. What the model then writes has no start, so read
+    /// it with [`is_bare`](CallFormat::is_bare).
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    /// use tool_dialects::CallFormat;
+    ///
+    /// /// Adds two numbers.
+    /// #[tool]
+    /// fn add(a: i64, b: i64) -> i64 {
+    ///     a + b
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![add]).build()?;
+    /// let grammar = CallFormat::HERMES.grammar(&registry);
+    /// assert!(grammar.starts_with("start: \"<tool_call>\" call \"</tool_call>\"\n"), "{grammar}");
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn grammar(&self, registry: &Registry) -> String {
+        let schema = registry.call_schema_with(self.arguments);
+        let [start, end] = if self.is_bare {
+            [""; 2]
+        } else {
+            [self.start, self.end]
+        };
+        let [open, close] = if self.is_array { ["[", "]"] } else { [""; 2] };
+        let [before, behind] = [[start, open], [close, end]].map(|parts| {
+            let text = parts.concat();
+            if text.is_empty() {
+                text
+            } else {
+                Value::from(text).to_string()
+            }
+        });
+        format!("start: {before} call {behind}\ncall: %json {schema}\n")
+    }
 }

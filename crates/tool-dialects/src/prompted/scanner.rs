@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tool_core::ToolCall;
 use tool_core::call::Arguments;
-use tool_core::dialect::write::WireId;
+use tool_core::dialect::write::{Reason, WireId};
 use tool_core::dialect::{ResponseError, Turn};
 
 use super::format::CallFormat;
@@ -44,7 +44,7 @@ pub(super) fn read(format: CallFormat, mut turn: Turn) -> Result<Turn, ResponseE
         match found {
             Found::Text(text) => turn.text.push_str(&text),
             Found::Call(call) => calls.push(call),
-            Found::Unfinished(call) if turn.reason.is_some_and(|reason| reason.cuts()) => {
+            Found::Unfinished(call) if turn.reason.is_some_and(Reason::cuts) => {
                 calls.push(call.truncated());
             }
             Found::Unfinished(call) => calls.push(call),
