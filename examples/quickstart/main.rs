@@ -2,11 +2,11 @@
 //! calls, and the results of the calls become the next messages.
 //!
 //! ```text
-//! cargo run --example quickstart
-//! cargo run --example quickstart -- --provider anthropic
-//! cargo run --example quickstart -- --json | jq .
-//! cargo run --example quickstart -- --provider gemini --response answer.json
-//! cat answer.json | cargo run --example quickstart -- --response -
+//! cargo run --package examples --example quickstart
+//! cargo run --package examples --example quickstart -- --provider anthropic
+//! cargo run --package examples --example quickstart -- --json | jq .
+//! cargo run --package examples --example quickstart -- --provider gemini --response answer.json
+//! cat answer.json | cargo run --package examples --example quickstart -- --response -
 //! ```
 //!
 //! Without `--response`, the program uses a recorded response. `--log` writes the operator's log to

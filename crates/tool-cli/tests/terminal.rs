@@ -13,14 +13,6 @@ fn check(name: &str, columns: usize, flags: &[&str], answers: &[(&str, &str)]) {
         eprintln!("skipped: `script` is missing");
         return;
     };
-    // The reference of an error differs in every run.
-    let shown = match shown.split_once(" [ref ") {
-        Some((before, after)) => format!(
-            "{before} [ref …{}",
-            &after[after.find(']').unwrap_or_default()..]
-        ),
-        None => shown,
-    };
     let trimmed: Vec<_> = shown.lines().map(str::trim_end).collect();
     let shown = format!("{}\n", trimmed.join("\n"));
     let path = format!("{}/tests/screens/{name}.txt", env!("CARGO_MANIFEST_DIR"));
@@ -97,5 +89,27 @@ fn a_tool_asks_the_person() {
     if let Some(shown) = screen(80, &reserve, &[("row: ", "\u{3}")]) {
         assert!(shown.contains("reserve_seat was cancelled"), "{shown}");
         assert!(shown.ends_with("exit code 130\n"), "{shown}");
+    }
+}
+
+#[test]
+fn the_readme_shows_a_program_and_what_it_writes() {
+    let readme = include_str!("../../../README.md");
+    let (_, program) = include_str!("../examples/forecast.rs")
+        .split_once('\n')
+        .unwrap();
+    assert!(readme.contains(&format!("```rust,ignore\n{program}```")));
+    let session = readme.split("```text\n").nth(1).unwrap();
+    let session = session.split("```").next().unwrap();
+    let runs = session.split("$ cargo run -- ").skip(1);
+    let runs: Vec<_> = runs.map(|run| run.split_once('\n').unwrap()).collect();
+    assert_eq!(runs.len(), 2);
+    for (flags, shown) in runs {
+        let flags: Vec<_> = flags.split(' ').collect();
+        let Some(screen) = support::screen_of(&support::forecast(), 80, &flags, &[]) else {
+            return eprintln!("skipped: there is no `script`");
+        };
+        let (screen, _) = screen.split_once("exit code").unwrap();
+        assert_eq!(screen, shown, "{flags:?}");
     }
 }

@@ -26,6 +26,11 @@ pub(crate) fn nested() -> Command {
     program::command("nested")
 }
 
+/// Returns the command of the first program in the README.
+pub(crate) fn forecast() -> Command {
+    program::command("forecast")
+}
+
 /// Runs a command in a pipe and waits until it ends.
 pub(crate) fn run(command: &mut Command) -> Ran {
     program::run_command(command, "")
@@ -44,8 +49,17 @@ pub(crate) fn desk_without_notes(flags: &[&str]) -> Ran {
 /// Runs the program in a terminal of a width, and types the answers to its questions. Returns the screen, or `None` if the
 /// system lacks `script`.
 pub(crate) fn screen(columns: usize, flags: &[&str], answers: &[(&str, &str)]) -> Option<String> {
+    screen_of(&command(), columns, flags, answers)
+}
+
+/// The same, for another program.
+pub(crate) fn screen_of(
+    command: &Command,
+    columns: usize,
+    flags: &[&str],
+    answers: &[(&str, &str)],
+) -> Option<String> {
     let words: String = flags.iter().map(|flag| format!(" '{flag}'")).collect();
-    let command = command();
     let program = command.get_program().display();
     // Control-C reaches the shell as well, which needs a trap to continue to the exit code.
     let line = format!("trap : INT; stty cols {columns}; {program}{words}; echo \"exit code $?\"");
