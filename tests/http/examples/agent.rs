@@ -19,9 +19,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (dialect, model) = (OpenAiResponses::default(), "gpt-5.2");
     let model = HttpModel::new(&dialect, model).system("You plan trips.");
     let agent = Agent::new(Registry::linked()?, dialect, model);
-    println!(
-        "{}",
-        agent.ask_blocking("Will it rain in Lisbon this week?")?
-    );
+    println!("{}", agent.ask_blocking("Will it rain in Lisbon?")?);
     Ok(())
 }
