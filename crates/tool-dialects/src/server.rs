@@ -41,7 +41,7 @@
 //! };
 //! ```
 //!
-//! The server's format stays that of its dialect, so a conversation can continue at another server of the same format.
+//! A server keeps the format of its dialect, so a conversation can continue at another server with that format.
 
 mod rows;
 
@@ -69,7 +69,7 @@ pub use self::rows::*;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Server {
-    /// Its format, with what a request may have.
+    /// Its format, and the fields that a request may have.
     pub dialect: &'static dyn Dialect,
     /// Where its API is, and the parts of a request other than messages and tools.
     pub api: HttpApi,

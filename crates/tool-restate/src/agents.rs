@@ -102,7 +102,7 @@ impl Agents {
     }
 
     /// Serves the text that models are writing in this process, for [`Client::stream`](crate::Client::stream). Each
-    /// agent needs its own listener. Clients must reach it directly, not through a balancer. Whoever has the token can
+    /// agent needs its own listener. Clients must reach it directly, not through a balancer. A program with the token can
     /// read all conversations of the agent, as with the ingress. So give it only to programs that may reach the
     /// ingress, and make it at least 16 random bytes. The listener speaks HTTP without TLS, so keep it within your
     /// network.

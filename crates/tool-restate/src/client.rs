@@ -154,8 +154,8 @@ impl Client {
         Ok(Some(run))
     }
 
-    /// Returns the heads of conversations in which calls wait for decisions, the earliest first: an inbox. Whoever shows it says
-    /// who may see what.
+    /// Returns the heads of conversations in which calls wait for decisions, the earliest first: an inbox. Your
+    /// application decides who may see which of them.
     ///
     /// Each page makes the server read the heads of all conversations, so ask every few seconds at most.
     ///
@@ -196,13 +196,13 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As those of [`waiting`](Client::waiting).
+    /// Returns the same errors as [`waiting`](Client::waiting).
     pub async fn runs(&self, owner: Option<&str>, page: Page) -> Result<Vec<RunHead>, ClientError> {
         self.heads(&Listed::Owner(owner), &page).await
     }
 
-    /// Creates a conversation from what a [`Journal`](tool_agent::run::Journal) has of its run. Returns `false`, and changes
-    /// nothing, if the conversation is there already. Calls that wait for decisions go on waiting; calls that ran when their
+    /// Creates a conversation from its run in a [`Journal`](tool_agent::run::Journal). Returns `false`, and changes nothing,
+    /// if the conversation is there already. Calls that wait for decisions go on waiting; calls that ran when their
     /// program ended are interrupted.
     ///
     /// ```no_run
@@ -261,7 +261,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As those of [`waiting`](Client::waiting), and of a conversation that can't be removed. Others may then be removed already.
+    /// Returns the same errors as [`waiting`](Client::waiting), and an error for a conversation that can't be removed. Others may
+    /// be removed already then.
     pub async fn remove_before(&self, saved_ms: u64) -> Result<usize, ClientError> {
         let mut page = Page::new(REMOVED_AT_ONCE);
         let mut removed = 0;

@@ -70,7 +70,7 @@ struct State {
     has_progress: bool,
     /// When it was saved last.
     saved_ms: u64,
-    /// What lists show of it.
+    /// Its row in lists.
     listed: Option<RunHead>,
 }
 
@@ -265,7 +265,8 @@ impl Conversation {
         Ok(ctx.signal(REPLY).await?)
     }
 
-    /// Tells the conversation an event, and that what drove it was killed, if an operator did so: what is killed can't.
+    /// Tells the conversation an event. If an operator killed the invocation that drove it, this also says so, because a killed
+    /// invocation can't.
     #[handler]
     async fn tell(&self, ctx: SharedObjectContext<'_>, event: Json<Event>) -> HandlerResult<()> {
         let waiter = match &event.0 {
@@ -283,8 +284,8 @@ impl Conversation {
         Ok(driven?)
     }
 
-    /// Fails if a service is not registered: an invocation of its own, because the server tries each again that calls such a
-    /// service, and this one a few times only.
+    /// Fails if a service is not registered. This is a separate invocation, because the server repeats an invocation that
+    /// calls such a service, and it repeats this one only a few times.
     #[handler]
     async fn find(&self, ctx: SharedObjectContext<'_>, service: Json<String>) -> HandlerResult<()> {
         let target = RequestTarget::service(service.into_inner(), "ping");
@@ -400,9 +401,10 @@ impl Conversation {
         Ok(self.stop_turn(&ctx).await?)
     }
 
-    /// Creates the conversation from what a journal has of its run. Returns `false` if it is there already.
+    /// Creates the conversation from the increments of its run in a journal. Returns `false` if it is there already.
     ///
-    /// Whoever reaches the ingress can send a run, so none is taken in which a call is ready: nobody has to have allowed it.
+    /// Every program that reaches the ingress can send a run. So a run with a call that is ready is rejected, because perhaps
+    /// nobody allowed that call.
     #[handler]
     async fn import(
         &self,
@@ -433,7 +435,7 @@ impl Conversation {
         Ok(Json(true))
     }
 
-    /// Removes the conversation, and returns `true` if it was there. What goes on is stopped.
+    /// Removes the conversation, and returns `true` if it was there. Stops its work.
     #[handler]
     async fn remove(
         &self,
@@ -518,7 +520,7 @@ fn was_killed(error: &TerminalError) -> bool {
     error.code() == 409 && error.message() == "killed"
 }
 
-/// The error for whoever waits for what was killed.
+/// The error for the clients of an invocation that was killed.
 fn killed(id: &str) -> TerminalError {
     let problem = format!(
         "an operator killed the invocation that drove the conversation {id:?}; send the next message to go on"

@@ -27,7 +27,7 @@ pub(crate) enum Event {
     /// A message of the user, and the invocation that waits for the reply.
     Message(Message, String),
     News(News),
-    /// What a journal has of the run.
+    /// The increments of the run in a journal.
     Import(Vec<Increment>),
     /// Stops the work on the message with this number.
     Stop(u64),

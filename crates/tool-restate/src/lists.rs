@@ -135,7 +135,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Limits a number to those of SQL.
+/// Limits a number to the range of integers in SQL.
 fn clamped(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

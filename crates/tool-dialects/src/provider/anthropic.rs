@@ -34,8 +34,8 @@ use tool_core::dialect::NamedDialect;
 ///
 /// [Examples](tool_core::ToolSpec::examples) of a tool are sent as `input_examples`, which need no beta
 /// header. All results go into one user message, before any text of the user (Anthropic's guide to tool
-/// use). Calls of the provider's own server tools are ignored. Those of its tools that the application runs,
-/// such as `memory` and `bash`, are calls as any other, which a function can [provide](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#trained-tools).
+/// use). Calls of the provider's own server tools are ignored. Calls of its tools that the application
+/// runs, such as `memory` and `bash`, are like any other, and a function can [provide](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#trained-tools).
 ///
 /// ```
 /// use serde_json::json;
@@ -321,7 +321,7 @@ fn write_trained(
     });
 }
 
-/// What a tool is marked as. The API rejects a deferred tool with a cache mark.
+/// The mark of a tool. The API rejects a deferred tool with a cache mark.
 #[derive(Clone, Copy)]
 enum Mark {
     None,
@@ -562,7 +562,7 @@ impl Dialect for Anthropic {
         media::omitted(results, parts)
     }
 
-    /// Only strict tools have limits. What a tool for programs can't be is listed here, too.
+    /// Only strict tools have limits. The restrictions of tools for programs are listed here as well.
     /// Any tool will do.
     fn history_tools(&self, tools: &[ToolEntry], messages: &[&Value]) -> Vec<String> {
         if tools.is_empty() {

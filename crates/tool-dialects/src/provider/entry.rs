@@ -1,4 +1,4 @@
-//! What the entries of tools in a request have in common: names, descriptions, schemas.
+//! The names, descriptions and schemas of tools in a request, for all formats.
 
 use std::borrow::Cow;
 

@@ -258,7 +258,7 @@ pub(crate) fn arguments_value(text: &str) -> Value {
     }
 }
 
-/// Returns the blocks of a user's message with these parts, which `write` writes as those of a result.
+/// Returns the blocks of a user's message with these parts. `write` writes the parts of a result.
 pub(crate) fn user_blocks(
     parts: &[Content],
     write: impl Fn(&ToolResult) -> WrittenResult,

@@ -1,4 +1,4 @@
-//! What requests have of hosted tools.
+//! Hosted tools in a request.
 
 use serde_json::Value;
 use tool_core::dialect::HostedTool;

@@ -1,8 +1,8 @@
-//! Parts of results other than text: what a provider accepts, and what becomes of the rest.
+//! Images, audio and files in results.
 //!
 //! A dialect has one function that writes a part, and says where: in the result, or after all results.
-//! What it can't write is replaced by a note in the result, so that the model knows of it, and is
-//! listed by [`Dialect::omitted`](tool_core::dialect::Dialect::omitted) for the application.
+//! If the provider rejects the part, the result gets a note instead, so that the model knows of it, and
+//! [`Dialect::omitted`](tool_core::dialect::Dialect::omitted) lists the part for the application.
 
 use serde_json::{Number, Value, json};
 use tool_core::ToolResult;
@@ -34,7 +34,7 @@ pub(crate) enum Written {
     After(Value),
 }
 
-/// What a provider accepts of one kind of parts.
+/// The media types and sizes of one kind of parts that a provider accepts.
 pub(crate) struct Accepts {
     /// The id of the rule that lists the media types.
     pub(crate) types: &'static str,

@@ -27,7 +27,7 @@ pub(crate) struct ResponseFormat {
     pub(crate) is_call: fn(&Value) -> bool,
     /// The path of the id in a call.
     pub(crate) id: &'static str,
-    /// What happens to a call without an id.
+    /// How a call without an id is treated.
     pub(crate) no_id: NoId,
     pub(crate) name: &'static str,
     pub(crate) arguments: &'static str,
@@ -39,7 +39,7 @@ pub(crate) struct ResponseFormat {
     pub(crate) has_origin: bool,
 }
 
-/// What happens to a call without an id.
+/// The treatment of a call without an id.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoId {
     /// It gets one, and its result is sent without.
@@ -325,7 +325,7 @@ impl ResponseFormat {
     }
 }
 
-/// The ids of the calls of a response. Each call needs one of its own, or providers mix up their results.
+/// The ids of the calls of a response. Two calls must not share one, because providers would mix up their results.
 #[derive(Default)]
 pub(crate) struct CallIds {
     /// Set if the ids belong to requests that are answered one by one.
@@ -348,7 +348,7 @@ impl CallIds {
         }
     }
 
-    /// Adds the next call. It gets a new id if it has none, or that of an earlier call.
+    /// Adds the next call. It gets a new id if it has none, or if an earlier call has the same.
     /// Returns its position.
     pub(crate) fn add(&mut self, call: &mut ToolCall) -> usize {
         let index = self.count;
@@ -370,7 +370,7 @@ impl CallIds {
         self.count
     }
 
-    /// Makes an id of nine letters and digits, which is what Mistral asks for (its API reference, 2026-11).
+    /// Makes an id of nine letters and digits, because Mistral accepts no other (its API reference, 2026-11).
     fn make(&mut self) -> String {
         loop {
             let id = format!("call{:05}", self.next);

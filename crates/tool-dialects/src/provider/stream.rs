@@ -40,8 +40,8 @@ pub(crate) trait StreamFormat: Send {
     fn response(self) -> Result<Value, ResponseError>;
 }
 
-/// Creates the reader of a stream. `format` is that of the whole response, and `outline` returns its turn
-/// without its calls.
+/// Creates the reader of a stream. `format` reads the whole response, and `outline` returns its turn without
+/// its calls.
 pub(crate) fn reader(
     stream: impl StreamFormat + 'static,
     format: &'static ResponseFormat,
@@ -97,7 +97,7 @@ impl<S: StreamFormat> Reader<S> {
     }
 }
 
-/// What has been read of a stream.
+/// A stream that is partly read.
 struct Reading<S> {
     stream: S,
     format: &'static ResponseFormat,
@@ -108,9 +108,9 @@ struct Reading<S> {
     read: usize,
 }
 
-/// The most memory that what is kept of a response may take, in bytes.
+/// The maximum memory for the kept parts of a response, in bytes.
 pub(crate) const MOST: usize = 128 << 20;
-/// The bytes of events after which what is kept is measured.
+/// After so many bytes of events, the kept parts are measured.
 const MEASURED: usize = 16 << 20;
 /// The most calls, blocks or other items of a response. A look-up may compare all of them.
 const ITEMS: usize = 10_000;
@@ -142,7 +142,7 @@ impl<S: StreamFormat> Reading<S> {
         self.measure(event.size())
     }
 
-    /// Returns an error if too much is kept. Events are many, but most of what is in them is not kept.
+    /// Returns an error if too much is kept. A stream has many events, but few of their values are kept.
     fn measure(&mut self, read: usize) -> Result<(), ResponseError> {
         check_count(self.out.ids.count())?;
         self.read += read;
@@ -165,7 +165,7 @@ impl<S: StreamFormat> Reading<S> {
     }
 }
 
-/// What the first event looks like.
+/// The form of the first event.
 #[derive(Default)]
 struct Start {
     has_started: bool,
@@ -277,10 +277,10 @@ pub(crate) fn check_count(items: usize) -> Result<(), ResponseError> {
     Ok(())
 }
 
-/// What a reader emits, and the calls so far.
+/// The events of a reader, and the calls so far.
 #[derive(Default)]
 pub(crate) struct Output {
-    /// Those of the current event.
+    /// Emitted for the current event.
     events: Vec<StreamEvent>,
     /// The emitted calls, each with its position.
     calls: Vec<(usize, ToolCall)>,

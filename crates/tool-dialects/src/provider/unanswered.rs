@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-/// The ids of what has an answer in the response itself.
+/// The ids of the calls that the response itself answers.
 pub(crate) struct Answered<'r>(HashSet<&'r str>);
 
 impl<'r> Answered<'r> {

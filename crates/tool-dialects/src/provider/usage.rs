@@ -3,8 +3,8 @@
 use tool_core::dialect::Usage;
 use tool_core::dialect::write::Json;
 
-/// Where the usage of a provider has its counts: each is the sum of what is at the paths. A usage
-/// without the first path of the input has none.
+/// The paths of the counts in a provider's usage. A count is the sum of the numbers at its paths. A usage without the
+/// first path of the input has no counts.
 pub(crate) struct Counts {
     pub(crate) input: &'static [&'static str],
     pub(crate) cached_input: &'static [&'static str],

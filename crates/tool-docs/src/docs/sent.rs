@@ -1,4 +1,4 @@
-//! What providers are sent for each tool: its text, its size, what was rewritten, and the words for a wrong call.
+//! The form of each tool for each provider: its text, its size, its rewritten parts, and the message for a wrong call.
 //!
 //! A page has it as one compressed JSON text, because the texts of providers are alike and few readers look at all of them.
 
@@ -21,7 +21,7 @@ const REFERENCE: &str = "\u{b7}\u{b7}\u{b7}\u{b7}\u{b7}\u{b7}";
 const MAX_DATA: usize = 1 << 28;
 
 pub(super) struct Sent {
-    /// What each provider is sent for all tools.
+    /// The forms of all tools for each provider.
     pub(super) providers: Vec<Provider>,
     json: String,
 }
@@ -123,7 +123,7 @@ fn write_tool(docs: &Docs, section: &Section<'_>, out: &mut JsonWriter) {
     });
 }
 
-/// Returns the arguments of a call that the tool rejects, and what the model reads about it.
+/// Returns the arguments of a call that the tool rejects, and the message for the model.
 fn wrong_call(docs: &Docs, section: &Section<'_>) -> Option<(String, String)> {
     let example = section.examples.as_ref().ok()?.first()?;
     let properties = section.schema.get_members("properties");
@@ -155,7 +155,7 @@ fn wrong_call(docs: &Docs, section: &Section<'_>) -> Option<(String, String)> {
     is_wrong.then(|| (arguments, error.message().replace(error.id(), REFERENCE)))
 }
 
-/// Returns the differences between the schema of a tool and what a provider is sent.
+/// Returns the differences between the schema of a tool and the form for a provider.
 fn rewrites(own: &Json, text: &str) -> Vec<String> {
     let Ok(text) = Json::parse(text) else {
         return Vec::new();

@@ -358,7 +358,7 @@ impl Message {
 }
 
 /// Emits the last call if nothing that a server sends can change it, now that another one starts. Servers go on after an
-/// empty object, and otherwise only with what they have sent before.
+/// empty object, and otherwise only by adding to the text that they have sent.
 fn emit_complete(
     format: &ResponseFormat,
     calls: &mut [Call],

@@ -30,7 +30,7 @@ use tool_core::dialect::NamedDialect;
 /// Gemini's Interactions API (`/v1beta/interactions`), which Google recommends for new code.
 ///
 /// Writes schemas with the keywords that [`Gemini`](crate::Gemini) writes. Reads the steps of a response: text,
-/// thoughts, calls, and what hosted tools did. The turn consists of all steps, with their signatures.
+/// thoughts, calls, and the work of hosted tools. The turn consists of all steps, with their signatures.
 ///
 /// The API stores each request and its response, unless the request has `"store": false`. A request with
 /// `previous_interaction_id` continues a stored one. It contains the turn already and needs only the
@@ -207,7 +207,7 @@ impl Dialect for GeminiInteractions {
         }
     }
 
-    /// Each has a `type`. What the application must do for `computer_use` is a call by the name of an action.
+    /// Each has a `type`. An action of `computer_use` is a call by the name of the action.
     fn hosts(&self, tool: &HostedTool) -> bool {
         hosted_tool::is_of_type(tool, |name| HOSTED.contains(&name))
     }

@@ -33,7 +33,7 @@ pub(crate) const HTTP_API: HttpApi = HttpApi {
     ..HttpApi::new("OpenAI", "https://api.openai.com/v1")
 };
 
-/// What a server of chat completions takes; see [`OpenAiChat::with`] and [`server`](crate::server).
+/// The requests that a server of chat completions accepts; see [`OpenAiChat::with`] and [`server`](crate::server).
 ///
 /// Later versions may add fields: start with [`OPENAI`](ChatRules::OPENAI) or [`IMITATION`](ChatRules::IMITATION).
 ///
@@ -105,8 +105,8 @@ impl ChatRules {
         ids: None,
     };
 
-    /// What most servers have that imitate OpenAI's API: structured output in requests without tools, and neither strict
-    /// nor custom tools nor a list of allowed ones.
+    /// Most servers that imitate OpenAI's API: they have structured output in requests without tools, but no strict tools,
+    /// no custom tools and no list of allowed ones.
     pub const IMITATION: ChatRules = ChatRules {
         answer_with_tools: AnswerWay::Call,
         has_strict: false,

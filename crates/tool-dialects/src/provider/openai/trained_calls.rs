@@ -9,8 +9,8 @@ use super::accepts::IMAGES;
 use crate::provider::media::{self, Piece, Written, WrittenResult, write_parts};
 use crate::provider::response::is_type;
 
-/// Returns the type of the tool that an item calls, and its call without a name. Returns `None` for what is no such call or
-/// has another form than this version knows: it stays unanswered.
+/// Returns the type of the tool that an item calls, and its call without a name. Returns `None` if the item is
+/// no such call, or has a form that this version does not know. Such a call stays unanswered.
 pub(super) fn call(item: &Value) -> Option<(&'static str, ToolCall)> {
     let id = item["call_id"].as_str().filter(|id| !id.is_empty())?;
     let (kind, input) = match item["type"].as_str()? {
@@ -84,8 +84,8 @@ fn safety_checks(item: &Value) -> Option<Vec<ApprovalRequest>> {
     checks.iter().map(request).collect()
 }
 
-/// Returns the item that answers a call. A computer has no place for what is no screenshot: it goes to `after`, as a message
-/// of the user.
+/// Returns the item that answers a call. The answer of a computer is a screenshot, so any other
+/// part goes to `after`, as a message of the user.
 pub(super) fn output(answer: &Value, result: &ToolResult, after: &mut Vec<Value>) -> Value {
     let mut item = answer.clone();
     let written = written(answer, result);
@@ -112,7 +112,7 @@ pub(super) fn output(answer: &Value, result: &ToolResult, after: &mut Vec<Value>
     item
 }
 
-/// Returns the output of commands. What has another form is the standard output, or the standard error of a failed call.
+/// Returns the output of commands. A result in another form is the standard output, or the standard error of a failed call.
 fn shell_output(result: &ToolResult, text: String) -> Value {
     let outputs = match result.structured() {
         Some(Value::Array(outputs)) => outputs,
