@@ -175,6 +175,12 @@ fn a_gateway_of_ten_lines_changes_any_part_of_a_request() {
     );
     assert_eq!(body["route"], json!({"tier": 2}));
     assert_no_secret(&[&model, &agent]);
+
+    // There is no constant to look at.
+    let server = Server::start([status("400 Bad Request", "", "no")]);
+    let error = ask(&GATEWAY, &model.base_url(&server.url)).unwrap_err();
+    let text = error.to_string();
+    assert!(text.ends_with(" 400 Bad Request: no"), "{text}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::secrets::{Secrets, is_secret};
 use super::{HeaderValue as OwnHeader, HttpModel, Key};
 use crate::model::{ModelError, ModelErrorKind, Request};
 use tool_core::dialect::write::{HttpApi, Streaming, SystemPrompt};
+use tool_dialects::server;
 
 /// The URL of a request.
 pub(super) struct Endpoint {
@@ -306,14 +307,14 @@ pub(super) fn variable(name: &str) -> Option<String> {
     value.filter(|value| !value.trim().is_empty())
 }
 
-/// Names the row of a server that is known by name, for errors.
+/// Names the constant of a server, for errors. A row of the application is none of them.
 pub(super) fn see(api: &HttpApi) -> String {
-    match api.name {
-        "" => String::new(),
-        name => {
-            let constant = name.to_uppercase().replace('-', "_");
+    match server::find(api.name) {
+        Ok(known) => {
+            let constant = known.name().to_uppercase().replace('-', "_");
             format!("; see `server::{constant}`")
         }
+        Err(_) => String::new(),
     }
 }
 
