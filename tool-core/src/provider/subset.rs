@@ -73,8 +73,8 @@ impl Subset {
     /// The subset of xAI.
     pub const XAI: Subset = profiles::xai::SUBSET;
 
-    /// Returns `false` if a schema has a part that the subset has no form for: one without a type, or an object without
-    /// properties, in that of OpenAPI.
+    /// Returns `false` if the subset can't express a part of the schema. OpenAPI's has no form for a part without a type and
+    /// for an object without properties.
     pub fn fits(&self, schema: &Schema) -> bool {
         !self.is_open_api || fits_open_api(self, schema)
     }
@@ -130,7 +130,7 @@ fn fits_open_api(subset: &Subset, schema: &Schema) -> bool {
     }
 }
 
-/// What is said of a part that has the form of a schema which contains it.
+/// The description of a part that refers to a schema around it.
 pub(crate) const RECURSIVE: &str = "Has the form of a schema that contains it.";
 
 pub(crate) fn has_lookaround(pattern: &str) -> bool {

@@ -1,4 +1,4 @@
-//! [`resolve`]: which tool a call runs whose name no tool has.
+//! [`resolve`]: finds the tool for a call whose name no tool has.
 
 use std::{fmt, mem};
 
@@ -12,8 +12,8 @@ use crate::call::{Arguments, CALL_TOOL, ToolCall};
 use crate::schema::messages::bare_name;
 use crate::tool::ToolEntry;
 
-/// Returns the tool that a call runs, if it is one of [`entries`](super::deferred::entries) or a deferred one, or if a lenient registry has it
-/// under the name without what is around it. The call becomes one of that tool.
+/// Returns the tool for a call: one of [`entries`](super::deferred::entries), a deferred tool, or in a lenient registry the
+/// tool whose name is a part of the given one. Changes the call to a call of that tool.
 #[cold]
 pub(super) fn resolve(
     snapshot: &Snapshot,

@@ -1,4 +1,4 @@
-//! Values as tokens of the generated code, whatever their names mean where it ends up.
+//! Values as tokens of the generated code. They mean the same under every name in scope.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -9,8 +9,7 @@ use super::json;
 use super::literal::Literal;
 use super::site::{code, number, respanned, site, string};
 
-/// The spans of a first and a last token. An expression that starts and ends with them is underlined like what
-/// is between them.
+/// The spans of a first and a last token. rustc underlines all of an expression that starts and ends with them.
 pub(crate) type Ends = (Span, Span);
 
 /// Returns the spans of the first and the last token.
