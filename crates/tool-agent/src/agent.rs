@@ -5,6 +5,7 @@ mod compaction;
 mod drive;
 mod error;
 mod events;
+mod fallback;
 mod prices;
 mod published;
 mod settings;
@@ -27,6 +28,7 @@ use tool_core::{DecodeOwned, Registry, ToolCall, ToolError, ToolResult, ToolType
 use self::background::Background;
 use self::error::ContextError;
 use self::events::{EventQueue, EventSink, Listener};
+use self::fallback::Speaker;
 #[cfg(feature = "tracing")]
 use self::telemetry::TraceLinks;
 use self::telemetry::{Invocation, Observed};
@@ -40,6 +42,7 @@ pub use self::background::BackgroundCalls;
 pub use self::compaction::Compaction;
 pub use self::error::{AgentError, Typed, Unfinished, UnfinishedReason};
 pub use self::events::{Event, Events, PartialArguments};
+pub use self::fallback::Fallback;
 pub use self::prices::Prices;
 pub use self::steps::{PreparedCall, Steps};
 
@@ -65,10 +68,8 @@ pub use self::steps::{PreparedCall, Steps};
 #[derive(Clone)]
 pub struct Agent {
     registry: Registry,
-    dialect: Arc<dyn Dialect>,
-    model: Arc<dyn Model>,
-    /// Kept here, because layers hide the model's name.
-    model_name: Option<Arc<str>>,
+    first: Speaker,
+    fallback: Option<Fallback>,
     journal: Option<Arc<dyn Journal>>,
     prepare: Option<Prepare>,
     contexts: Option<Contexts>,
@@ -144,9 +145,8 @@ impl Agent {
     ) -> Agent {
         Agent {
             registry,
-            dialect: Arc::new(dialect),
-            model_name: model.name().map(Arc::from),
-            model: Arc::new(model),
+            first: Speaker::new(dialect, model),
+            fallback: None,
             journal: None,
             prepare: None,
             contexts: None,
@@ -173,17 +173,41 @@ impl Agent {
         &self.registry
     }
 
-    /// Returns the dialect.
+    /// Returns the dialect of new runs.
     pub fn dialect(&self) -> &dyn Dialect {
-        &*self.dialect
+        &*self.first.dialect
+    }
+
+    /// Returns the dialect in which a run goes on: that of its messages, if it is the dialect of one of the agent's
+    /// [models](Agent::fallback), and else the agent's own. Use it for messages that you push to a run.
+    ///
+    /// ```
+    /// use tool_agent::run::Run;
+    /// use tool_agent::{Agent, AgentError};
+    ///
+    /// fn greet(agent: &Agent, run: &mut Run) -> Result<(), AgentError> {
+    ///     let message = agent.dialect_of(run).user_message("Hello!");
+    ///     Ok(run.push(message)?)
+    /// }
+    /// ```
+    pub fn dialect_of(&self, run: &Run) -> &dyn Dialect {
+        &*self.speaker_of(run).dialect
+    }
+
+    /// Returns the model that answered last, as far as the format of the messages shows it.
+    fn speaker_of(&self, run: &Run) -> &Speaker {
+        let speaks = |speaker: &&Speaker| run.info().dialect() == Some(speaker.dialect.provider());
+        let others = self.fallback.iter().flat_map(|fallback| &fallback.others);
+        let mut all = std::iter::once(&self.first).chain(others);
+        all.find(speaks).unwrap_or(&self.first)
     }
 
     /// Returns the parts that spans and records describe.
-    fn observed(&self) -> Observed<'_> {
+    fn observed<'a>(&'a self, speaker: &'a Speaker) -> Observed<'a> {
         Observed {
             registry: &self.registry,
-            provider: self.dialect.telemetry_name(),
-            model: self.model_name.as_deref(),
+            provider: speaker.dialect.telemetry_name(),
+            model: speaker.name.as_deref(),
             #[cfg(feature = "tracing")]
             links: self.trace_links.as_ref(),
             #[cfg(feature = "tracing")]
@@ -207,7 +231,7 @@ impl Agent {
     /// returns [`AgentError::Unfinished`], which contains the run.
     pub async fn ask(&self, question: &str) -> Result<String, AgentError> {
         let mut run = Run::new(random_id());
-        run.push(self.dialect.user_message(question))?;
+        run.push(self.dialect().user_message(question))?;
         let answered = self.run(&mut run).await;
         Unfinished::check(answered, run).map(|(answer, _)| answer)
     }
@@ -248,7 +272,7 @@ impl Agent {
         T: ToolType + DecodeOwned,
     {
         let mut run = Run::new(random_id());
-        run.push(self.dialect.user_message(question))?;
+        run.push(self.dialect().user_message(question))?;
         match self.answer(&mut run).await {
             Ok(Typed::Answered(value)) => Ok(value),
             Ok(Typed::Ended(outcome)) => {
@@ -301,7 +325,7 @@ impl Agent {
             Ok(answer) => return Ok(Typed::Answered(answer)),
             Err(error) => error,
         };
-        run.push(self.dialect.user_message(&error.to_string()))?;
+        run.push(self.dialect_of(run).user_message(&error.to_string()))?;
         match agent.run(run).await? {
             RunOutcome::Answered(text) => {
                 let answer = TypedAnswer::parse(&text).map_err(AgentError::Answer);
@@ -363,7 +387,7 @@ impl Agent {
         text: String,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
-        let invocation = Invocation::new(self.observed(), run);
+        let invocation = Invocation::new(self.observed(self.speaker_of(run)), run);
         // On the heap, because callers' futures contain this one.
         let driving = Box::pin(self.reply_in(&invocation, run, text, queue));
         invocation.run(driving).await
@@ -397,12 +421,12 @@ impl Agent {
                 }
             }
             OpenCalls::Cancel if run.open_round().is_some() || !run.unanswered().is_empty() => {
-                background.resume(run, self.dialect(), &self.registry)?;
-                run.cancel_response(self.dialect())?;
+                background.resume(run, self.dialect_of(run), &self.registry)?;
+                run.cancel_response(self.dialect_of(run))?;
             }
             OpenCalls::Cancel => {}
         }
-        run.push(self.dialect.user_message(&text))?;
+        run.push(self.dialect_of(run).user_message(&text))?;
         invocation.save_in(run);
         self.save(run).await?;
         EventSink::new(queue.clone(), self.listener.clone()).push(Event::Message(text));
@@ -561,7 +585,7 @@ impl Agent {
         decision: Decision,
         user: String,
     ) -> Result<(), AgentError> {
-        run.bind(self.dialect())?;
+        run.bind(self.dialect_of(run))?;
         let pending = run.pending_with(fingerprint)?;
         let request = self.decision_request(run, pending.hold(), &user);
         let checked = self.policy.check(request).await;
@@ -699,7 +723,7 @@ impl Agent {
     /// Returns the error of the journal. Unsaved changes stay in the run for the next attempt. A run with another
     /// dialect is an error too.
     pub async fn save(&self, run: &mut Run) -> Result<(), AgentError> {
-        run.bind(self.dialect())?;
+        run.bind(self.dialect_of(run))?;
         let Some(last) = run.unsaved().last().map(Increment::number) else {
             return Ok(());
         };
@@ -718,7 +742,7 @@ impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent")
             .field("registry", &self.registry)
-            .field("provider", &self.dialect.provider())
+            .field("provider", &self.dialect().provider())
             .finish_non_exhaustive()
     }
 }

@@ -500,7 +500,8 @@ impl Conversation {
             return Ok(());
         };
         let agent = &self.shared.agent;
-        run.cancel(agent.dialect()).map_err(AgentError::from)?;
+        let dialect = agent.dialect_of(&run);
+        run.cancel(dialect).map_err(AgentError::from)?;
         let saved = agent.save(&mut run).await;
         let saved = self.shared.mend(&mut run, saved).await;
         self.show(&run, Status::of(&run, None));

@@ -9,6 +9,9 @@ pub mod background {}
 #[doc = include_str!("guide/journals.md")]
 pub mod journals {}
 
+#[doc = include_str!("guide/moving.md")]
+pub mod moving {}
+
 #[cfg(all(feature = "http", not(target_family = "wasm")))]
 #[doc = include_str!("guide/servers.md")]
 pub mod servers {}

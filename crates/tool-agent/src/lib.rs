@@ -40,6 +40,6 @@ pub mod transcript;
 pub use tool_dialects as dialects;
 
 pub use agent::{
-    Agent, AgentError, BackgroundCalls, Compaction, Event, Events, OpenCalls, PartialArguments,
-    PreparedCall, Prices, Steps, Typed, Unfinished, UnfinishedReason,
+    Agent, AgentError, BackgroundCalls, Compaction, Event, Events, Fallback, OpenCalls,
+    PartialArguments, PreparedCall, Prices, Steps, Typed, Unfinished, UnfinishedReason,
 };

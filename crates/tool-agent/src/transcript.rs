@@ -317,6 +317,14 @@ impl Transcript {
         match event {
             Event::Message(text) => Some(self.say(text.clone())),
             Event::Text(piece) => Some(self.write(piece)),
+            Event::FellBack { .. } => {
+                let index = *self.indices.get(&format!("model-{}", self.rounds))?;
+                let entry = &mut self.entries[index];
+                if let Shown::Model { text } = &mut entry.shown {
+                    text.clear();
+                }
+                Some(entry)
+            }
             Event::CallStarted { position, name } => {
                 self.change_call(Some(position), |call| call.name.clone_from(name))
             }

@@ -419,7 +419,7 @@ impl Conversation {
         let key = ctx.key();
         let checking = ctx.run(move || async move {
             drop(self.agent.steps(&run).map_err(handler_error)?);
-            run.resume(self.agent.dialect(), self.agent.registry())
+            run.resume(self.agent.dialect_of(&run), self.agent.registry())
                 .map_err(refused)?;
             let problem = match run.next() {
                 _ if run.id() != key => format!("is not the conversation {key:?}"),
@@ -715,7 +715,7 @@ impl Conversation {
                 step!(ctx, state, "push", |run| {
                     // Checked before a message in another provider's format is added.
                     drop(self.agent.steps(&run).map_err(handler_error)?);
-                    let message = self.agent.dialect().user_message(&text);
+                    let message = self.agent.dialect_of(&run).user_message(&text);
                     run.push(message).map_err(terminal)?;
                 });
                 continue;
@@ -838,7 +838,7 @@ impl Conversation {
         state: &mut State,
     ) -> Result<Option<RunOutcome>, Stop> {
         step!(ctx, state, "resume", |run| {
-            run.resume(self.agent.dialect(), self.agent.registry())
+            run.resume(self.agent.dialect_of(&run), self.agent.registry())
                 .map_err(terminal)?;
         });
         self.turn(ctx, state, None).await
@@ -974,7 +974,7 @@ impl Conversation {
         let news: Vec<_> = news.cloned().collect();
         step!(ctx, state, "cancel", |run| {
             self.add(&mut run, news).await?;
-            let (dialect, registry) = (self.agent.dialect(), self.agent.registry());
+            let (dialect, registry) = (self.agent.dialect_of(&run), self.agent.registry());
             run.resume(dialect, registry).map_err(terminal)?;
             run.cancel(dialect).map_err(terminal)?;
         });

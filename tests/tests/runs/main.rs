@@ -8,6 +8,7 @@ mod background;
 mod callbacks;
 mod conversations;
 mod ends;
+mod fallback;
 mod interruptions;
 mod journals;
 #[cfg(not(target_family = "wasm"))]

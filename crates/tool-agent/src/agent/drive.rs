@@ -4,7 +4,7 @@ use std::future::{Future, pending, poll_fn, ready};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
@@ -17,6 +17,7 @@ use tool_core::{ToolCall, ToolError, ToolResult};
 
 use super::background::{Background, Ended};
 use super::events::{Caller, EventQueue, EventSink};
+use super::fallback::{Speaker, time_after};
 use super::telemetry::{Chat, Invocation, Summary};
 use super::{Agent, AgentError, Event, Goal, PartialArguments};
 use crate::guarded::{caught, finished};
@@ -29,7 +30,7 @@ impl Agent {
         run: &mut Run,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
-        let invocation = Invocation::new(self.observed(), run);
+        let invocation = Invocation::new(self.observed(self.speaker_of(run)), run);
         let background = Background::of(self.background.clone(), run);
         let driving = Box::pin(self.drive_in(&invocation, run, background, queue));
         invocation.run(driving).await
@@ -68,7 +69,6 @@ impl Agent {
         self.check(run)?;
         let events = EventSink::new(queue, self.listener.clone());
         let emit = |event: Event| events.push(event);
-        let dialect = &*self.dialect;
         let token = self.cancellation.as_ref();
         // This token also cancels the calls at the time limit.
         let stop = token.map_or_else(CancellationToken::default, CancellationToken::child);
@@ -82,7 +82,7 @@ impl Agent {
         };
         let mut pace = Pace::default();
         let mut running = FuturesUnordered::new();
-        let interrupted = background.resume(run, self.dialect(), &self.registry)?;
+        let interrupted = background.resume(run, self.dialect_of(run), &self.registry)?;
         interrupted.into_iter().map(Event::Result).for_each(emit);
         invocation.save_in(run);
         loop {
@@ -95,7 +95,7 @@ impl Agent {
                 self.finish(run, result, &events)?;
             }
             if token.is_some_and(CancellationToken::is_cancelled) {
-                run.cancel(dialect)?;
+                run.cancel(self.dialect_of(run))?;
             }
             if time.is_over {
                 stop.cancel();
@@ -140,7 +140,11 @@ impl Agent {
                         continue;
                     }
                     let mut starting = Starting::new(run, &calls)?;
-                    let denied = starting.run.acknowledge(dialect, &self.registry, &calls)?;
+                    let denied = starting.run.acknowledge(
+                        self.dialect_of(starting.run),
+                        &self.registry,
+                        &calls,
+                    )?;
                     self.save(starting.run).await?;
                     starting.calls.clear();
                     drop(starting);
@@ -187,7 +191,7 @@ impl Agent {
                         Some(Ended::Other(result)) => self.finish(run, result, &events)?,
                         // The caller started calls and does not run them.
                         Some(Ended::Nothing) => {
-                            background.resume(run, self.dialect(), &self.registry)?;
+                            background.resume(run, self.dialect_of(run), &self.registry)?;
                         }
                         Some(Ended::Here) | None => {}
                     }
@@ -197,18 +201,61 @@ impl Agent {
         }
     }
 
-    /// Performs [`Step::Request`]: adds the model's response to a run, or replaces old messages by a summary.
+    /// Performs [`Step::Request`]: adds the model's response to a run, or replaces old messages by a summary. Goes to the
+    /// next model if one is down.
     pub(super) async fn respond(
         &self,
         invocation: &Invocation<'_>,
         run: &mut Run,
         events: &EventSink,
     ) -> Result<(), AgentError> {
-        let dialect = self.dialect();
+        let Some(fallback) = &self.fallback else {
+            return self.respond_by(&self.first, invocation, run, events).await;
+        };
+        let speaker = |at: usize| match at.checked_sub(1) {
+            None => &self.first,
+            Some(at) => &fallback.others[at],
+        };
+        let mut order = fallback.order().into_iter().peekable();
+        while let Some(at) = order.next() {
+            let own = speaker(at);
+            let is_moved = run.info().dialect() != Some(own.dialect.provider());
+            let losses = run.translate(&*own.dialect)?;
+            if is_moved && run.rounds().len() > 0 {
+                events.push(Event::Translated(losses));
+            }
+            let responded = self.respond_by(own, invocation, run, events).await;
+            let Err(AgentError::Model(error)) = responded else {
+                return responded;
+            };
+            if !fallback.goes_on(&error) {
+                return Err(AgentError::Model(error));
+            }
+            fallback.failed(at);
+            let Some(next) = order.peek() else {
+                return Err(AgentError::Model(error));
+            };
+            let (from, to) = (own.shown(), speaker(*next).shown());
+            invocation.fell_back(&from, &to, &error);
+            let error = error.to_string();
+            events.push(Event::FellBack { from, to, error });
+        }
+        Ok(())
+    }
+
+    /// Asks one model.
+    async fn respond_by(
+        &self,
+        speaker: &Speaker,
+        invocation: &Invocation<'_>,
+        run: &mut Run,
+        events: &EventSink,
+    ) -> Result<(), AgentError> {
+        let dialect = &*speaker.dialect;
         run.prepare(dialect);
         if let Some(old) = self.old_messages(run) {
             // Boxed because it is large and rarely needed.
-            let summarising = Box::pin(self.summarise(invocation, run, old));
+            let summarising = Box::pin(self.summarise(speaker, invocation, run, old));
             if let Some(summary) = summarising.await? {
                 let micros = self.micros(run, summary.usage);
                 run.compact(summary.old, summary.message, summary.usage, micros);
@@ -236,7 +283,7 @@ impl Agent {
         let request = Request::of(messages, tools);
         let mut request = request.continued(run.continuation().clone());
         request.prefers_stream = events.is_read();
-        let asking = self.response(invocation, request, run, events, None);
+        let asking = self.response(speaker, invocation, request, run, events, None);
         let (mut turn, shows_text) = asking.await?;
         if has_answer {
             turn.accept_answer(|results| dialect.results(results));
@@ -263,7 +310,7 @@ impl Agent {
             && let Some(text) = none.to_model()
         {
             let continues = none.end == End::Length && !none.text.is_empty();
-            run.ask_again(self.dialect.user_message(&text), continues);
+            run.ask_again(self.dialect_of(run).user_message(&text), continues);
         }
     }
 
@@ -287,11 +334,11 @@ impl Agent {
         events: &EventSink,
     ) -> Result<(), AgentError> {
         if !events.is_read() {
-            return Ok(run.finish(self.dialect(), result)?);
+            return Ok(run.finish(self.dialect_of(run), result)?);
         }
         let position = result.position().cloned();
         let shown = result.clone();
-        run.finish(self.dialect(), result)?;
+        run.finish(self.dialect_of(run), result)?;
         events.push(match run.pending_at(position.as_ref()) {
             Some(pending) => Event::Held(pending),
             None => Event::Result(shown),
@@ -312,14 +359,15 @@ impl Agent {
     /// yet.
     pub(super) async fn response(
         &self,
+        speaker: &Speaker,
         invocation: &Invocation<'_>,
         request: Request,
         run: &Run,
         events: &EventSink,
         summary: Option<&Summary<'_>>,
     ) -> Result<(Turn, bool), AgentError> {
-        let chat = Chat::new(self.observed(), invocation, run, &request, summary);
-        let reading = self.read_response(request, run.rounds().len(), events, &chat);
+        let chat = Chat::new(self.observed(speaker), invocation, run, &request, summary);
+        let reading = self.read_response(speaker, request, run.rounds().len(), events, &chat);
         // Boxed because it is large and part of every future that drives a run.
         let reading = finished("the model", Box::pin(reading));
         let read = async {
@@ -332,6 +380,7 @@ impl Agent {
 
     async fn read_response(
         &self,
+        speaker: &Speaker,
         request: Request,
         round: usize,
         events: &EventSink,
@@ -342,21 +391,21 @@ impl Agent {
             chat.finish(&turn, &Value::Null);
             Ok((turn, false))
         };
-        let asked = match self.model.ask(request).await {
+        let asked = match speaker.model.ask(request).await {
             Ok(response) => response,
             Err(error) => return misread(error),
         };
         let mut stream = match asked {
             Response::Whole(response) => {
-                let turn = self.dialect.read(&response);
-                let turn = turn.map_err(|error| self.unreadable(error))?;
+                let turn = speaker.dialect.read(&response);
+                let turn = turn.map_err(|error| unreadable(speaker, error))?;
                 chat.finish(&turn, &response);
                 return Ok((turn, true));
             }
             Response::Stream(stream) => stream,
         };
         let mut is_first = true;
-        let mut reader = self.dialect.stream();
+        let mut reader = speaker.dialect.stream();
         let mut calls = Vec::new();
         let mut pace = Pace::default();
         while let Some(event) = stream.next().await {
@@ -369,7 +418,7 @@ impl Agent {
                 chat.first_chunk();
             }
             let read = reader.json(&event);
-            for event in read.map_err(|error| self.unreadable(error))? {
+            for event in read.map_err(|error| unreadable(speaker, error))? {
                 if events.is_read()
                     && let Some(event) = self.shown(event, round, &mut calls)
                 {
@@ -385,21 +434,11 @@ impl Agent {
             // If the connection ends early, that may look like the end of the response.
             Err(error) if error.is_incomplete() => {
                 let error = ModelError::new(ModelErrorKind::Connection, error.to_string());
-                let target = self.model_name.as_deref().unwrap_or("the model");
+                let target = speaker.name.as_deref().unwrap_or("the model");
                 Err(AgentError::Model(error.with_target(target)))
             }
-            Err(error) => Err(self.unreadable(error)),
+            Err(error) => Err(unreadable(speaker, error)),
         }
-    }
-
-    /// Returns the error for a response that the dialect can't read.
-    fn unreadable(&self, error: ResponseError) -> AgentError {
-        AgentError::Response(match &self.model_name {
-            Some(name) => {
-                ResponseError::new(format!("the response of {name} can't be read: {error}"))
-            }
-            None => error,
-        })
     }
 
     /// Returns the event for a part of a streamed response. `calls` holds the arguments received so far.
@@ -512,6 +551,14 @@ impl Agent {
     }
 }
 
+/// Returns the error for a response that the dialect can't read.
+fn unreadable(speaker: &Speaker, error: ResponseError) -> AgentError {
+    AgentError::Response(match &speaker.name {
+        Some(name) => ResponseError::new(format!("the response of {name} can't be read: {error}")),
+        None => error,
+    })
+}
+
 /// Takes decisions back, so that their calls wait again. Returns `true` if there were any.
 pub(super) fn revoke(
     run: &mut Run,
@@ -576,16 +623,6 @@ impl Pace {
             Poll::Pending
         })
         .await;
-    }
-}
-
-/// Returns the time after a duration, on platforms with a clock. Does not use the runtime's timers, which may be late.
-fn time_after(duration: Duration) -> Option<Instant> {
-    let has_clock = cfg!(not(all(target_family = "wasm", target_os = "unknown")));
-    if has_clock {
-        Instant::now().checked_add(duration)
-    } else {
-        None
     }
 }
 

@@ -18,7 +18,7 @@ use tool_core::{ToolCall, ToolError, ToolResult};
 
 use super::error::AgentError;
 use crate::guarded::caught;
-use crate::run::{Pending, RunOutcome};
+use crate::run::{Loss, Pending, RunOutcome};
 
 /// An event of a run; see [`Agent::events`](crate::Agent::events).
 ///
@@ -50,6 +50,18 @@ pub enum Event {
     /// A request asks for a typed answer ([`Agent::ask_for`](crate::Agent::ask_for),
     /// [`Agent::answer_type`](crate::Agent::answer_type)), in the strongest way that the server has.
     AnswerWay(AnswerWay),
+    /// A model is down, and the next one of [`Agent::fallback`](crate::Agent::fallback) is asked. What was streamed of the
+    /// response is void.
+    FellBack {
+        /// The model that is down.
+        from: String,
+        /// The model that is asked now.
+        to: String,
+        /// The error.
+        error: String,
+    },
+    /// The conversation was [written](crate::run::Run::translate) in the format of another provider, with these losses.
+    Translated(Vec<Loss>),
     /// The text of a response, or a piece of it in streamed responses. If the stream fails, the run ends with an error
     /// and does not contain these pieces.
     Text(String),
@@ -146,6 +158,13 @@ impl fmt::Debug for Event {
                 .finish(),
             Event::Message(text) => f.debug_tuple("Message").field(text).finish(),
             Event::AnswerWay(way) => f.debug_tuple("AnswerWay").field(way).finish(),
+            Event::FellBack { from, to, error } => f
+                .debug_struct("FellBack")
+                .field("from", from)
+                .field("to", to)
+                .field("error", error)
+                .finish(),
+            Event::Translated(losses) => f.debug_tuple("Translated").field(losses).finish(),
             Event::Text(text) => f.debug_tuple("Text").field(text).finish(),
             Event::Reasoning(text) => f.debug_tuple("Reasoning").field(text).finish(),
             Event::Usage(usage) => f.debug_tuple("Usage").field(usage).finish(),

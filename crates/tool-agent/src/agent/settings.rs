@@ -14,7 +14,7 @@ use tool_core::{Registry, ToolCall, ToolResult, ToolType};
 
 #[cfg(feature = "tracing")]
 use super::telemetry::TraceLinks;
-use super::{Agent, BackgroundCalls, Compaction, Event, OpenCalls, Prices};
+use super::{Agent, BackgroundCalls, Compaction, Event, Fallback, OpenCalls, Prices};
 use crate::guarded::Guarded;
 use crate::model::Model;
 #[cfg(feature = "tower")]
@@ -73,6 +73,37 @@ impl Agent {
 
     fn change_request(mut self, change: impl FnOnce(RequestOptions) -> RequestOptions) -> Self {
         self.options = change(self.options);
+        self
+    }
+
+    /// Goes to another model when one is down, also in the middle of a run and across providers: the run is
+    /// [translated](crate::run::Run::translate), and the next request goes to the other model. A call that ran does not run
+    /// again because of it. After a [pause](Fallback::pause), the agent comes back to its first model.
+    ///
+    /// [`Event::FellBack`] and [`Event::Translated`] say what happened, and each request has a span with its own model. The
+    /// [prices](Agent::prices) are those of all models.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use tool_agent::dialects::{Anthropic, OpenAiChat};
+    /// use tool_agent::model::{ModelError, ModelErrorKind, Request};
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_agent::{Agent, Fallback};
+    /// use tool_core::Registry;
+    ///
+    /// let down = |_: Request| {
+    ///     std::future::ready(Err::<Value, _>(ModelError::new(ModelErrorKind::Overloaded, "503")))
+    /// };
+    /// let other = ScriptedModel::new([
+    ///     json!({"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}),
+    /// ]);
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), down)
+    ///     .fallback(Fallback::to(Anthropic::default(), other));
+    /// assert_eq!(agent.ask_blocking("Hello?")?, "Hello!");
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// ```
+    pub fn fallback(mut self, fallback: Fallback) -> Self {
+        self.fallback = Some(fallback);
         self
     }
 
@@ -542,7 +573,7 @@ impl Agent {
         mut self,
         change: impl FnOnce(Arc<dyn Model>) -> M,
     ) -> Self {
-        self.model = Arc::new(change(self.model));
+        self.first.model = Arc::new(change(self.first.model));
         self
     }
 
@@ -563,7 +594,7 @@ impl Agent {
     }
 
     /// Repeats failed requests to the model, following [`Retry`]. A response that breaks off in the middle of its
-    /// stream is not repeated.
+    /// stream is not repeated. The models of a [fallback](Agent::fallback) that is set already are asked again, too.
     ///
     /// ```
     /// use tool_core::Registry;
@@ -578,8 +609,13 @@ impl Agent {
     /// ```
     #[cfg(feature = "tower")]
     pub fn retry(mut self, policy: Retry) -> Self {
-        let service = ModelService::shared(self.model);
-        self.model = Arc::new(ServiceModel::new(tower::retry::Retry::new(policy, service)));
+        let others = self.fallback.iter_mut();
+        let others = others.flat_map(|fallback| &mut fallback.others);
+        for speaker in std::iter::once(&mut self.first).chain(others) {
+            let service = ModelService::shared(Arc::clone(&speaker.model));
+            let service = tower::retry::Retry::new(policy.clone(), service);
+            speaker.model = Arc::new(ServiceModel::new(service));
+        }
         self
     }
 }

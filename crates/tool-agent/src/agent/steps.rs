@@ -106,10 +106,10 @@ impl Agent {
     /// [`RunError::OtherDialect`](crate::run::RunError::OtherDialect).
     pub fn steps(&self, run: &Run) -> Result<Steps<'_>, AgentError> {
         self.check(run)?;
-        run.check_dialect(self.dialect())?;
+        run.check_dialect(self.dialect_of(run))?;
         Ok(Steps {
             agent: self,
-            invocation: Invocation::of_steps(self.observed(), run),
+            invocation: Invocation::of_steps(self.observed(self.speaker_of(run)), run),
             events: EventSink::new(None, self.listener.clone()),
         })
     }
@@ -230,7 +230,7 @@ impl Steps<'_> {
         run: &mut Run,
         mut calls: Vec<ToolCall>,
     ) -> Result<Vec<ToolCall>, AgentError> {
-        let ended = run.acknowledge(self.agent.dialect(), &self.agent.registry, &calls)?;
+        let ended = run.acknowledge(self.agent.dialect_of(run), &self.agent.registry, &calls)?;
         calls.retain(|call| {
             ended
                 .iter()

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tool_core::dialect::{End, RequestOptions, ToolChoice, Usage};
 
 use super::compaction::Summary;
+use super::fallback::Speaker;
 use super::{Agent, AgentError, EventSink, Invocation, telemetry};
 use crate::guarded::answered;
 use crate::model::Request;
@@ -35,6 +36,7 @@ impl Agent {
     /// Writes a summary of these messages. Returns `None` if the model wrote none.
     pub(super) async fn summarise(
         &self,
+        speaker: &Speaker,
         invocation: &Invocation<'_>,
         run: &Run,
         old: Range<usize>,
@@ -50,16 +52,16 @@ impl Agent {
             }
             Summary::Model(instructions) => {
                 let mut messages = messages.to_vec();
-                let asked = self.dialect.user_message(instructions);
+                let asked = speaker.dialect.user_message(instructions);
                 let between = messages
                     .last()
-                    .and_then(|last| self.dialect.between(last, &asked));
+                    .and_then(|last| speaker.dialect.between(last, &asked));
                 messages.extend(between.into_iter().chain([asked]).map(Arc::new));
                 // The messages contain calls, and some providers reject those in a request without tools.
                 let options = RequestOptions::new().choice(ToolChoice::None);
                 let tools = self
                     .registry
-                    .request(&*self.dialect)
+                    .request(&*speaker.dialect)
                     .options(options)
                     .history(messages.iter().map(|message| &**message))
                     .build();
@@ -70,7 +72,7 @@ impl Agent {
                     old: old.clone(),
                     instructions,
                 };
-                let asking = self.response(invocation, request, run, &events, Some(&part));
+                let asking = self.response(speaker, invocation, request, run, &events, Some(&part));
                 let (turn, _) = asking.await?;
                 // A refusal can't serve as a summary.
                 match turn.end() {
@@ -82,7 +84,7 @@ impl Agent {
         if text.trim().is_empty() {
             return Ok(None);
         }
-        let message = self.dialect.user_message(&format!("{HEADING}{text}"));
+        let message = speaker.dialect.user_message(&format!("{HEADING}{text}"));
         Ok(Some(Summarised {
             old,
             message,

@@ -38,7 +38,7 @@ use self::record::{RequestTimer, RunCounter};
 #[cfg(feature = "tracing")]
 use self::span::GuardedSpan;
 use super::error::AgentError;
-use crate::model::Request;
+use crate::model::{ModelError, Request};
 use crate::run::{Run, RunOutcome};
 
 /// One stretch of driving a run.
@@ -139,6 +139,27 @@ impl<'a> Invocation<'a> {
     fn secrets(&self, registry: &Registry, run: &Run) -> Secrets {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.of_run(registry, run)
+    }
+
+    /// Logs that another model is asked, within the span.
+    pub(super) fn fell_back(&self, from: &str, to: &str, error: &ModelError) {
+        #[cfg(not(feature = "tracing"))]
+        let _ = (from, to, error);
+        #[cfg(feature = "tracing")]
+        let _ = crate::guarded::caught("", || {
+            tracing::event!(
+                name: "fallback",
+                target: "tool_agent",
+                tracing::Level::WARN,
+                {
+                    "error.type" = error.kind().as_str(),
+                    exception.message = %format!("{error:?}").escape_debug(),
+                    fallback.from = from,
+                    fallback.to = to,
+                },
+                "a model is down, and another one is asked"
+            );
+        });
     }
 
     /// Counts started calls.

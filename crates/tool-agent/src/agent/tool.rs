@@ -156,7 +156,7 @@ impl Agent {
         }
         let mut run = builder.build();
         let question = arguments["question"].as_str().unwrap_or_default();
-        run.push(self.dialect.user_message(question))?;
+        run.push(self.dialect().user_message(question))?;
         Ok(run)
     }
 }
