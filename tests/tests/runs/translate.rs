@@ -200,7 +200,7 @@ fn calls_without_ids_get_some() {
     let losses = run.translate(&Bedrock::default()).unwrap();
     let signature = |message| (message, "thoughtSignature", LossKind::Private);
     assert_eq!(lost(&losses), [signature(1), signature(3)]);
-    let ids = run.rounds().iter().flat_map(|round| round.calls());
+    let ids = run.rounds().iter().flat_map(tool_agent::run::Round::calls);
     let ids: Vec<_> = ids
         .map(|(call, result)| (&*call.id, result.unwrap().call_id()))
         .collect();
