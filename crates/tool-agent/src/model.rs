@@ -422,6 +422,8 @@ pub enum ModelErrorKind {
     Unauthorized,
     /// The provider rejected the request. The message contains the provider's words.
     Rejected,
+    /// The conversation does not fit in the context of the model. [`Agent::compact`](crate::Agent::compact) shortens it.
+    TooLong,
     /// There was no response in time.
     TimedOut,
     /// There was no connection, or it broke.
@@ -443,6 +445,7 @@ impl ModelErrorKind {
             ModelErrorKind::Overloaded => "overloaded",
             ModelErrorKind::Unauthorized => "unauthorized",
             ModelErrorKind::Rejected => "rejected",
+            ModelErrorKind::TooLong => "too_long",
             ModelErrorKind::TimedOut => "timed_out",
             ModelErrorKind::Connection => "connection",
             ModelErrorKind::Response => "invalid_response",
@@ -519,6 +522,17 @@ impl ModelError {
             None => self.message,
         });
         Ok(turn)
+    }
+
+    /// Says what to do about a conversation that is too long.
+    pub(crate) fn with_advice(mut self, is_compacted: bool) -> Self {
+        self.message.push_str(if is_compacted {
+            "; the last parts of the conversation are too long alone: keep fewer of them (`Compaction::keep`), or limit the \
+             size of results"
+        } else {
+            "; let the agent summarise old messages with `Agent::compact`, or use a model with a larger context"
+        });
+        self
     }
 
     /// Returns `true` if the message names the target.

@@ -16,6 +16,7 @@ mod limits;
 #[cfg(not(target_family = "wasm"))]
 mod mistakes;
 mod observers;
+mod overflow;
 mod saving;
 #[cfg(not(target_family = "wasm"))]
 mod services;

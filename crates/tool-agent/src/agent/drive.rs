@@ -1,6 +1,7 @@
 //! Drives the runs of an [`Agent`].
 
 use std::future::{Future, pending, poll_fn, ready};
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -253,14 +254,10 @@ impl Agent {
     ) -> Result<(), AgentError> {
         let dialect = &*speaker.dialect;
         run.prepare(dialect);
-        if let Some(old) = self.old_messages(run) {
-            // Boxed because it is large and rarely needed.
-            let summarising = Box::pin(self.summarise(speaker, invocation, run, old));
-            if let Some(summary) = summarising.await? {
-                let micros = self.micros(run, summary.usage);
-                run.compact(summary.old, summary.message, summary.usage, micros);
-                return Ok(());
-            }
+        if let Some(old) = self.old_messages(run)
+            && self.shorten(speaker, invocation, run, old).await?
+        {
+            return Ok(());
         }
         let Step::Request(messages) = run.next() else {
             return Err(RunError::NotRequested.into());
@@ -284,7 +281,23 @@ impl Agent {
         let mut request = request.continued(run.continuation().clone());
         request.prefers_stream = events.is_read();
         let asking = self.response(speaker, invocation, request, run, events, None);
-        let (mut turn, shows_text) = asking.await?;
+        let (mut turn, shows_text) = match asking.await {
+            // Once, because the next summary needs a response before it.
+            Err(AgentError::Model(error)) if error.kind() == ModelErrorKind::TooLong => {
+                let compaction = self.compaction.as_ref();
+                let old = compaction.and_then(|compaction| run.old_messages(compaction.kept_parts));
+                let is_shorter = match old {
+                    Some(old) => self.shorten(speaker, invocation, run, old).await?,
+                    None => false,
+                };
+                if is_shorter {
+                    return Ok(());
+                }
+                let error = error.with_advice(compaction.is_some());
+                return Err(AgentError::Model(error));
+            }
+            asked => asked?,
+        };
         if has_answer {
             turn.accept_answer(|results| dialect.results(results));
         }
@@ -299,6 +312,24 @@ impl Agent {
             emit_response(run, shows_text, &|event| events.push(event));
         }
         Ok(())
+    }
+
+    /// Replaces old messages by a summary. Returns `false` if there is none.
+    async fn shorten(
+        &self,
+        speaker: &Speaker,
+        invocation: &Invocation<'_>,
+        run: &mut Run,
+        old: Range<usize>,
+    ) -> Result<bool, AgentError> {
+        // Boxed because it is large and rarely needed.
+        let summarising = Box::pin(self.summarise(speaker, invocation, run, old));
+        let Some(summary) = summarising.await? else {
+            return Ok(false);
+        };
+        let micros = self.micros(run, summary.usage);
+        run.compact(summary.old, summary.message, summary.usage, micros);
+        Ok(true)
     }
 
     /// Asks the model again if the last response is no answer, up to the agent's limit.

@@ -116,6 +116,10 @@ impl Agent {
     /// Replaces old messages of a long run by a summary before the next request. A call always stays with its result,
     /// and a system prompt is kept. The [journal](Agent::journal) keeps the original messages.
     ///
+    /// If a provider rejects a request because the conversation is too long for the model, it is summarised then, too, and
+    /// the request is sent once more. Without this setting, the error says so
+    /// ([`TooLong`](crate::model::ModelErrorKind::TooLong)).
+    ///
     /// ```
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_agent::{Agent, Compaction};

@@ -73,6 +73,7 @@ pub(super) async fn of_status(
     }
     let kind = match &report {
         Some(report) if report.is_malformed() => ModelErrorKind::Malformed,
+        Some(report) if status.is_client_error() && report.is_too_long() => ModelErrorKind::TooLong,
         _ => kind_of_status(status, code),
     };
     let mut error = ModelError::new(kind, message).with_generated(
@@ -105,6 +106,8 @@ pub(super) fn reported(value: &Value, secrets: &Secrets) -> Option<ModelError> {
     let message = format!("the provider reported an error: {words}");
     let kind = if report.is_malformed() {
         ModelErrorKind::Malformed
+    } else if report.is_too_long() {
+        ModelErrorKind::TooLong
     } else {
         kind_of_code(&report.code)
     };
@@ -114,6 +117,27 @@ pub(super) fn reported(value: &Value, secrets: &Secrets) -> Option<ModelError> {
         None => error,
     })
 }
+
+/// What servers say about a conversation that does not fit in the context of the model.
+const TOO_LONG: [&str; 9] = [
+    // OpenAI, DeepSeek, Mistral, vLLM and SGLang.
+    "maximum context length",
+    // Groq.
+    "reduce the length of the messages",
+    // Anthropic.
+    "prompt is too long",
+    "exceed context limit",
+    // Gemini.
+    "exceeds the maximum number of tokens allowed",
+    // xAI.
+    "maximum prompt length",
+    // Amazon Bedrock.
+    "input is too long for requested model",
+    // llama.cpp.
+    "exceeds the available context size",
+    // Cohere.
+    "too many tokens",
+];
 
 /// A provider's error message.
 struct Report {
@@ -179,6 +203,13 @@ impl Report {
         // From Ollama and llama.cpp.
         let starts = ["error parsing tool call", "Failed to parse input at pos"];
         self.code == "tool_use_failed" || starts.iter().any(|start| self.message.starts_with(start))
+    }
+
+    /// Returns `true` if the conversation does not fit in the context of the model.
+    fn is_too_long(&self) -> bool {
+        let message = self.message.to_lowercase();
+        let has = |words: &&str| message.contains(*words);
+        self.code == "context_length_exceeded" || TOO_LONG.iter().any(has)
     }
 
     /// Returns `false` if the message only repeats the status, as with an unknown path.
@@ -280,4 +311,76 @@ fn location(headers: &HeaderMap) -> Option<String> {
         return Some("another path".into());
     };
     url.host_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The words of each server, and errors that name tokens for another reason.
+    #[test]
+    fn a_conversation_that_is_too_long_is_told_from_other_errors() {
+        let kind = |code: &str, message: &str| {
+            let body = json!({"error": {"code": code, "message": message}});
+            reported(&body, &Secrets::default()).unwrap().kind()
+        };
+        let too_long = [
+            (
+                "context_length_exceeded",
+                "Your input exceeds the context window of this model.",
+            ),
+            (
+                "400",
+                "This model's maximum context length is 8192 tokens. However, you requested 9001.",
+            ),
+            (
+                "400",
+                "Please reduce the length of the messages or completion.",
+            ),
+            (
+                "invalid_request_error",
+                "prompt is too long: 208310 tokens > 200000 maximum",
+            ),
+            (
+                "invalid_request_error",
+                "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000",
+            ),
+            (
+                "INVALID_ARGUMENT",
+                "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            ),
+            (
+                "400",
+                "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+            ),
+            (
+                "ValidationException",
+                "Input is too long for requested model.",
+            ),
+            (
+                "exceed_context_size_error",
+                "the request exceeds the available context size, try increasing it",
+            ),
+            ("400", "too many tokens: size limit exceeded by 1000 tokens"),
+        ];
+        for (code, message) in too_long {
+            assert_eq!(kind(code, message), ModelErrorKind::TooLong, "{message}");
+        }
+        let others = [
+            (
+                "invalid_request_error",
+                "max_tokens: 9000 > 8192, which is the maximum for this model",
+            ),
+            (
+                "rate_limit_exceeded",
+                "Rate limit reached for tokens per minute (TPM): Limit 30000",
+            ),
+            ("400", "tools: too many tools"),
+        ];
+        for (code, message) in others {
+            assert_ne!(kind(code, message), ModelErrorKind::TooLong, "{message}");
+        }
+    }
 }
