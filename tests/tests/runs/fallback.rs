@@ -128,7 +128,7 @@ async fn no_call_runs_again_wherever_a_model_fails_and_the_program_is_killed() {
             )
             .unwrap();
             let known = |run: &Run| {
-                let calls = run.rounds().iter().flat_map(|round| round.calls());
+                let calls = run.rounds().iter().flat_map(tool_agent::run::Round::calls);
                 let calls: Vec<_> = calls.collect();
                 calls.iter().filter(|(_, result)| result.is_some()).count()
             };

@@ -222,7 +222,7 @@ impl Agent {
             let own = speaker(at);
             let is_moved = run.info().dialect() != Some(own.dialect.provider());
             let losses = run.translate(&*own.dialect)?;
-            if is_moved && run.rounds().len() > 0 {
+            if is_moved && !run.rounds().is_empty() {
                 events.push(Event::Translated(losses));
             }
             let responded = self.respond_by(own, invocation, run, events).await;
@@ -237,7 +237,7 @@ impl Agent {
                 return Err(AgentError::Model(error));
             };
             let (from, to) = (own.shown(), speaker(*next).shown());
-            invocation.fell_back(&from, &to, &error);
+            Invocation::fell_back(&from, &to, &error);
             let error = error.to_string();
             events.push(Event::FellBack { from, to, error });
         }

@@ -142,7 +142,7 @@ impl<'a> Invocation<'a> {
     }
 
     /// Logs that another model is asked, within the span.
-    pub(super) fn fell_back(&self, from: &str, to: &str, error: &ModelError) {
+    pub(super) fn fell_back(from: &str, to: &str, error: &ModelError) {
         #[cfg(not(feature = "tracing"))]
         let _ = (from, to, error);
         #[cfg(feature = "tracing")]

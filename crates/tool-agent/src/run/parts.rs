@@ -15,7 +15,7 @@ pub(crate) enum Part<'r> {
     /// A message of the application, in the provider's format.
     Message(&'r Value),
     /// Results of background calls, and the words that precede them.
-    Told(&'static str),
+    Told(#[cfg_attr(not(feature = "tracing"), expect(dead_code))] &'static str),
     /// A response, with the index of its round.
     Response(usize, &'r Round),
 }
