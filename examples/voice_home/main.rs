@@ -3,23 +3,54 @@
 //! ```text
 //! cargo run --example voice_home --features voice_home
 //! cargo run --example voice_home --features voice_home -- eval --url http://localhost:11434/v1 --model qwen3
+//! cargo run --example voice_home --features voice_home -- ways ollama http://localhost:11434/v1 qwen3
 //! cargo run --example voice_home --features voice_home -- call HassTurnOn --area kitchen
 //! ```
 //!
 //! The commands are the cases of `tools.eval.toml`, and two models are recorded.
+//! `ways` asks a model of a server with the server's tools, with the tools in the prompt, and with the schema of a call.
 
 mod tools;
+mod ways;
 
 use std::process::ExitCode;
 
+use tool_agent::dialects::server;
 use tool_cli::Cli;
 
 fn main() -> ExitCode {
     let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/voice_home/tools.eval.toml");
-    let cli = Cli::linked().name("voice_home").eval_file(cases);
+    let mut cli = Cli::linked().name("voice_home").eval_file(cases);
     let mut words: Vec<_> = std::env::args_os().collect();
     if words.len() < 2 {
         words.push("eval".into());
+    }
+    if words[1] == "ways" {
+        let given: Vec<_> = words
+            .drain(1..)
+            .skip(1)
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        let [name, url, model, flags @ ..] = &given[..] else {
+            eprintln!("error: `ways` needs the name of a server, its URL and a model");
+            return ExitCode::from(2);
+        };
+        let server = match server::find(name) {
+            Ok(server) => server,
+            Err(error) => {
+                eprintln!("error: {error}");
+                return ExitCode::from(2);
+            }
+        };
+        let (with_ways, names) = ways::add(cli, server, url, model);
+        cli = with_ways;
+        words.push("eval".into());
+        words.extend(
+            names
+                .into_iter()
+                .map(|name| format!("--model={name}").into()),
+        );
+        words.extend(flags.iter().map(Into::into));
     }
     let matches = cli.command().get_matches_from(words);
     cli.execute(&matches)

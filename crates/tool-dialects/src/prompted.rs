@@ -7,10 +7,10 @@ mod stream;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tool_core::dialect::write::{
-    Choice, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter, WireId,
+    Choice, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter,
 };
 use tool_core::dialect::{
     AnswerWay, Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
@@ -210,39 +210,26 @@ impl<D: Dialect> Dialect for Prompted<D> {
     }
 
     fn results(&self, results: &[ToolResult]) -> Vec<Value> {
-        let messages = self.dialect.results(results);
-        let role = self.format.role;
+        let mut messages = self.dialect.results(results).into_iter();
+        let is_tool = self.format.role == "tool";
         let mut written: Vec<Value> = Vec::new();
-        let mut others = Vec::new();
-        for (at, mut message) in messages.into_iter().enumerate() {
-            // The calls of the server have its results.
-            let result = results
-                .get(at)
-                .filter(|result| result.wire_id() == WireId::Absent);
-            let Some(result) = result else {
-                others.push(message);
-                continue;
-            };
+        for (result, message) in results.iter().zip(messages.by_ref()) {
             let text = message["content"].as_str().unwrap_or(result.content());
             let text = self.result(result, text);
-            if let Some(last) = written.last_mut()
-                && role != "tool"
+            if is_tool {
+                let id = result.call_id();
+                written.push(json!({"role": "tool", "tool_call_id": id, "content": text}));
+            } else if let Some(Value::String(before)) =
+                written.last_mut().map(|last| &mut last["content"])
             {
                 // Many templates reject two messages of the user in a row.
-                if let Value::String(before) = &mut last["content"] {
-                    before.push('\n');
-                    before.push_str(&text);
-                }
-                continue;
+                before.push('\n');
+                before.push_str(&text);
+            } else {
+                written.push(json!({"role": self.format.role, "content": text}));
             }
-            message["role"] = role.into();
-            message["content"] = text.into();
-            if role == "tool" {
-                message["tool_call_id"] = result.call_id().into();
-            }
-            written.push(message);
         }
-        written.extend(others);
+        written.extend(messages);
         written
     }
 
@@ -254,9 +241,16 @@ impl<D: Dialect> Dialect for Prompted<D> {
         self.dialect.user_message(text)
     }
 
-    /// As the dialect of the server writes it, so that earlier calls are those of the server.
+    /// Writes calls as the model would.
     fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
-        self.dialect.write_message(message)
+        match message {
+            Message::Model { text, calls } if !calls.is_empty() => {
+                let text = format!("{text}{}", self.format.calls(calls));
+                let calls = Vec::new();
+                self.dialect.write_message(&Message::Model { text, calls })
+            }
+            message => self.dialect.write_message(message),
+        }
     }
 
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

@@ -3,7 +3,7 @@
 use properties::random::Random;
 use serde_json::{Value, json};
 use tool_core::content::Image;
-use tool_core::dialect::{Dialect, End, RequestOptions, StreamEvent, ToolChoice, Turn};
+use tool_core::dialect::{Dialect, End, Message, RequestOptions, StreamEvent, ToolChoice, Turn};
 use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools};
 use tool_dialects::{CallFormat, ChatRules, OpenAiChat, Prompted, server};
 
@@ -420,6 +420,47 @@ fn results_have_the_form_of_each_family() {
         (2, &json!("user"), &json!("user"))
     );
     assert!(messages[1]["content"].is_array());
+}
+
+/// A conversation that moves here from another provider has calls that this dialect reads.
+#[test]
+fn calls_of_another_provider_are_written_as_the_family_writes_them() {
+    let calls = [
+        ("add", r#"{"a":2,"b":3}"#),
+        ("say", r#"{"text":"</tool_call> \"é\""}"#),
+        ("list", "{}"),
+    ];
+    for (name, format) in FORMATS {
+        let written = calls.iter().enumerate();
+        let written =
+            written.map(|(at, (name, text))| ToolCall::new(format!("call{at:05}"), *name, *text));
+        let message = Message::Model {
+            text: String::new(),
+            calls: written.collect(),
+        };
+        let messages = dialect(format).write_message(&message).unwrap();
+        assert_eq!(
+            (messages.len(), messages[0].get("tool_calls")),
+            (1, None),
+            "{name}"
+        );
+        let turn = read(format, messages[0]["content"].as_str().unwrap(), "stop");
+        assert_eq!(
+            self::calls(&turn),
+            calls.map(|(name, text)| (name, text.to_owned())),
+            "{name}"
+        );
+        // Results of its calls are text, too.
+        let result = ToolResult::new(&ToolCall::new("call00000", "add", "{}"), 5);
+        let content = &dialect(format).results(&[result])[0]["content"];
+        assert!(
+            content
+                .as_str()
+                .unwrap()
+                .starts_with(format.result[0].trim()),
+            "{name}: {content}"
+        );
+    }
 }
 
 #[test]

