@@ -223,9 +223,14 @@ fn bad_input_exits_with_2() {
         "there is no model `qwen3` in the file",
     );
     rejected(
-        &["eval", "--model", "m", "--provider", "openai"],
-        "there is no provider `openai`",
+        &["eval", "--model", "m", "--provider", "open-ai"],
+        "there is no provider `open-ai`",
     );
+    rejected(
+        &["ways", "olama", "http://localhost:1/v1", "m"],
+        "there is no server \"olama\"",
+    );
+    rejected(&["ways", "ollama"], "`ways` needs the name of a server");
     rejected(&["eval", "--case", "dance"], "there is no case `dance`");
     rejected(&["eval", "--format", "html"], "html");
 }
