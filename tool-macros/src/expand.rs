@@ -369,6 +369,38 @@ mod tests {
     }
 
     #[test]
+    fn words_of_other_libraries_are_translated() {
+        let expanded = |keys, parameter| {
+            let function = quote!(
+                #[doc = "Finds."]
+                fn find(#[param(#parameter)] days: u8) {}
+            );
+            super::tool(keys, function).to_string()
+        };
+        for (keys, parameter, expected) in [
+            (quote!(), quote!(min = 1), "`range = 1..=14`"),
+            (quote!(), quote!(max_items = 3), "`length = 1..=80`"),
+            (
+                quote!(),
+                quote!(regex = "a"),
+                "`pattern = r\\\"^[a-z]+$\\\"`",
+            ),
+            (quote!(), quote!(choices = ["a"]), "derives `ToolType`"),
+            (quote!(), quote!(optional), "may be left out"),
+            (quote!(help = "Finds."), quote!(), "as a doc comment"),
+            (quote!(when_to_use = "Often."), quote!(), "# When to use"),
+            (
+                quote!("Finds."),
+                quote!(),
+                "or a description as a doc comment",
+            ),
+        ] {
+            let code = expanded(keys.clone(), parameter.clone());
+            assert!(code.contains(expected), "{keys} {parameter}: {code}");
+        }
+    }
+
+    #[test]
     fn an_unfinished_key_gets_the_keys_that_begin_with_it() {
         for (begun, expected) in [
             (quote!(prog), "; did you mean `programmatic`?"),

@@ -14,6 +14,43 @@ use crate::util::literal::Literal;
 use crate::util::names::{choice, did_you_mean, is_like, list, plain};
 use crate::util::tokens::{Ends, ends};
 
+/// Words of JSON Schema and of other libraries, the key of ours that must be known here, and what to write instead.
+const ELSEWHERE: [(&str, &str, &str); 9] = [
+    (
+        "min max minimum maximum ge le gt lt exclusive_minimum exclusive_maximum",
+        "range",
+        "write both bounds as a range, such as `range = 1..=14`",
+    ),
+    (
+        "min_length max_length min_len max_len len min_items max_items size",
+        "length",
+        "write both bounds as a range, such as `length = 1..=80`",
+    ),
+    ("regex", "pattern", "write `pattern = r\"^[a-z]+$\"`"),
+    ("step", "multiple_of", "write `multiple_of = 5`"),
+    ("unique_items", "unique", "write `unique`"),
+    (
+        "choices one_of values allowed variants",
+        "range",
+        "use an enum that derives `ToolType` as the type",
+    ),
+    (
+        "required optional nullable",
+        "range",
+        "remove it: an `Option` and a parameter with a `default` may be left out, and any other is required",
+    ),
+    (
+        "docs help about summary",
+        "",
+        "write it as a doc comment, after `///`",
+    ),
+    (
+        "when_to_use use_when returns",
+        "",
+        "write it in the doc comment, below the heading `# When to use` or `# Returns`",
+    ),
+];
+
 /// The keys that an attribute may have several times.
 const REPEATABLE: [(&str, &str); 1] = [("#[tool]", "example")];
 
@@ -163,6 +200,13 @@ impl Keys {
         let mut trees = trees.into_iter();
         let name = match trees.next() {
             Some(TokenTree::Ident(name)) => name,
+            Some(TokenTree::Literal(text)) if text.to_string().ends_with('"') => {
+                let message = format!(
+                    "expected a key of `{kind}`; write `key = {text}`, or a description as a doc comment"
+                );
+                errors.at(text, message);
+                return;
+            }
             other => {
                 errors.at(
                     other,
@@ -376,9 +420,10 @@ impl Keys {
                 .clone()
                 .filter(|known| known.starts_with(&text))
                 .collect();
-            let mut hint = match &begun[..] {
-                [] => did_you_mean(&text, known),
-                begun => format!("; did you mean {}?", choice(begun)),
+            let mut hint = match (&begun[..], translated(&text, &self.known)) {
+                ([], Some(advice)) => format!("; {advice}"),
+                ([], None) => did_you_mean(&text, known),
+                (begun, _) => format!("; did you mean {}?", choice(begun)),
             };
             if hint.is_empty() {
                 hint = format!("; valid keys: {}", list(&self.known));
@@ -389,4 +434,11 @@ impl Keys {
             );
         }
     }
+}
+
+/// Returns the advice for a word of JSON Schema or of another library, if its key is known here.
+fn translated(word: &str, known: &[&str]) -> Option<&'static str> {
+    let is_word = |words: &str| words.split(' ').any(|one| one == word);
+    let (_, key, advice) = ELSEWHERE.iter().find(|(words, ..)| is_word(words))?;
+    (key.is_empty() || known.contains(key)).then_some(*advice)
 }
