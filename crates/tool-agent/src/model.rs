@@ -351,6 +351,20 @@ impl Request {
             .collect()
     }
 
+    /// Returns the parts of which the [digest](Request::digest) is made, with their names.
+    pub(crate) fn parts(&self) -> Vec<(String, String)> {
+        let messages = self.messages.iter().enumerate();
+        let messages =
+            messages.map(|(at, message)| (format!("messages[{at}]"), message.to_string()));
+        let fields = self.fields().into_iter();
+        let fields = fields.map(|(key, value)| (key, value.get().to_owned()));
+        let instructions = self.instructions();
+        let instructions = instructions.map(|text| ("instructions".to_owned(), text.to_owned()));
+        let parts = messages.chain(fields).chain(instructions);
+        let parts = parts.map(|(name, text)| (name, without_references(&text).into_owned()));
+        parts.collect()
+    }
+
     /// Returns the JSON text of a request body: your own fields, merged with the fields for the tools; see
     /// [`ToolRequest::body`].
     pub fn body(&self, own: impl Into<Value>) -> String {

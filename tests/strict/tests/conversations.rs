@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 use strict::{Format, Server, check};
 use tool_agent::model::{ModelError, Request};
-use tool_agent::run::{LossKind, Run, RunOutcome, RunSettings};
+use tool_agent::run::{LossKind, Round, Run, RunOutcome, RunSettings};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, Compaction, OpenCalls};
 use tool_core::content::Image;
@@ -414,7 +414,7 @@ fn dialect_of(format: Format) -> &'static dyn Dialect {
 /// The texts and calls of a conversation, as its rounds have them: what every provider understands.
 fn rounds(run: &Run) -> (String, Vec<(String, Value)>) {
     let texts = run.rounds().iter().map(|round| round.text().trim());
-    let calls = run.rounds().iter().flat_map(|round| round.calls());
+    let calls = run.rounds().iter().flat_map(Round::calls);
     let calls = calls.map(|(call, _)| plain_call(call));
     (texts.collect(), calls.collect())
 }
@@ -485,7 +485,7 @@ fn wander(formats: &[Format], seed: u64) -> Option<(String, Value)> {
         let agent = Agent::new(registry(), dialect, model(format, &shared)).open_calls(open_calls);
         let before = rounds(&run);
         let results = |run: &Run| -> Vec<_> {
-            let calls = run.rounds().iter().flat_map(|round| round.calls());
+            let calls = run.rounds().iter().flat_map(Round::calls);
             let results = calls.filter_map(|(_, result)| result);
             results
                 .map(|result| (result.content().to_owned(), result.parts().to_vec()))

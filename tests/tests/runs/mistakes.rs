@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::model::ModelError;
 use tool_agent::run::{FileJournal, Journal, MemoryJournal, Run, RunError, SqliteJournal};
-use tool_agent::testing::{RecordedModel, ScriptedModel};
+use tool_agent::testing::{RecordedModel, Recorder, Recording, ScriptedModel};
 use tool_core::Registry;
 use tool_dialects::{Anthropic, OpenAiChat};
 
 use super::saving::{TempFolder, first_line};
-use super::{new_run, question};
+use super::{dialect, new_run, question, registry, saying};
 
 fn agent(journal: impl Journal + 'static) -> Agent {
     let model = ScriptedModel::new([]);
@@ -163,6 +163,39 @@ fn a_request_without_a_recording_says_what_is_compared() {
         "the request to the model failed: no recording fits the request: what came after the last response has the \
          `after` of none"
     );
+}
+
+/// The error of a replay shows what has changed since the recording.
+#[test]
+fn a_request_that_was_not_recorded_shows_in_what_it_differs() {
+    let recorder = Recorder::new(ScriptedModel::new([saying("5"), saying("6")])).keep_requests();
+    let agent = Agent::new(registry(), dialect(), recorder.clone());
+    agent.ask_blocking("What is 2 + 3?").unwrap();
+    agent
+        .ask_blocking("What is the sum of 3 and 3, please?")
+        .unwrap();
+    // The recordings come from a file.
+    let saved = serde_json::to_string(&recorder.recordings()).unwrap();
+    let replayed = |registry: Registry, question: &str| {
+        let recordings: Vec<Recording> = serde_json::from_str(&saved).unwrap();
+        let model = RecordedModel::new(recordings);
+        let answer = Agent::new(registry, dialect(), model).ask_blocking(question);
+        answer.map_err(|error| error.to_string())
+    };
+    assert_eq!(replayed(registry(), "What is 2 + 3?").unwrap(), "5");
+    let error = replayed(registry(), "What is 2 + 4?").unwrap_err();
+    assert!(error.contains("`messages[0]`, which has `"), "{error}");
+    assert!(
+        error.contains("2 + 4?") && error.ends_with("; record it again"),
+        "{error}"
+    );
+    // The tools are the first difference, because the question was recorded.
+    let error = replayed(Registry::new(), "What is 2 + 3?").unwrap_err();
+    assert!(
+        error.contains("first in `tools`, which has nothing in place of `[{"),
+        "{error}"
+    );
+    assert!(error.len() < 500, "{error}");
 }
 
 #[test]

@@ -222,7 +222,7 @@ impl Agent {
             let own = speaker(at);
             let is_moved = run.info().dialect() != Some(own.dialect.provider());
             let losses = run.translate(&*own.dialect)?;
-            if is_moved && !run.rounds().is_empty() {
+            if is_moved && !(run.rounds().is_empty() && losses.is_empty()) {
                 events.push(Event::Translated(losses));
             }
             let responded = self.respond_by(own, invocation, run, events).await;

@@ -34,6 +34,9 @@ pub struct Recording {
     /// The [digest](Request::digest) of the only request that this answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
+    /// The parts of that request, each with its name, if the recorder [keeps](super::Recorder::keep_requests) them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<(String, String)>,
     /// The events of a stream, in the provider's format.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<Value>,
@@ -94,6 +97,49 @@ impl RecordedModel {
     }
 }
 
+impl RecordedModel {
+    /// Returns in what a request differs first from the nearest recorded one.
+    fn difference(&self, now: &[(String, String)]) -> Option<String> {
+        let same = |recording: &&Recording| {
+            let same = recording.asked.iter().filter(|part| now.contains(part));
+            same.count()
+        };
+        let kept = self.recordings.iter();
+        let kept = kept.filter(|recording| !recording.asked.is_empty());
+        let asked = &kept.max_by_key(same)?.asked;
+        let names = now.iter().chain(asked).map(|(name, _)| name);
+        let find = |parts: &'_ [(String, String)], name: &String| {
+            let found = parts.iter().find(|(own, _)| own == name);
+            found.map_or_else(String::new, |(_, text)| text.clone())
+        };
+        let differing = names.map(|name| (name, find(asked, name), find(now, name)));
+        let (name, recorded, now) = { differing }.find(|(_, recorded, now)| recorded != now)?;
+        let equal = recorded.chars().zip(now.chars());
+        let equal = equal.take_while(|(recorded, now)| recorded == now).count();
+        let (recorded, now) = (part(&recorded, equal), part(&now, equal));
+        Some(format!(
+            ", first in `{name}`, which has {now} in place of {recorded}"
+        ))
+    }
+}
+
+/// Shows a text from shortly before the character at which it differs.
+fn part(text: &str, differs_at: usize) -> String {
+    const BEFORE: usize = 20;
+    const SHOWN: usize = 100;
+    if text.is_empty() {
+        return "nothing".into();
+    }
+    let start = differs_at.saturating_sub(BEFORE);
+    let shown: String = text.chars().skip(start).take(SHOWN).collect();
+    let is_cut = text.chars().count() > start + SHOWN;
+    let (before, behind) = (
+        if start > 0 { "…" } else { "" },
+        if is_cut { "…" } else { "" },
+    );
+    format!("`{before}{shown}{behind}`")
+}
+
 impl Model for RecordedModel {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
         let mut new = Vec::new();
@@ -109,10 +155,13 @@ impl Model for RecordedModel {
         };
         let Some(found) = recordings.find(fits) else {
             let problem = if self.is_exact {
-                "the request was not recorded: the tools, the messages or the results differ from the recorded ones; \
-                 record it again"
+                let difference = self.difference(&request.parts()).unwrap_or_default();
+                format!(
+                    "the request was not recorded: the tools, the messages or the results differ from the recorded \
+                     ones{difference}; record it again"
+                )
             } else {
-                "no recording fits the request: what came after the last response has the `after` of none"
+                "no recording fits the request: what came after the last response has the `after` of none".into()
             };
             let error = ModelError::new(ModelErrorKind::Other, problem);
             return Box::pin(ready(Err(error)));

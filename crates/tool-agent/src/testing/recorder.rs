@@ -10,9 +10,13 @@ use crate::model::{Model, ModelFuture, Request, Response};
 
 /// Passes requests to another [`Model`] and keeps its responses, for a [`RecordedModel`](super::RecordedModel).
 ///
+/// This is the way to test an application: record its conversations once, keep the recordings in a file beside the test, and
+/// replay them for ever, without a key and without costs. Record again where a test fails because a tool, a prompt or a
+/// result has changed.
+///
 /// A recording has the [digest](Request::digest) of its request, so other requests don't get its response. It contains
-/// the model's output, including arguments of calls, which may be secret. Failed requests and broken streams are not
-/// kept.
+/// the model's output, including arguments of calls, which may be secret. The key and the headers of a request are not
+/// in it. Failed requests and broken streams are not kept.
 ///
 /// Clones share the recordings.
 ///
@@ -40,6 +44,7 @@ use crate::model::{Model, ModelFuture, Request, Response};
 pub struct Recorder {
     model: Arc<dyn Model>,
     recordings: Arc<Mutex<Vec<Recording>>>,
+    keeps_requests: bool,
 }
 
 impl Recorder {
@@ -53,7 +58,37 @@ impl Recorder {
         Recorder {
             model,
             recordings: Arc::default(),
+            keeps_requests: false,
         }
+    }
+
+    /// Keeps the requests, too, so that the error about a request that was not recorded shows in what it differs. They have
+    /// the messages of the user, the results of calls and the tools.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::Agent;
+    /// use tool_agent::dialects::OpenAiChat;
+    /// use tool_agent::testing::{RecordedModel, Recorder, ScriptedModel};
+    /// use tool_core::Registry;
+    ///
+    /// let model = ScriptedModel::new([
+    ///     json!({"choices": [{"message": {"role": "assistant", "content": "5"}}]}),
+    /// ]);
+    /// let recorder = Recorder::new(model).keep_requests();
+    /// let agent = |model| Agent::new(Registry::new(), OpenAiChat::default(), model);
+    /// let recording = Agent::new(Registry::new(), OpenAiChat::default(), recorder.clone());
+    /// recording.ask_blocking("What is 2 + 3?")?;
+    ///
+    /// let error = agent(RecordedModel::new(recorder.recordings())).ask_blocking("What is 2 + 4?");
+    /// let error = error.unwrap_err().to_string();
+    /// assert!(error.contains("`messages[0]`"), "{error}");
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// ```
+    #[must_use]
+    pub fn keep_requests(mut self) -> Recorder {
+        self.keeps_requests = true;
+        self
     }
 
     /// Returns the recordings so far, in the order in which the responses ended.
@@ -66,13 +101,14 @@ impl Recorder {
 /// Adds a recording.
 fn keep(
     recordings: &Mutex<Vec<Recording>>,
-    request: String,
+    (request, asked): (String, Vec<(String, String)>),
     events: Vec<Value>,
     response: Option<Value>,
 ) {
     let recording = Recording {
         after: String::new(),
         request: Some(request),
+        asked,
         events,
         response,
     };
@@ -83,10 +119,15 @@ fn keep(
 impl Model for Recorder {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
         Box::pin(async move {
-            let digest = request.digest();
+            let asked = if self.keeps_requests {
+                request.parts()
+            } else {
+                Vec::new()
+            };
+            let mut asked = (request.digest(), asked);
             let mut stream = match self.model.ask(request).await? {
                 Response::Whole(response) => {
-                    keep(&self.recordings, digest, Vec::new(), Some(response.clone()));
+                    keep(&self.recordings, asked, Vec::new(), Some(response.clone()));
                     return Ok(Response::Whole(response));
                 }
                 Response::Stream(stream) => stream,
@@ -105,7 +146,7 @@ impl Model for Recorder {
                         std::task::Poll::Ready(Some(Err(_))) => events = None,
                         std::task::Poll::Ready(None) => {
                             if let Some(events) = events.take() {
-                                keep(&recordings, digest.clone(), events, None);
+                                keep(&recordings, std::mem::take(&mut asked), events, None);
                             }
                         }
                         std::task::Poll::Pending => {}
