@@ -225,7 +225,8 @@ impl Agent {
             if is_moved && !(run.rounds().is_empty() && losses.is_empty()) {
                 events.push(Event::Translated(losses));
             }
-            let responded = self.respond_by(own, invocation, run, events).await;
+            // Boxed so that the future of an agent with one model stays small.
+            let responded = Box::pin(self.respond_by(own, invocation, run, events)).await;
             let Err(AgentError::Model(error)) = responded else {
                 return responded;
             };

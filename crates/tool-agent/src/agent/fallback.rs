@@ -72,7 +72,7 @@ impl Fallback {
     /// Goes to this model if the agent's own is down. The dialect is that of its provider, which may be another one.
     ///
     /// By default, a model is down if it can't be reached or gives no answer in time, is overloaded or fails, or limits the
-    /// rate of requests. [`Agent::retry`](crate::Agent::retry) first repeats the request. The agent comes back after a
+    /// rate of requests. `Agent::retry` (feature `tower`) first repeats the request. The agent comes back after a
     /// minute.
     pub fn to(dialect: impl Dialect + 'static, model: impl Model + 'static) -> Fallback {
         let fallback = Fallback {
