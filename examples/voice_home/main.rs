@@ -13,10 +13,13 @@
 mod tools;
 mod ways;
 
+use std::fmt::Display;
+use std::io::Write;
 use std::process::ExitCode;
 
 use tool_agent::dialects::server;
 use tool_cli::Cli;
+use tool_cli::terminal::Terminal;
 
 fn main() -> ExitCode {
     let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/voice_home/tools.eval.toml");
@@ -32,17 +35,13 @@ fn main() -> ExitCode {
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
         let [name, url, model, flags @ ..] = &given[..] else {
-            eprintln!("error: `ways` needs the name of a server, its URL and a model");
-            return ExitCode::from(2);
+            return wrong("`ways` needs the name of a server, its URL and a model");
         };
         let server = match server::find(name) {
             Ok(server) => server,
-            Err(error) => {
-                eprintln!("error: {error}");
-                return ExitCode::from(2);
-            }
+            Err(error) => return wrong(error),
         };
-        let (with_ways, names) = ways::add(cli, server, url, model);
+        let (with_ways, names) = ways::add(cli, &server, url, model);
         cli = with_ways;
         words.push("eval".into());
         words.extend(
@@ -54,4 +53,11 @@ fn main() -> ExitCode {
     }
     let matches = cli.command().get_matches_from(words);
     cli.execute(&matches)
+}
+
+/// Reports a wrong command line.
+fn wrong(error: impl Display) -> ExitCode {
+    // If nobody can read the error, there is still the exit code.
+    let _ = writeln!(Terminal::stderr(), "error: {error}");
+    ExitCode::from(2)
 }

@@ -13,14 +13,14 @@ const WAYS: [&str; 3] = ["tools of the server", "prompt", "prompt and schema"];
 const SYSTEM: &str = "You control a home. Call the tools for what the user says. The units are degrees Celsius and percent.";
 
 /// Adds the model in each way. Returns the names.
-pub(crate) fn add(mut cli: Cli, server: Server, url: &str, model: &str) -> (Cli, Vec<String>) {
+pub(crate) fn add(mut cli: Cli, server: &Server, url: &str, model: &str) -> (Cli, Vec<String>) {
     let mut names = Vec::new();
     for way in WAYS {
         for is_streamed in [false, true] {
             let form = if is_streamed { "streamed" } else { "whole" };
             let name = format!("{way}, {form}");
             names.push(name.clone());
-            let (url, model) = (url.to_owned(), model.to_owned());
+            let (server, url, model) = (*server, url.to_owned(), model.to_owned());
             cli = cli.eval_model(name, move |registry| {
                 let model = HttpModel::new(&server, &model)
                     .base_url(&url)
@@ -28,22 +28,22 @@ pub(crate) fn add(mut cli: Cli, server: Server, url: &str, model: &str) -> (Cli,
                     .max_tokens(200)
                     .field("temperature", 0)
                     .streaming(is_streamed);
-                agent(way, registry, server, model)
+                agent(way, registry, &server, model)
             });
         }
     }
     (cli, names)
 }
 
-fn agent(way: &str, registry: Registry, server: Server, model: HttpModel) -> Agent {
+fn agent(way: &str, registry: Registry, server: &Server, model: HttpModel) -> Agent {
     // Small models leave out what stands around a call, and so does a schema.
     let format = CallFormat {
         is_bare: true,
         ..CallFormat::QWEN
     };
-    let dialect = Prompted::new(server, format);
+    let dialect = Prompted::new(*server, format);
     if way == WAYS[0] {
-        return Agent::new(registry, server, model);
+        return Agent::new(registry, *server, model);
     }
     if way == WAYS[1] {
         return Agent::new(registry, dialect, model);
