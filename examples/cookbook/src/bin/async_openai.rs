@@ -2,6 +2,7 @@
 //!
 //! ```sh
 //! cargo add tool-core
+//! cargo add tool-dialects
 //! cargo add serde_json
 //! cargo add async-openai --no-default-features --features chat-completion,rustls
 //! cargo add tokio --features macros,rt

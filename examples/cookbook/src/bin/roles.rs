@@ -2,6 +2,7 @@
 //!
 //! ```sh
 //! cargo add tool-core
+//! cargo add tool-dialects
 //! cargo add serde_json
 //! cargo run
 //! ```
