@@ -4,10 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{
-    CancelledNotificationParam, ClientRequest, GetExtensions, ProgressToken, RequestId,
-    ServerResult,
-};
+use rmcp::model::{CancelledNotificationParam, ClientRequest, GetExtensions, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -45,6 +42,13 @@ pub(super) async fn send(
     limit: Duration,
 ) -> Result<ServerResult, RequestError> {
     request.extensions_mut().insert(carried.clone());
+    // Before the message is sent, because a question may arrive, and end the call, before `rmcp` returns.
+    let mut guard = Guard {
+        peer: live.peer.clone(),
+        in_flight: live.in_flight.clone(),
+        request: carried.clone(),
+        is_cancelled_on_drop: true,
+    };
     let peer = live.peer.clone();
     // Boxed, because rustc can't prove that the future of `rmcp` is `Send` for every lifetime.
     let sent: BoxFuture<_> = Box::pin(async move {
@@ -58,13 +62,6 @@ pub(super) async fn send(
             ServiceError::TransportClosed => RequestError::NotSent,
             error => RequestError::Service(error),
         })?;
-    let mut guard = Guard {
-        peer: live.peer.clone(),
-        in_flight: live.in_flight.clone(),
-        id: handle.id.clone(),
-        token: handle.progress_token.clone(),
-        is_cancelled_on_drop: true,
-    };
     let start = Instant::now();
     let mut last = start + limit * 10;
     let mut deadline = start + limit;
@@ -108,21 +105,21 @@ pub(super) async fn send(
 struct Guard {
     peer: Peer<RoleClient>,
     in_flight: Arc<InFlight>,
-    id: RequestId,
-    token: ProgressToken,
+    request: Arc<Request>,
     is_cancelled_on_drop: bool,
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.in_flight.remove(&self.id, &self.token);
-        if self.is_cancelled_on_drop
+        let sent = self.in_flight.remove(&self.request);
+        if let Some(id) = sent
+            && self.is_cancelled_on_drop
             && !self.peer.is_transport_closed()
             && let Ok(runtime) = Handle::try_current()
         {
             let peer = self.peer.clone();
             let reason = Some("the call was cancelled".into());
-            let cancelled = CancelledNotificationParam::new(Some(self.id.clone()), reason);
+            let cancelled = CancelledNotificationParam::new(Some(id), reason);
             runtime.spawn(async move {
                 let _ = peer.notify_cancelled(cancelled).await;
             });

@@ -103,6 +103,16 @@ pub(super) struct Request {
     problem: Mutex<Option<String>>,
     /// How many questions the server asked so far.
     asked: AtomicUsize,
+    sent: Mutex<Sent>,
+}
+
+/// The message of a request.
+#[derive(Default)]
+struct Sent {
+    /// Its id and its token for progress, once it is sent.
+    id: Option<(RequestId, Option<ProgressToken>)>,
+    /// Set once nobody waits for the result, which may be before the message is sent.
+    is_over: bool,
 }
 
 #[cfg(feature = "submodel")]
@@ -150,6 +160,7 @@ impl Request {
             is_repaired: AtomicBool::new(false),
             problem: Mutex::default(),
             asked: AtomicUsize::new(0),
+            sent: Mutex::default(),
         };
         (request, receiver)
     }
@@ -190,10 +201,15 @@ impl Request {
 impl InFlight {
     fn add(&self, id: RequestId, token: Option<ProgressToken>, request: &Arc<Request>) {
         let mut requests = lock(&self.requests);
-        if let Some(token) = token {
-            requests.by_token.insert(token, request.clone());
+        let mut sent = lock(&request.sent);
+        if sent.is_over {
+            return;
         }
-        requests.by_id.insert(id, request.clone());
+        if let Some(token) = &token {
+            requests.by_token.insert(token.clone(), request.clone());
+        }
+        requests.by_id.insert(id.clone(), request.clone());
+        sent.id = Some((id, token));
     }
 
     #[cfg(feature = "client-http")]
@@ -222,10 +238,17 @@ impl InFlight {
         }
     }
 
-    pub(super) fn remove(&self, id: &RequestId, token: &ProgressToken) {
+    /// Forgets a request. Returns its id, if its message is sent.
+    pub(super) fn remove(&self, request: &Request) -> Option<RequestId> {
         let mut requests = lock(&self.requests);
-        requests.by_id.remove(id);
-        requests.by_token.remove(token);
+        let mut sent = lock(&request.sent);
+        sent.is_over = true;
+        let (id, token) = sent.id.take()?;
+        requests.by_id.remove(&id);
+        if let Some(token) = token {
+            requests.by_token.remove(&token);
+        }
+        Some(id)
     }
 
     /// Returns the call with this id.
@@ -604,6 +627,29 @@ impl Drop for Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A question may end a call while its message is on the way.
+    #[test]
+    fn a_request_that_is_over_is_forgotten_whenever_it_is_sent() {
+        let in_flight = InFlight::default();
+        let id = RequestId::Number(1);
+        for is_sent_first in [true, false] {
+            let (request, _) = Request::new(None);
+            if is_sent_first {
+                in_flight.add(id.clone(), None, &request);
+                assert!(in_flight.get(&id).is_some());
+            }
+            assert_eq!(
+                in_flight.remove(&request),
+                is_sent_first.then(|| id.clone())
+            );
+            if !is_sent_first {
+                in_flight.add(id.clone(), None, &request);
+            }
+            assert!(in_flight.get(&id).is_none());
+            assert_eq!(in_flight.remove(&request), None);
+        }
+    }
 
     #[test]
     fn a_line_that_cannot_be_read_ends_its_call_and_no_other() {
