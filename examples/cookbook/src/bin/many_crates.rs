@@ -2,7 +2,6 @@
 //!
 //! ```sh
 //! cargo add tool-core
-//! cargo add --dev tool-docs              # for its test
 //! cargo add --path ../weather-tools      # crates with `#[tool]` functions
 //! cargo add --path ../clock-tools
 //! cargo run
