@@ -44,6 +44,7 @@ pub(crate) fn run(cli: &Cli, registry: &Registry) -> Result<(), Failure> {
     let mut out = Terminal::stdout();
     out.styled(GOOD, "ok")?;
     writeln!(out, ": {}", counted(registry.len(), "tool"))?;
+    writeln!(out, "  examples accepted")?;
     for (done, add) in compared(cli) {
         match done {
             Some(done) => writeln!(out, "  {done}")?,
@@ -53,8 +54,8 @@ pub(crate) fn run(cli: &Cli, registry: &Registry) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns each kind of check: what was compared, or else what would compare it.
-fn compared(cli: &Cli) -> [(Option<String>, &'static str); 4] {
+/// Returns what the tools were compared with, or else what would compare them.
+fn compared(cli: &Cli) -> [(Option<String>, &'static str); 3] {
     let files = |files: &[PathBuf]| {
         let names: Vec<_> = files
             .iter()
@@ -64,7 +65,6 @@ fn compared(cli: &Cli) -> [(Option<String>, &'static str); 4] {
     };
     let budget = cli.budget.map(|bytes| format!("at most {bytes} bytes"));
     [
-        (Some("examples accepted".into()), ""),
         (files(&cli.locks), "a lock file (`Cli::lock`)"),
         (files(&cli.catalogues), "a catalogue (`Cli::catalogue`)"),
         (budget, "a budget (`Cli::budget_bytes`)"),

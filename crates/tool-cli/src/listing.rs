@@ -1,12 +1,13 @@
 //! `list` and `show`.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 
 use clap::ArgMatches;
 use serde_json::{Map, Value, json};
 use tool_core::dialect::write::JsonWriter;
 use tool_core::schema::Json;
-use tool_core::{Registry, ToolEntry, ToolSpec};
+use tool_core::{Registry, ToolSpec};
 
 use crate::failure::Failure;
 use crate::registry::find;
@@ -19,24 +20,23 @@ pub(crate) fn list(registry: &Registry, matches: &ArgMatches) -> Result<(), Fail
         .into_iter()
         .flatten()
         .collect();
-    let mut known: Vec<String> = Vec::new();
-    for tool in registry.specs() {
-        known.extend(tool.tags().map(str::to_owned));
+    let mut tools = registry.specs();
+    if !tags.is_empty() {
+        let known: BTreeSet<_> = tools.iter().flat_map(|tool| tool.tags()).collect();
+        if let Some(tag) = tags.iter().find(|tag| !known.contains(tag.as_str())) {
+            let known: Vec<_> = known.into_iter().collect();
+            let others = match &known[..] {
+                [] => "no tool has a tag".into(),
+                known => format!("the tags are {}", known.join(", ")),
+            };
+            let message = format!("no tool has the tag `{tag}`; {others}");
+            return Err(Failure::Wrong(message));
+        }
+        tools.retain(|tool| {
+            tool.tags()
+                .any(|tag| tags.iter().any(|given| *given == tag))
+        });
     }
-    known.sort();
-    known.dedup();
-    if let Some(tag) = tags.iter().find(|tag| !known.contains(tag)) {
-        let others = match &known[..] {
-            [] => "no tool has a tag".into(),
-            known => format!("the tags are {}", known.join(", ")),
-        };
-        return Err(Failure::wrong(format!(
-            "no tool has the tag `{tag}`; {others}"
-        )));
-    }
-    let is_listed =
-        |tool: &ToolEntry| tags.is_empty() || tool.tags().any(|tag| tags.iter().any(|t| *t == tag));
-    let tools: Vec<_> = registry.specs().into_iter().filter(is_listed).collect();
     if !std::io::stdout().is_terminal() {
         // Writing all at once is fastest: in pieces it would take longer than the rest of the start.
         let mut out = JsonWriter::new();

@@ -17,9 +17,6 @@ use super::request::{Endpoint, see, variable};
 use super::secrets::Secrets;
 use crate::model::{ModelError, ModelErrorKind};
 
-/// The media type of a stream of frames.
-pub(super) const MEDIA_TYPE: &str = "application/vnd.amazon.eventstream";
-
 /// The longest frame in bytes, as for other events.
 const LONGEST: usize = 64 << 20;
 

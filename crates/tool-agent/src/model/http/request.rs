@@ -13,6 +13,9 @@ use crate::model::{ModelError, ModelErrorKind, Request};
 use tool_core::dialect::write::{HttpApi, Streaming, SystemPrompt};
 use tool_dialects::server;
 
+/// The media type of a stream of AWS's frames.
+pub(super) const AWS_FRAMES: &str = "application/vnd.amazon.eventstream";
+
 /// The URL of a request.
 pub(super) struct Endpoint {
     pub(super) api: HttpApi,
@@ -41,7 +44,7 @@ impl Endpoint {
         let mut headers = HeaderMap::new();
         let accepted = match api.streaming {
             _ if !is_streamed => "application/json",
-            Streaming::AwsFrames { .. } => "application/vnd.amazon.eventstream",
+            Streaming::AwsFrames { .. } => AWS_FRAMES,
             _ => "text/event-stream",
         };
         headers.insert(ACCEPT, HeaderValue::from_static(accepted));

@@ -109,7 +109,7 @@ impl HttpModel {
         };
         let mut bytes = body_bytes(response, limit_of_stream);
         #[cfg(feature = "bedrock")]
-        if media_type == aws::MEDIA_TYPE {
+        if media_type == super::request::AWS_FRAMES {
             let events = events(bytes, aws::Frames::default(), secrets).await?;
             return Ok(events.map(Response::Stream));
         }
