@@ -260,12 +260,13 @@ pub fn sending(
     })
 }
 
-/// Waits until a call is held, and returns the decision that allows it.
+/// Waits until the conversation waits for a decision alone, and returns the decision that allows the call.
 pub async fn held(client: &Client, id: &str) -> Decide {
     loop {
         pause(50).await;
         if let Some(run) = client.state(id).await.unwrap()
             && let Some(pending) = run.pending().into_iter().next()
+            && matches!(run.next(), Step::Wait(_))
         {
             return Decide {
                 fingerprint: pending.fingerprint().to_owned(),

@@ -155,7 +155,14 @@ impl World {
             } else {
                 engine::balance(ports).await
             };
-            engine::register(&nodes[0].admin_url(), port).await.unwrap();
+            if let Err(problem) = engine::register(&nodes[0].admin_url(), port).await {
+                let log = fs::read_to_string(folder.join("node-0.log")).unwrap_or_default();
+                let start = log.len().saturating_sub(2000);
+                panic!(
+                    "{problem}; the server's log ends with: {}",
+                    log.get(start..).unwrap_or(&log)
+                );
+            }
         }
         Some(World {
             folder,

@@ -1,7 +1,7 @@
 //! Restate servers from npm, processes that can be killed and suspended, and a balancer.
 
 use std::fs::File;
-use std::net::TcpListener as StdListener;
+use std::net::{SocketAddr, TcpListener as StdListener, TcpStream as StdStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -36,15 +36,18 @@ pub fn server(folder: &Path) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Returns a free port. It is below the range of outgoing connections, which could otherwise take the port of a process
-/// that is down.
+/// Returns a port that is free, and that this machine lets a program connect to. It is below the range of outgoing
+/// connections, which could otherwise take the port of a process that is down.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id() * 61;
     loop {
         let number = start + NEXT.fetch_add(1, Ordering::Relaxed);
-        let port = 11_000 + u16::try_from(number % 20_000).unwrap();
-        if StdListener::bind(("127.0.0.1", port)).is_ok() {
+        let port = 11_000 + u16::try_from(number % 16_000).unwrap();
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        if let Ok(_listener) = StdListener::bind(address)
+            && StdStream::connect_timeout(&address, Duration::from_secs(1)).is_ok()
+        {
             return port;
         }
     }
