@@ -194,12 +194,13 @@ impl Agent {
         &*self.speaker_of(run).dialect
     }
 
-    /// Returns the model that answered last, as far as the format of the messages shows it.
+    /// Returns the model that was asked last. Of a loaded run, the format of its messages shows it.
     fn speaker_of(&self, run: &Run) -> &Speaker {
-        let speaks = |speaker: &&Speaker| run.info().dialect() == Some(speaker.dialect.provider());
         let others = self.fallback.iter().flat_map(|fallback| &fallback.others);
-        let mut all = std::iter::once(&self.first).chain(others);
-        all.find(speaks).unwrap_or(&self.first)
+        let all = || std::iter::once(&self.first).chain(others.clone());
+        let speaks = |speaker: &&Speaker| run.info().dialect() == Some(speaker.dialect.provider());
+        let asked = all().find(|speaker| run.is_for(&speaker.server));
+        asked.or_else(|| all().find(speaks)).unwrap_or(&self.first)
     }
 
     /// Returns the parts that spans and records describe.

@@ -166,6 +166,7 @@ pub use self::round::Round;
 pub use self::saving::ReplayError;
 pub(crate) use self::saving::WithoutIncrements;
 use self::sent::Sent;
+pub(crate) use self::sent::ServerId;
 pub use self::settings::RunSettings;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 pub use self::sqlite_journal::SqliteJournal;
@@ -335,6 +336,17 @@ impl Run {
     /// Brings new messages into the form for the next request.
     pub(crate) fn prepare(&mut self, dialect: &(impl Dialect + ?Sized)) {
         self.sent.prepare(&self.state.messages, dialect);
+    }
+
+    /// Brings all messages into the form for a request to this server.
+    pub(crate) fn prepare_for(&mut self, server: &ServerId, dialect: &(impl Dialect + ?Sized)) {
+        self.sent.go_to(server);
+        self.prepare(dialect);
+    }
+
+    /// Returns `true` if the messages were brought into the form for this server last.
+    pub(crate) fn is_for(&self, server: &ServerId) -> bool {
+        self.sent.is_for(server)
     }
 
     /// Returns the rounds, in order. The last one may have calls without results.

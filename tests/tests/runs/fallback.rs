@@ -1,5 +1,6 @@
 //! A model is down, and another one goes on with the run.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,12 +8,13 @@ use std::time::Duration;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
-use tool_agent::run::{Increment, MemoryJournal, Run, RunOutcome};
+use tool_agent::run::{Increment, MemoryJournal, Run, RunOutcome, RunSettings};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::transcript::{Shown, Transcript};
 use tool_agent::{Agent, AgentError, Event, Fallback};
-use tool_core::dialect::Dialect;
-use tool_core::{Registry, tool, tools};
+use tool_core::dialect::write::JsonWriter;
+use tool_core::dialect::{Dialect, HostedTool, ResponseError, Turn};
+use tool_core::{Registry, ToolEntry, ToolResult, tool, tools};
 use tool_dialects::{Anthropic, Gemini, OpenAiChat};
 
 use super::saying;
@@ -326,4 +328,90 @@ async fn what_was_streamed_before_a_failure_is_void() {
         _ => "",
     });
     assert_eq!(texts.collect::<Vec<_>>(), ["Hello?", "Good morning!"]);
+}
+
+/// A server of chat completions that marks what a request repeats, and counts it.
+#[derive(Clone)]
+struct Marking(&'static str, Arc<AtomicUsize>);
+
+impl Dialect for Marking {
+    fn provider(&self) -> &'static str {
+        OpenAiChat::default().provider()
+    }
+
+    fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
+        OpenAiChat::default().write_tools(tools, hosted, out);
+    }
+
+    fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+        OpenAiChat::default().read(response)
+    }
+
+    fn results(&self, results: &[ToolResult]) -> Vec<Value> {
+        OpenAiChat::default().results(results)
+    }
+
+    fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        let mut message = message.clone();
+        message["sent_to"] = self.0.into();
+        Cow::Owned(message)
+    }
+}
+
+/// Pays invoices without an end, and checks that a request follows the rules of its server. Is down at some requests.
+fn paying(
+    server: &'static str,
+    is_down: impl Fn(usize) -> bool + Send + Sync + 'static,
+) -> impl Model + 'static {
+    let asked = AtomicUsize::new(0);
+    move |request: Request| {
+        let messages = &request.messages;
+        assert!(
+            messages.iter().all(|message| message["sent_to"] == server),
+            "{messages:?}"
+        );
+        std::future::ready(if is_down(asked.fetch_add(1, Ordering::Relaxed)) {
+            Err(down(ModelErrorKind::Overloaded))
+        } else {
+            Ok(of_openai(Some(1)))
+        })
+    }
+}
+
+/// Otherwise a long conversation costs more with each round.
+#[tokio::test]
+async fn each_message_is_prepared_once_for_each_server_that_the_run_goes_to() {
+    const ROUNDS: u32 = 20;
+    let drive = async |first_fails_at: usize, pause: Duration| {
+        let counts = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+        let [first, second] = ["first", "second"].map(|server| {
+            let count = usize::from(server == "second");
+            Marking(server, Arc::clone(&counts[count]))
+        });
+        let other = paying("second", |_| false);
+        let fallback = Fallback::to(second, other).pause(pause);
+        let model = paying("first", move |at| at == first_fails_at);
+        let agent = Agent::new(registry(&Paid::default()), first, model).fallback(fallback);
+        let mut run = Run::new("run-1");
+        let mut settings = RunSettings::default();
+        (settings.max_rounds, settings.max_calls) = (ROUNDS, ROUNDS);
+        run.set_settings(settings);
+        agent.reply(&mut run, "Pay 1 for ever.").await.unwrap();
+        assert_eq!(run.rounds().len(), ROUNDS as usize);
+        counts.map(|count| count.load(Ordering::Relaxed))
+    };
+    // A question, and a call with its result in each round.
+    let messages = 1 + 2 * ROUNDS as usize;
+    let long = Duration::from_secs(9_999);
+    assert_eq!(drive(usize::MAX, long).await, [messages, 0]);
+    assert_eq!(drive(0, long).await, [1, messages]);
+    let until = 1 + 2 * 10;
+    assert_eq!(drive(10, long).await, [until, messages]);
+    // The first server is back at once, and the run with it.
+    let round = 2;
+    assert_eq!(
+        drive(10, Duration::ZERO).await,
+        [until + messages, until + round]
+    );
 }

@@ -83,6 +83,8 @@ impl Agent {
         };
         let mut pace = Pace::default();
         let mut running = FuturesUnordered::new();
+        let last = self.speaker_of(run);
+        run.prepare_for(&last.server, &*last.dialect);
         let interrupted = background.resume(run, self.dialect_of(run), &self.registry)?;
         interrupted.into_iter().map(Event::Result).for_each(emit);
         invocation.save_in(run);
@@ -220,10 +222,11 @@ impl Agent {
         let mut order = fallback.order().into_iter().peekable();
         while let Some(at) = order.next() {
             let own = speaker(at);
-            let is_moved = run.info().dialect() != Some(own.dialect.provider());
-            let losses = run.translate(&*own.dialect)?;
-            if is_moved && !(run.rounds().is_empty() && losses.is_empty()) {
-                events.push(Event::Translated(losses));
+            if run.info().dialect() != Some(own.dialect.provider()) {
+                let losses = run.translate(&*own.dialect)?;
+                if !(run.rounds().is_empty() && losses.is_empty()) {
+                    events.push(Event::Translated(losses));
+                }
             }
             // Boxed so that the future of an agent with one model stays small.
             let responded = Box::pin(self.respond_by(own, invocation, run, events)).await;
@@ -254,7 +257,7 @@ impl Agent {
         events: &EventSink,
     ) -> Result<(), AgentError> {
         let dialect = &*speaker.dialect;
-        run.prepare(dialect);
+        run.prepare_for(&speaker.server, dialect);
         if let Some(old) = self.old_messages(run)
             && self.shorten(speaker, invocation, run, old).await?
         {

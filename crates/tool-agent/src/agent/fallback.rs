@@ -8,6 +8,7 @@ use tool_core::dialect::Dialect;
 
 use crate::guarded::caught;
 use crate::model::{Model, ModelError, ModelErrorKind};
+use crate::run::ServerId;
 
 /// The models that answer an agent's requests when its first one is down; see [`Agent::fallback`](crate::Agent::fallback).
 ///
@@ -46,6 +47,7 @@ pub(super) struct Speaker {
     pub(super) model: Arc<dyn Model>,
     /// Kept here, because layers hide the model's name.
     pub(super) name: Option<Arc<str>>,
+    pub(super) server: ServerId,
 }
 
 impl Speaker {
@@ -54,6 +56,7 @@ impl Speaker {
             dialect: Arc::new(dialect),
             name: model.name().map(Arc::from),
             model: Arc::new(model),
+            server: ServerId::default(),
         }
     }
 

@@ -133,7 +133,7 @@ impl Run {
                     .last()
                     .ok_or("there is no response yet")?;
                 Arc::make_mut(&mut self.state.messages).truncate(*start);
-                self.sent = Sent::default();
+                self.sent.clear();
             }
             Change::Compacted {
                 old,
@@ -146,7 +146,7 @@ impl Run {
                     return Err(format!("there are no messages {old:?}"));
                 }
                 messages.splice(old.clone(), [summary]);
-                self.sent = Sent::default();
+                self.sent.clear();
                 let shift = old.len() - 1;
                 let State {
                     parts,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,6 +19,18 @@ pub(super) struct Sent {
     messages: Option<Arc<Vec<Arc<Value>>>>,
     /// The indices of messages before which an additional message is sent.
     gaps: Vec<usize>,
+    /// The server whose rules they follow, if an agent knows it.
+    server: Option<ServerId>,
+}
+
+/// Tells the servers of agents apart, because several have the same format and other rules.
+#[derive(Clone, Default)]
+pub(crate) struct ServerId(Arc<()>);
+
+impl PartialEq for ServerId {
+    fn eq(&self, other: &ServerId) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl fmt::Debug for Sent {
@@ -46,6 +59,25 @@ impl Sent {
         // Excludes an additional message between the part and the next message.
         let end = part.end + gaps_until(part.end.saturating_sub(1));
         self.all(saved).get(start..end).unwrap_or_default()
+    }
+
+    /// Starts anew, because messages were removed.
+    pub(super) fn clear(&mut self) {
+        let server = mem::take(self).server;
+        self.server = server;
+    }
+
+    /// Returns `true` if the messages follow the rules of this server.
+    pub(super) fn is_for(&self, server: &ServerId) -> bool {
+        self.server.as_ref() == Some(server)
+    }
+
+    /// Starts anew if the messages follow the rules of another server.
+    pub(super) fn go_to(&mut self, server: &ServerId) {
+        if !self.is_for(server) {
+            *self = Sent::default();
+            self.server = Some(server.clone());
+        }
     }
 
     /// Checks new messages, and converts those that the provider would reject.
