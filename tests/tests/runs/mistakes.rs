@@ -8,13 +8,16 @@ use futures_util::FutureExt;
 use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::model::ModelError;
-use tool_agent::run::{FileJournal, Journal, MemoryJournal, Run, RunError, SqliteJournal};
+use tool_agent::run::{
+    DecideError, FileJournal, Journal, MemoryJournal, Run, RunError, SqliteJournal,
+};
 use tool_agent::testing::{RecordedModel, Recorder, Recording, ScriptedModel};
-use tool_core::Registry;
+use tool_core::hooks::{Decision, Gate};
+use tool_core::{Registry, RegistryBuilder, tools};
 use tool_dialects::{Anthropic, OpenAiChat};
 
 use super::saving::{TempFolder, first_line};
-use super::{dialect, new_run, question, registry, saying};
+use super::{calling, dialect, new_run, question, registry, saying};
 
 fn agent(journal: impl Journal + 'static) -> Agent {
     let model = ScriptedModel::new([]);
@@ -241,4 +244,63 @@ fn a_limit_of_time_without_timers_says_what_it_needs() {
         agent.ask_blocking("Go.").unwrap_err().to_string(),
         "`Agent::max_duration` needs timers: run the agent in a runtime of tokio that has them enabled"
     );
+}
+
+/// A new run gets an id that an earlier one has.
+#[test]
+fn an_id_that_is_used_twice_is_named() {
+    let agent = agent(MemoryJournal::new());
+    agent.save(&mut new_run()).now_or_never().unwrap().unwrap();
+    let error = agent
+        .save(&mut new_run())
+        .now_or_never()
+        .unwrap()
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the journal has more of the run \"run-1\": another program continued it, or an earlier run had the same id; load \
+         it, or choose another id"
+    );
+}
+
+mod before {
+    /// Pays an amount.
+    #[tool_core::tool(unlinked)]
+    pub(super) fn pay(amount: u32) -> u32 {
+        amount
+    }
+}
+
+mod after {
+    /// Pays an amount.
+    #[tool_core::tool(unlinked)]
+    pub(super) fn pay(amount: u32, currency: &str) -> String {
+        format!("{amount} {currency}")
+    }
+}
+
+/// A deploy changes a tool while a call of it waits.
+#[test]
+fn a_call_that_no_longer_fits_its_tool_can_not_be_allowed() {
+    let held = |builder: RegistryBuilder| builder.before(async |_| Gate::hold("it costs money"));
+    let old = held(Registry::builder().tools(tools![before::pay]));
+    let new = held(Registry::builder().tools(tools![after::pay]));
+    let call = calling(&[("pay", r#"{"amount":3}"#)]);
+    let model = ScriptedModel::new([call, saying("Paid.")]);
+    let agent = Agent::new(old.build().unwrap(), dialect(), model);
+    let mut run = new_run();
+    agent.run_blocking(&mut run).unwrap();
+    let fingerprint = run.pending()[0].fingerprint().to_owned();
+    let new = new.build().unwrap();
+    let mut decide = |registry, decision| run.decide(registry, &fingerprint, decision, "ada");
+    let error = decide(&new, Decision::Allow).unwrap_err();
+    assert!(matches!(error, DecideError::Outdated(_)));
+    let error = error.to_string();
+    let start = "the tool has changed since the call, so deny the call or change its arguments: invalid arguments for pay";
+    assert!(
+        error.starts_with(start) && error.contains("currency: missing"),
+        "{error}"
+    );
+    // A process without the tools decides, too.
+    decide(&Registry::new(), Decision::Allow).unwrap();
 }

@@ -13,12 +13,10 @@ use super::settings::RunSettings;
 /// use serde_json::json;
 /// use tool_agent::run::{Run, RunSettings};
 ///
-/// let mut settings = RunSettings::default();
-/// settings.max_rounds = 8;
 /// let run = Run::builder("conversation-1")
 ///     .owner("user-7")
 ///     .meta(json!({"case": 4711}))
-///     .settings(settings)
+///     .settings(RunSettings::default().max_rounds(8))
 ///     .build();
 /// assert_eq!(run.info().owner(), Some("user-7"));
 /// ```

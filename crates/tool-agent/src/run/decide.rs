@@ -8,7 +8,7 @@ use super::round::{CallState, RunCall};
 use super::{Pending, Run};
 use tool_core::call::CallPosition;
 use tool_core::hooks::{Decision, DecisionDenied, Hold};
-use tool_core::{Registry, ToolCall, ToolError};
+use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind};
 
 /// Decides on calls.
 impl Run {
@@ -24,7 +24,8 @@ impl Run {
     /// # Errors
     ///
     /// Returns an error if the run has an owner, if `by` is empty, or if no pending call has this fingerprint, because
-    /// it is decided already or was never held. Also if the arguments of [`Decision::Change`] are invalid. A call that
+    /// it is decided already or was never held. Also if the arguments of [`Decision::Change`] are invalid, or those
+    /// of the call for [`Decision::Allow`], because the tool has changed since. A call that
     /// the [provider](ToolCall::hosted_by) runs can only be allowed or denied, so any other decision is an error too.
     /// The run is then unchanged.
     pub fn decide(
@@ -72,12 +73,21 @@ impl Run {
         }
         let decision = hold.restored(decision);
         // If the held call was made within a tool, the tool validates it.
-        if let (Decision::Change(arguments), None) = (&decision, hold.key()) {
+        if let (Decision::Allow | Decision::Change(_), None) = (&decision, hold.key()) {
             let mut call = pending.call().clone();
             registry.resolve(&mut call);
-            call.arguments = arguments.clone();
-            let validated = registry.validate(&call);
-            validated.map_err(|error| DecideError::Invalid(Box::new(error)))?;
+            let is_changed = matches!(decision, Decision::Change(_));
+            if let Decision::Change(arguments) = &decision {
+                call.arguments = arguments.clone();
+            }
+            match registry.validate(&call) {
+                Err(error) if is_changed => return Err(DecideError::Invalid(Box::new(error))),
+                // They fitted when the call was held. A registry without the tool can't tell.
+                Err(error) if error.kind() == ToolErrorKind::InvalidArguments => {
+                    return Err(DecideError::Outdated(Box::new(error)));
+                }
+                _ => {}
+            }
         }
         let is_held = |call: &RunCall| matches!(call.state, CallState::Held(_));
         let at = self.find(pending.call().position(), is_held);
@@ -124,6 +134,9 @@ pub enum DecideError {
     NotPending,
     /// The new arguments are invalid.
     Invalid(Box<ToolError>),
+    /// The schema of the tool has changed since the call, so that its arguments no longer fit. The call can be denied, or
+    /// allowed with other arguments.
+    Outdated(Box<ToolError>),
     /// The provider runs this tool, so its call can only be allowed or denied.
     Hosted(String),
     /// The run has an owner, so [`Agent::decide`](crate::Agent::decide) has to check who may decide.
@@ -156,6 +169,12 @@ impl fmt::Display for DecideError {
             DecideError::Invalid(error) => {
                 return write!(f, "the new arguments are not accepted: {error}");
             }
+            DecideError::Outdated(error) => {
+                return write!(
+                    f,
+                    "the tool has changed since the call, so deny the call or change its arguments: {error}"
+                );
+            }
         })
     }
 }
@@ -163,7 +182,7 @@ impl fmt::Display for DecideError {
 impl Error for DecideError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            DecideError::Invalid(error) => Some(error),
+            DecideError::Invalid(error) | DecideError::Outdated(error) => Some(error),
             DecideError::NotPending
             | DecideError::Owned
             | DecideError::Hosted(_)

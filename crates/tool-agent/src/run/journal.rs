@@ -210,7 +210,8 @@ impl fmt::Display for JournalError {
             JournalError::Conflict(run) => {
                 write!(
                     f,
-                    "another program continued the run {run:?}; load it again"
+                    "the journal has more of the run {run:?}: another program continued it, or an earlier run had the same \
+                     id; load it, or choose another id"
                 )
             }
             JournalError::Failed(error) => {

@@ -19,15 +19,13 @@ use serde::{Deserialize, Serialize};
 /// let model = ScriptedModel::new([call, answer]);
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
 ///
-/// let mut settings = RunSettings::default();
-/// settings.max_rounds = 1;
+/// let settings = RunSettings::default().max_rounds(1);
 /// let mut run = Run::builder("run-1").settings(settings).build();
 /// run.push(agent.dialect().user_message("Go."))?;
 /// assert_eq!(agent.run_blocking(&mut run)?, RunOutcome::OutOfRounds);
 ///
 /// // With a higher limit, the run continues.
-/// settings.max_rounds = 2;
-/// run.set_settings(settings);
+/// run.set_settings(settings.max_rounds(2));
 /// assert_eq!(agent.run_blocking(&mut run)?, RunOutcome::Answered("I can't.".into()));
 /// # Ok::<(), tool_agent::AgentError>(())
 /// ```
@@ -67,5 +65,28 @@ impl Default for RunSettings {
             parallel: None,
             max_background: 16,
         }
+    }
+}
+
+macro_rules! settings {
+    ($($name:ident: $type:ty,)*) => {$(
+        #[doc = concat!("Sets the field `", stringify!($name), "`.")]
+        pub const fn $name(mut self, $name: $type) -> RunSettings {
+            self.$name = $name;
+            self
+        }
+    )*};
+}
+
+/// Settings.
+impl RunSettings {
+    settings! {
+        max_rounds: u32,
+        max_calls: u32,
+        max_tokens: u64,
+        max_micros: u64,
+        max_failures: u32,
+        parallel: Option<bool>,
+        max_background: u32,
     }
 }

@@ -77,6 +77,13 @@ fn a_status_is_explained() {
         ),
         format!("{START}401 Unauthorized: No such key{no_key}")
     );
+    // The key of the environment stays with its provider.
+    let server = Server::start([status("401 Unauthorized", JSON, &body)]);
+    let model = HttpModel::new(&OpenAiChat::default(), "qwen3").base_url(&server.url);
+    let error = ask(&OpenAiChat::default(), &model).unwrap_err().to_string();
+    let why = "no key was sent, because OPENAI_API_KEY goes to api.openai.com only: set one with `HttpModel::key` or \
+               `HttpModel::key_from_env`";
+    assert!(error.ends_with(&format!("No such key; {why}")), "{error}");
     // It may be the key.
     let own = |model: HttpModel, _: &str| model.without_key().header("x-api-key", KEY);
     assert_eq!(
@@ -127,6 +134,12 @@ fn what_is_no_response_is_shown() {
         plain(status("200 OK", HTML, "<html>")),
         format!(
             "{START}the response has the content type \"text/html\": it is a page, perhaps of a proxy{page}"
+        )
+    );
+    assert_eq!(
+        plain(status("200 OK", JSON, " \n")),
+        format!(
+            "{START}the body of the response is empty; check the base URL, and the log of the server; repeat it later"
         )
     );
     let text = format!("welcome {KEY}\n to {}", "x".repeat(1000));

@@ -15,11 +15,11 @@ use crate::model::{ModelError, ModelErrorKind};
 /// Maximum size of an error's body.
 const MAX_BODY: usize = 1 << 20;
 
-/// Returns the error for a response whose status is not a success.
+/// Returns the error for a response whose status is not a success. `no_key` says why no key was sent.
 pub(super) async fn of_status(
     response: reqwest::Response,
     endpoint: &Endpoint,
-    has_key: bool,
+    no_key: Option<String>,
     secrets: &Secrets,
 ) -> ModelError {
     let status = response.status();
@@ -59,9 +59,7 @@ pub(super) async fn of_status(
         404 | 405 if !is_explained => message.push_str(&format!(
             "; check the base URL, to which {path} is appended"
         )),
-        401 | 403 if !has_key => message.push_str(
-            "; no key was sent: set one with `HttpModel::key` or `HttpModel::key_from_env`",
-        ),
+        401 | 403 if no_key.is_some() => message.extend(no_key),
         401 | 403 if !endpoint.api.name.is_empty() => message.push_str(&format!(
             "; {} takes its key in the header `{}`",
             endpoint.api.provider, endpoint.api.key_header

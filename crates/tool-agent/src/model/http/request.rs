@@ -229,6 +229,27 @@ impl HttpModel {
         }
     }
 
+    /// Explains why a request has no key.
+    pub(super) fn without_a_key(&self, api: &HttpApi) -> String {
+        let host = api
+            .base_url
+            .split("://")
+            .nth(1)
+            .and_then(|rest| rest.split('/').next());
+        let host = host
+            .filter(|host| !host.contains('{'))
+            .unwrap_or("the provider's own URL");
+        let why = match (&self.key, api.key_variables.first()) {
+            (Key::Default, Some(name)) if self.base_url.is_some() => {
+                format!(", because {name} goes to {host} only")
+            }
+            _ => String::new(),
+        };
+        format!(
+            "; no key was sent{why}: set one with `HttpModel::key` or `HttpModel::key_from_env`"
+        )
+    }
+
     /// Writes the body. The tools are inserted as the dialect wrote them, with their order of keys.
     pub(super) fn body(&self, api: &HttpApi, request: &Request, is_streamed: bool) -> String {
         let mut fields = Map::new();

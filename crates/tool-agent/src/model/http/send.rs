@@ -99,7 +99,8 @@ impl HttpModel {
             .body(body);
         let response = sending.send().await.map_err(transport)?;
         if !response.status().is_success() {
-            return Err(of_status(response, endpoint, has_key, &secrets).await);
+            let no_key = (!has_key).then(|| self.without_a_key(api));
+            return Err(of_status(response, endpoint, no_key, &secrets).await);
         }
         let media_type = media_type(&response);
         let is_page = media_type == "text/html";
@@ -144,6 +145,9 @@ impl HttpModel {
                 _ if is_page => "the response has the content type \"text/html\": it is a page, perhaps of a proxy; check \
                 the base URL"
                     .into(),
+                true if body.trim_ascii().is_empty() => {
+                    "the body of the response is empty; check the base URL, and the log of the server".into()
+                }
                 true => "the response ended early".into(),
                 false => format!(
                     "the response, of the content type {media_type:?}, is not JSON; it starts with {}; check the base URL",
