@@ -80,8 +80,35 @@ fn take(few: Few<Even>) -> usize {
     few.0.len()
 }
 
+/// A die, by its number of sides.
+#[derive(ToolType)]
+#[serde(try_from = "String")]
+struct Die(u8);
+
+impl TryFrom<String> for Die {
+    type Error = String;
+
+    fn try_from(sides: String) -> Result<Die, String> {
+        let known = sides
+            .parse()
+            .ok()
+            .filter(|sides| [4, 6, 20].contains(sides));
+        known
+            .map(Die)
+            .ok_or_else(|| format!("{sides} sides are not allowed; use 4, 6 or 20"))
+    }
+}
+
+/// Rolls a die.
+#[tool]
+fn roll(die: Die) -> u8 {
+    die.0
+}
+
 fn call(name: &str, arguments: Value) -> ToolResult {
-    let registry = Registry::builder().tools(tools![set_up, take]).build();
+    let registry = Registry::builder()
+        .tools(tools![set_up, take, roll])
+        .build();
     registry
         .unwrap()
         .call_blocking(ToolCall::new("1", name, arguments))
@@ -147,4 +174,16 @@ fn a_generic_type_is_decoded_without_the_check() {
     assert!(mistakes(&result)[0].contains("too many"), "{result:?}");
     let result = call("take", json!({"few": [1, 3]}));
     assert_eq!(mistakes(&result).len(), 2, "{result:?}");
+}
+
+#[test]
+fn a_string_that_its_type_rejects_is_not_asked_to_be_a_string() {
+    assert_eq!(call("roll", json!({"die": "6"})).content(), "6");
+    let result = call("roll", json!({"die": "7"}));
+    assert_eq!(
+        mistakes(&result),
+        ["die: 7 sides are not allowed; use 4, 6 or 20"]
+    );
+    let result = call("roll", json!({"die": 7}));
+    assert_eq!(mistakes(&result), ["die: expected a string, got 7"]);
 }

@@ -38,6 +38,23 @@ fn every_mistake_is_one_error() {
     );
 }
 
+/// A type of another crate needs a feature, which no one finds by the name of the type.
+#[test]
+fn the_features_for_types_of_other_crates_are_named() {
+    let manifest = include_str!("../../tool-core/Cargo.toml");
+    let (_, types) = manifest
+        .split_once("# Types of other crates")
+        .expect("it is there");
+    let (types, _) = types.split_once("[dependencies]").expect("it is there");
+    let said = include_str!("../ui-rustc/types/without_anything.stderr");
+    let features = types
+        .lines()
+        .filter_map(|line| line.split_once(" = [\"dep:"));
+    let features = features.map(|(feature, _)| feature);
+    let missing = features.filter(|feature| !said.contains(&format!("`{feature}`")));
+    assert_eq!(missing.collect::<Vec<_>>(), [""; 0]);
+}
+
 /// Checks the cases of a folder, and returns their number. The path of each has `depth` parts, its
 /// `.stderr` file exists, and the number of errors is right.
 fn check(folder: &Path, depth: usize) -> usize {

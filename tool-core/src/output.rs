@@ -187,6 +187,7 @@ success! {
     message = "`{Self}` cannot be the result of a tool",
     label = "this type, or one inside of it, does not implement `serde::Serialize`",
     note = "for your own struct or enum, add `#[derive(serde::Serialize)]`",
+    note = "for `Rc` and `Arc`, enable the feature `rc` of serde",
     note = "for a type of another crate, enable the feature `serde` of that crate, or return a `String`"
 )]
 pub trait Serialized: Serialize {}

@@ -101,9 +101,11 @@ use crate::schema::{Schema, Text};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used in the signature of a tool",
     label = "does not implement `ToolType`",
+    note = "for a value that the application provides, such as a database, write `#[param(context)] name: &{Self}`",
     note = "for your own struct or enum, add `#[derive(tool_core::ToolType)]`; if a tool returns it, `serde::Serialize` too",
-    note = "for a type of another crate, enable the feature of `tool-core` named after that crate, wrap the type in your own struct, or use `serde_json::Value`",
-    note = "for a value that the application provides, write `#[param(context)]`"
+    note = "for a type of another crate, enable its feature of `tool-core`: `bytes1`, `camino1`, `chrono04`, `either1`, \
+            `indexmap2`, `jiff02`, `rust_decimal1`, `semver1`, `smol_str03`, `time03`, `url2` or `uuid1`",
+    note = "for any other type, wrap it in your own struct, or use `serde_json::Value`"
 )]
 pub trait ToolType {
     /// The schema of a value of this type.
@@ -155,9 +157,13 @@ pub trait NotExact {
 
 impl<T: ?Sized> NotExact for Exactness<T> {}
 
-/// A string whose form is described in words.
-const fn described_string(description: &'static str) -> Schema {
-    Schema::STRING.describe(Text::new(description))
+/// A string whose form is described in words. They are notes, so that they stay when a parameter or a field
+/// has a description.
+const fn described_string(form: &'static str) -> Schema {
+    Schema {
+        notes: Text::new(form),
+        ..Schema::STRING
+    }
 }
 
 /// The months, as `chrono` and `time` write them.

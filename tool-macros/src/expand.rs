@@ -389,6 +389,7 @@ mod tests {
             (quote!(), quote!(optional), "may be left out"),
             (quote!(help = "Finds."), quote!(), "as a doc comment"),
             (quote!(when_to_use = "Often."), quote!(), "# When to use"),
+            (quote!(needs_approval), quote!(), "`Gate::confirm`"),
             (
                 quote!("Finds."),
                 quote!(),

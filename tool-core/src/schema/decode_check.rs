@@ -45,7 +45,7 @@ pub const fn with_decode_check(schema: Schema, check: Option<DecodeCheckFn>) -> 
 /// Returns the message for a value that its type rejects.
 ///
 /// Uses the type's own message unless it is one of serde's or names Rust types. The expected value
-/// follows, because a parser's message may say little.
+/// follows, because a parser's message may say little, unless that would only be "a string".
 pub(crate) fn rejection(error: &str, schema: Option<&Schema>) -> String {
     let error = error.rfind(" at line ").map_or(error, |end| &error[..end]);
     let generic = [
@@ -71,9 +71,16 @@ pub(crate) fn rejection(error: &str, schema: Option<&Schema>) -> String {
         Some(range) if error.starts_with("number out of range") => integer_in_full(out, &range),
         _ => expected(out, schema),
     });
-    match schema.description() {
+    let form = match schema.kind {
+        // How the string is written.
+        Kind::String(_) if !schema.notes.is_empty() => schema.notes.as_str(),
+        // The value is a string already.
+        Kind::String(rule) if rule.is_any() && reason == error => return reason.to_owned(),
+        _ => schema.description(),
+    };
+    match form {
         "" => format!("{reason}; expected {expected}"),
-        description => format!("{reason}; expected {expected} ({description})"),
+        form => format!("{reason}; expected {expected} ({form})"),
     }
 }
 

@@ -484,8 +484,9 @@ impl<'a> ConstJsonWriter<'a> {
         let is_result = matches!(self.direction, Direction::Result);
         let is_null = matches!(property.schema.kind, Kind::Null);
         if property.is_nullable() && is_result && property.result.is_none() && !is_null {
+            // It has the notes.
             self.nullable(property.schema);
-            self.describe(text, property.schema.form(self.direction).notes, start);
+            self.describe(text, Text::EMPTY, start);
         } else {
             self.content(property.value(self.direction), text, start);
         }

@@ -15,7 +15,7 @@ use crate::util::names::{choice, did_you_mean, is_like, list, plain};
 use crate::util::tokens::{Ends, ends};
 
 /// Words of JSON Schema and of other libraries, the key of ours that must be known here, and what to write instead.
-const ELSEWHERE: [(&str, &str, &str); 9] = [
+const ELSEWHERE: [(&str, &str, &str); 10] = [
     (
         "min max minimum maximum ge le gt lt exclusive_minimum exclusive_maximum",
         "range",
@@ -48,6 +48,11 @@ const ELSEWHERE: [(&str, &str, &str); 9] = [
         "when_to_use use_when returns",
         "",
         "write it in the doc comment, below the heading `# When to use` or `# Returns`",
+    ),
+    (
+        "requires_approval needs_approval approval confirm requires_confirmation",
+        "",
+        "decide in a hook: `RegistryBuilder::before` with `Gate::confirm` or `Gate::hold`",
     ),
 ];
 

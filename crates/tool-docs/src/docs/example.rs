@@ -293,8 +293,13 @@ fn string(schema: &Json, path: &str, nth: usize) -> Result<Json, String> {
     Ok(Json::String(text))
 }
 
-/// The example value in a description: "such as `Lisbon`", "For example 2026-11-21."
+/// The example value in a description: "such as `Lisbon`", "For example 2026-11-21." The last line counts most,
+/// because the form of a type stands there.
 fn described_value(description: &str) -> Option<&str> {
+    description.lines().rev().find_map(value_in_line)
+}
+
+fn value_in_line(description: &str) -> Option<&str> {
     let markers = ["such as ", "for example ", "e.g. "];
     // ASCII lower case keeps byte positions.
     let lower_case = description.to_ascii_lowercase();
@@ -308,7 +313,7 @@ fn described_value(description: &str) -> Option<&str> {
     let plain = rest.split(" or ").next().unwrap_or(rest);
     let plain = plain.strip_suffix('.').unwrap_or(plain);
     // More than three words are a sentence.
-    Some(plain).filter(|plain| plain.split(' ').count() <= 3 && !plain.contains('\n'))
+    Some(plain).filter(|plain| plain.split(' ').count() <= 3)
 }
 
 fn formatted(format: &str, nth: usize) -> Option<String> {
@@ -350,6 +355,10 @@ mod tests {
             ("A day. For example 2026-11-21.", "2026-11-21"),
             ("SUCH AS `LOUD`", "LOUD"),
             ("Such as today or tomorrow", "today"),
+            (
+                "When to come, such as noon.\nTime of day, such as 08:30:00.",
+                "08:30:00",
+            ),
         ] {
             assert_eq!(described_value(description), Some(value), "{description}");
         }

@@ -3,7 +3,9 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use rust_decimal::Decimal;
 use semver::{Comparator, Version, VersionReq};
+use serde_json::{Value, json};
 use smol_str::SmolStr;
+use tool_core::{Tool, ToolType};
 use url::Url;
 use uuid::Uuid;
 
@@ -76,3 +78,53 @@ is_lax "67e5504410b1426f9247bb680e5fe0c8", "{67e55044-10b1-426f-9247-bb680e5fe0c
     "urn:uuid:67e55044-10b1-426f-9247-bb680e5fe0c8";
 rejects "", "67e55044", "67e55044-10b1-426f-9247-bb680e5fe0cg", "67e55044-10b1-426f-9247bb680e5fe0c8", 7, null,
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]; }
+
+/// A comment says what the value is for, and the type how it is written.
+#[test]
+fn a_comment_leaves_the_form_of_a_type() {
+    /// Books a table.
+    #[tool_core::tool(unlinked)]
+    fn book(
+        /// When to come.
+        time: chrono::NaiveTime,
+        /// The bid.
+        price: Option<Decimal>,
+        menu: Option<Url>,
+    ) -> String {
+        format!("{time} {price:?} {menu:?}")
+    }
+
+    /// A booking.
+    #[derive(serde::Serialize, ToolType)]
+    struct Booked {
+        /// When to come.
+        time: Option<chrono::NaiveTime>,
+    }
+
+    /// Shows a booking.
+    #[tool_core::tool(unlinked)]
+    fn show() -> Booked {
+        Booked { time: None }
+    }
+
+    let parameters: Value = serde_json::from_str(book::SPEC.parameters_json()).unwrap();
+    let described = |name: &str| parameters["properties"][name]["description"].clone();
+    assert_eq!(
+        described("time"),
+        "When to come.\nTime of day, such as 08:30:00."
+    );
+    assert_eq!(
+        described("price"),
+        "The bid.\nDecimal number as a string, such as 12.50."
+    );
+    assert_eq!(
+        described("menu"),
+        "Absolute URL, such as https://example.com/path."
+    );
+    let result: Value = serde_json::from_str(show::SPEC.output_json().unwrap()).unwrap();
+    let form = json!({"type": "string", "description": "Time of day, such as 08:30:00."});
+    assert_eq!(
+        result["properties"]["time"],
+        json!({"description": "When to come.", "anyOf": [form, {"type": "null"}]})
+    );
+}
