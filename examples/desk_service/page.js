@@ -2,8 +2,9 @@
 const $ = (id) => document.getElementById(id);
 let run = decodeURIComponent(location.hash.slice(1));
 let lists = { user: "…", runs: [], inbox: [], suggestions: [] };
-let [status, asked, connection, source, timer] = [{}, new Set(), "connecting …"];
-const [items, waiting] = [new Map(), new Map()];
+let [status, connection, source, timer] = [{}, "connecting …"];
+// The entries of the conversation, and the elements that show them, by key.
+const [shown, items, waiting] = [new Map(), new Map(), new Map()];
 
 async function post(path, body) {
   try {
@@ -113,7 +114,13 @@ function fillCall(element, call, key) {
   find("pre").textContent = call.result ?? "";
 }
 
+/// Returns an entry after a change that has only what is new.
+function changed(entry, { type, piece, progress }) {
+  return type === "progress" ? { ...entry, progress } : { ...entry, [type]: entry[type] + piece };
+}
+
 function showEntry(entry) {
+  shown.set(entry.key, entry);
   const isCall = entry.kind === "call";
   const element = items.get(entry.key) ?? (isCall ? createCall() : document.createElement("p"));
   if (!items.has(entry.key)) $("items").append(element);
@@ -150,6 +157,8 @@ function showRuns() {
   $("runs").hidden = options.length === 0;
 }
 
+const asked = (text) => [...shown.values()].some((entry) => entry.kind === "user" && entry.text === text);
+
 function showStatus() {
   const isHeld = $("items").querySelector(".waiting") !== null;
   const busy = status.is_busy ? "working …" : isHeld ? "waits for a decision" : "ready";
@@ -160,7 +169,7 @@ function showStatus() {
   for (const id of ["send", "stop", "new", "runs", "leave"]) $(id).disabled = connection !== "";
   showProblem($("problem"), status.problem);
   if (status.can_retry && status.problem) $("problem").append(" ", button("Try again", () => say("retry")));
-  const next = $("send").hidden || connection ? undefined : lists.suggestions.find((text) => !asked.has(text));
+  const next = $("send").hidden || connection ? undefined : lists.suggestions.find((text) => !asked(text));
   $("suggestions").replaceChildren(...(next ? [button(next, () => say("say", next))] : []));
 }
 const button = (textContent, onclick) => Object.assign(document.createElement("button"), { type: "button", textContent, onclick });
@@ -205,10 +214,12 @@ function receive(frame) {
   if (frame?.type === "all") {
     const { entries } = ({ status } = frame);
     keep(items, entries.map((entry) => entry.key));
+    shown.clear();
     entries.forEach(showEntry);
     $("items").append(...entries.map((entry) => items.get(entry.key)));
-    asked = new Set(entries.filter((entry) => entry.kind === "user").map((entry) => entry.text));
-  } else if (frame?.type === "entry") showEntry(frame.entry);
+  } else if (frame?.type === "status") status = frame.status;
+  else if (frame?.type === "entry") showEntry(frame.entry);
+  else if (shown.has(frame?.key)) showEntry(changed(shown.get(frame.key), frame));
   else if (frame) {
     lists = frame;
     if (!run && lists.runs.length) return open(lists.runs[0].id);
@@ -224,6 +235,7 @@ function receive(frame) {
 function open(id) {
   run = id;
   history.replaceState(null, "", id ? `#${encodeURIComponent(id)}` : location.pathname);
+  shown.clear();
   keep(items, []);
   connect();
 }
@@ -254,6 +266,7 @@ function connect() {
 
 function signOut() {
   [run, status] = ["", {}];
+  shown.clear();
   [items, waiting].forEach((elements) => keep(elements, []));
   $("account").hidden = $("footer").hidden = $("inbox").hidden = !($("sign-in").hidden = false);
   $("token").value = "";

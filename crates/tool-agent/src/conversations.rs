@@ -18,7 +18,7 @@ use tool_core::hooks::Decision;
 
 use crate::guarded::finished;
 use crate::run::{JournalError, Run, RunInfo, RunOutcome, Step};
-use crate::transcript::{Entry, Transcript};
+use crate::transcript::{Change, Entry, Transcript};
 use crate::{Agent, AgentError, BackgroundCalls, Event};
 
 /// Maximum number of updates that a follower may be behind. One that is further behind gets everything again.
@@ -37,7 +37,7 @@ const LATE: usize = 256;
 /// ```
 /// use futures_util::StreamExt;
 /// use serde_json::json;
-/// use tool_agent::conversations::{Conversations, Update};
+/// use tool_agent::conversations::Conversations;
 /// use tool_agent::run::{MemoryJournal, Run, RunInfo};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_agent::Agent;
@@ -56,11 +56,10 @@ const LATE: usize = 256;
 /// // Shows the conversation on a page, by server-sent events.
 /// let mut updates = conversation.follow();
 /// conversation.reply("Hello?").await?;
+/// let mut entries = Vec::new();
 /// while let Some(update) = updates.next().await {
-///     if let Update::All { entries, status } = &*update
-///         && entries.len() == 2
-///     {
-///         assert!(!status.is_busy);
+///     update.apply(&mut entries);
+///     if entries.len() == 2 && update.status().is_some_and(|status| !status.is_busy) {
 ///         break;
 ///     }
 /// }
@@ -116,23 +115,18 @@ struct Inner {
     rest: Mutex<CancellationToken>,
 }
 
-/// A change to a conversation, for its [followers](Conversation::follow). In JSON it has the `type` `all` or `entry`.
+/// A change to a conversation, for its [followers](Conversation::follow). In JSON it has the `type` `all`, `status`, or
+/// one of a [`Change`].
 ///
 /// ```
+/// use serde_json::json;
 /// use tool_agent::conversations::Update;
-/// use tool_agent::transcript::Entry;
+/// use tool_agent::transcript::Change;
 ///
-/// /// How a page handles an update.
-/// fn apply(page: &mut Vec<Entry>, update: &Update) {
-///     match update {
-///         Update::All { entries, .. } => page.clone_from(entries),
-///         Update::Entry { entry } => match page.iter_mut().find(|shown| shown.key == entry.key) {
-///             Some(shown) => shown.clone_from(entry),
-///             None => page.push(entry.clone()),
-///         },
-///         _ => {}
-///     }
-/// }
+/// let progress = Some("half done".to_owned());
+/// let update = Update::Change(Change::Progress { key: "call-0-0".into(), progress });
+/// let sent = json!({"type": "progress", "key": "call-0-0", "progress": "half done"});
+/// assert_eq!(json!(update), sent);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -145,11 +139,14 @@ pub enum Update {
         /// The overall state of the conversation.
         status: Status,
     },
-    /// An entry. It is new or replaces the one with the same key.
-    Entry {
-        /// The entry.
-        entry: Entry,
+    /// The overall state. All changes to the entries before it were sent.
+    Status {
+        /// The overall state of the conversation.
+        status: Status,
     },
+    /// A change to the entries.
+    #[serde(untagged)]
+    Change(Change),
 }
 
 /// The overall state of a conversation.
@@ -349,7 +346,7 @@ impl Conversation {
     pub fn follow(&self) -> impl Stream<Item = Arc<Update>> + Send + Unpin + use<> {
         let shown = lock(&self.inner.shown);
         let updates = self.inner.updates.subscribe();
-        let first = all(&shown);
+        let first = Arc::new(all(&shown));
         drop(shown);
         let inner = Arc::clone(&self.inner);
         let later = stream::unfold((updates, inner), async |(mut updates, inner)| {
@@ -359,7 +356,7 @@ impl Conversation {
                 Err(broadcast::error::RecvError::Lagged(_)) => {
                     let shown = lock(&inner.shown);
                     updates = inner.updates.subscribe();
-                    all(&shown)
+                    Arc::new(all(&shown))
                 }
             };
             Some((update, (updates, inner)))
@@ -587,17 +584,31 @@ impl Conversation {
 
     fn apply(&self, event: &Event) {
         let mut shown = lock(&self.inner.shown);
-        if let Some(entry) = shown.0.apply(event) {
-            let entry = entry.clone();
+        if let Some(change) = shown.0.apply(event) {
             // Fails if there are no followers.
-            let _ = self.inner.updates.send(Arc::new(Update::Entry { entry }));
+            let _ = self.inner.updates.send(Arc::new(Update::Change(change)));
         }
     }
 
+    /// Shows the run as it is, because no event tells of undone changes.
     fn show(&self, run: &Run, status: Status) {
         let mut shown = lock(&self.inner.shown);
-        *shown = (Transcript::new(self.shared.agent.registry(), run), status);
-        let _ = self.inner.updates.send(all(&shown));
+        let transcript = Transcript::new(self.shared.agent.registry(), run);
+        let old = std::mem::replace(&mut *shown, (transcript, status));
+        let send = |update| drop(self.inner.updates.send(Arc::new(update)));
+        let (before, after) = (old.0.entries(), shown.0.entries());
+        let mut pairs = before.iter().zip(after);
+        if before.len() > after.len() || !pairs.all(|(old, new)| old.key == new.key) {
+            return send(all(&shown));
+        }
+        for (index, entry) in after.iter().enumerate() {
+            if before.get(index) != Some(entry) {
+                let entry = entry.clone();
+                send(Update::Change(Change::Entry { entry }));
+            }
+        }
+        let status = shown.1.clone();
+        send(Update::Status { status });
     }
 }
 
@@ -615,6 +626,40 @@ impl Shared {
             *run = loaded;
         }
         ended
+    }
+}
+
+impl Update {
+    /// Makes the change to the entries of a follower.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use futures_util::{Stream, StreamExt};
+    /// use tool_agent::conversations::Update;
+    ///
+    /// /// Draws a conversation each time it changes.
+    /// async fn draw(mut updates: impl Stream<Item = Arc<Update>> + Unpin) {
+    ///     let mut entries = Vec::new();
+    ///     while let Some(update) = updates.next().await {
+    ///         update.apply(&mut entries);
+    ///         println!("{entries:?}");
+    ///     }
+    /// }
+    /// ```
+    pub fn apply(&self, entries: &mut Vec<Entry>) {
+        match self {
+            Update::All { entries: all, .. } => entries.clone_from(all),
+            Update::Status { .. } => {}
+            Update::Change(change) => change.apply(entries),
+        }
+    }
+
+    /// Returns the overall state of the conversation, if it is in this update.
+    pub fn status(&self) -> Option<&Status> {
+        match self {
+            Update::All { status, .. } | Update::Status { status } => Some(status),
+            Update::Change(_) => None,
+        }
     }
 }
 
@@ -705,11 +750,11 @@ impl From<AgentError> for ConversationError {
     }
 }
 
-fn all((transcript, status): &(Transcript, Status)) -> Arc<Update> {
-    Arc::new(Update::All {
+fn all((transcript, status): &(Transcript, Status)) -> Update {
+    Update::All {
         entries: transcript.entries().to_vec(),
         status: status.clone(),
-    })
+    }
 }
 
 /// Waits for the agent. A panic becomes an error, so that the waiting task can still show the end.

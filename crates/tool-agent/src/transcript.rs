@@ -35,9 +35,9 @@ use crate::run::{Pending, Round, Run, changed_call, position_of};
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let mut events = agent.reply_events(&mut run, "Hello?");
 /// while let Some(event) = events.next().await {
-///     if let Some(entry) = transcript.apply(&event?) {
-///         // A page replaces the entry with the same key, or adds it.
-///         println!("{}", serde_json::to_string(entry)?);
+///     if let Some(change) = transcript.apply(&event?) {
+///         // A page makes the same change to its own entries; see `Change::apply`.
+///         println!("{}", serde_json::to_string(&change)?);
 ///     }
 /// }
 /// drop(events);
@@ -87,6 +87,50 @@ pub struct Entry {
     /// The content of the entry.
     #[serde(flatten)]
     pub shown: Shown,
+}
+
+/// A change to the entries of a [`Transcript`]. In JSON it has the `type` `entry`, `text`, `arguments` or `progress`.
+///
+/// While the model writes, only the new piece is in the change, so a long response does not cost more for each piece.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_agent::transcript::Change;
+///
+/// let key = "model-0".to_owned();
+/// let change = Change::Text { key, piece: " world".into() };
+/// assert_eq!(json!(change), json!({"type": "text", "key": "model-0", "piece": " world"}));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Change {
+    /// An entry is new, or replaces the one with the same key.
+    Entry {
+        /// The entry.
+        entry: Entry,
+    },
+    /// The text of a response continues.
+    Text {
+        /// The key of the entry.
+        key: String,
+        /// What follows the text so far.
+        piece: String,
+    },
+    /// The arguments of a call continue.
+    Arguments {
+        /// The key of the entry.
+        key: String,
+        /// What follows the arguments so far.
+        piece: String,
+    },
+    /// The tool of a call reported progress.
+    Progress {
+        /// The key of the entry.
+        key: String,
+        /// The progress, in place of the last one.
+        progress: Option<String>,
+    },
 }
 
 /// The content of an [`Entry`]. In JSON it has the `kind` `user`, `model` or `call`.
@@ -312,18 +356,18 @@ impl Transcript {
         }
     }
 
-    /// Applies an event of the run. Returns the changed or new entry.
-    pub fn apply(&mut self, event: &Event) -> Option<&Entry> {
-        match event {
+    /// Applies an event of the run, and returns the change to the entries.
+    pub fn apply(&mut self, event: &Event) -> Option<Change> {
+        let entry = match event {
             Event::Message(text) => Some(self.say(text.clone())),
-            Event::Text(piece) => Some(self.write(piece)),
+            Event::Text(piece) => return Some(self.write(piece)),
             Event::FellBack { .. } => {
                 let index = *self.indices.get(&format!("model-{}", self.rounds))?;
                 let entry = &mut self.entries[index];
                 if let Shown::Model { text } = &mut entry.shown {
                     text.clear();
                 }
-                Some(entry)
+                Some(&*entry)
             }
             Event::CallStarted { position, name } => {
                 self.change_call(Some(position), |call| call.name.clone_from(name))
@@ -331,14 +375,15 @@ impl Transcript {
             Event::Arguments {
                 position, piece, ..
             } => {
-                let registry = self.registry.clone();
-                self.change_call(Some(position), |call| {
-                    let tool = registry.get(&call.name);
-                    // Pieces for an unknown tool are hidden too, because the model may mean one with secrets.
-                    if tool.is_some_and(|tool| !tool.has_secrets()) {
-                        call.arguments.push_str(piece);
-                    }
-                })
+                let key = key_of(position);
+                let call = call_in(&mut self.entries[*self.indices.get(&key)?])?;
+                // Pieces for an unknown tool are hidden too, because the model may mean one with secrets.
+                if self.registry.get(&call.name)?.has_secrets() {
+                    return None;
+                }
+                call.arguments.push_str(piece);
+                let piece = piece.clone();
+                return Some(Change::Arguments { key, piece });
             }
             Event::Response { .. } => {
                 self.rounds += 1;
@@ -353,15 +398,20 @@ impl Transcript {
                 entry.status = CallStatus::Running;
                 entry.hold = None;
             }),
-            Event::Progress { position, progress } => self.change_call(Some(position), |call| {
-                call.progress.clone_from(&progress.message);
-            }),
+            Event::Progress { position, progress } => {
+                let key = key_of(position);
+                let progress = progress.message.clone();
+                let call = call_in(&mut self.entries[*self.indices.get(&key)?])?;
+                call.progress.clone_from(&progress);
+                return Some(Change::Progress { key, progress });
+            }
             Event::Result(result) => self.change_call(result.position(), |call| call.end(result)),
             Event::Held(pending) => {
                 self.change_call(pending.call().position(), |call| call.hold(pending))
             }
             _ => None,
-        }
+        };
+        entry.cloned().map(|entry| Change::Entry { entry })
     }
 
     fn say(&mut self, text: String) -> &Entry {
@@ -371,18 +421,26 @@ impl Transcript {
     }
 
     /// Adds a piece to the text of the response.
-    fn write(&mut self, piece: &str) -> &Entry {
+    fn write(&mut self, piece: &str) -> Change {
+        let key = format!("model-{}", self.rounds);
+        let is_new = !self.indices.contains_key(&key);
         let text = String::new();
-        let entry = self.entry(format!("model-{}", self.rounds), Shown::Model { text });
+        let entry = self.entry(key, Shown::Model { text });
         if let Shown::Model { text } = &mut entry.shown {
             text.push_str(piece);
         }
-        entry
+        if is_new {
+            let entry = entry.clone();
+            return Change::Entry { entry };
+        }
+        let (key, piece) = (entry.key.clone(), piece.to_owned());
+        Change::Text { key, piece }
     }
 
     fn add_round(&mut self, round: &Round) {
         if !round.text().is_empty() {
-            self.write(round.text());
+            let text = round.text().to_owned();
+            self.entry(format!("model-{}", self.rounds), Shown::Model { text });
         }
         for (index, (call, result)) in round.calls().enumerate() {
             let mut shown = ShownCall {
@@ -422,8 +480,7 @@ impl Transcript {
         change: impl FnOnce(&mut ShownCall),
     ) -> Option<&Entry> {
         let position = position?;
-        let key = format!("call-{}-{}", position.round(), position.index());
-        let entry = self.entry(key, Shown::Call(Box::default()));
+        let entry = self.entry(key_of(position), Shown::Call(Box::default()));
         if let Shown::Call(call) = &mut entry.shown {
             change(call);
         }
@@ -438,6 +495,62 @@ impl Transcript {
         });
         &mut self.entries[index]
     }
+}
+
+impl Change {
+    /// Makes the change to entries in the program of a follower. Does nothing if they lack the entry that continues.
+    ///
+    /// ```
+    /// use tool_agent::transcript::{Change, Entry, Transcript};
+    ///
+    /// /// Keeps a copy of a transcript.
+    /// fn follow(copy: &mut Vec<Entry>, changes: Vec<Change>) {
+    ///     for change in &changes {
+    ///         change.apply(copy);
+    ///     }
+    /// }
+    /// ```
+    pub fn apply(&self, entries: &mut Vec<Entry>) {
+        let (Change::Entry {
+            entry: Entry { key, .. },
+        }
+        | Change::Text { key, .. }
+        | Change::Arguments { key, .. }
+        | Change::Progress { key, .. }) = self;
+        // The last entries change most.
+        let found = entries.iter_mut().rfind(|entry| entry.key == *key);
+        match (self, found) {
+            (Change::Entry { entry }, Some(found)) => found.clone_from(entry),
+            (Change::Entry { entry }, None) => entries.push(entry.clone()),
+            (_, None) => {}
+            (Change::Text { piece, .. }, Some(found)) => {
+                if let Shown::Model { text } = &mut found.shown {
+                    text.push_str(piece);
+                }
+            }
+            (Change::Arguments { piece, .. }, Some(found)) => {
+                if let Some(call) = call_in(found) {
+                    call.arguments.push_str(piece);
+                }
+            }
+            (Change::Progress { progress, .. }, Some(found)) => {
+                if let Some(call) = call_in(found) {
+                    call.progress.clone_from(progress);
+                }
+            }
+        }
+    }
+}
+
+fn call_in(entry: &mut Entry) -> Option<&mut ShownCall> {
+    match &mut entry.shown {
+        Shown::Call(call) => Some(call),
+        _ => None,
+    }
+}
+
+fn key_of(position: &CallPosition) -> String {
+    format!("call-{}-{}", position.round(), position.index())
 }
 
 impl From<&Pending> for ShownHold {

@@ -892,13 +892,14 @@ async fn a_conversation_that_is_opened_resumes_its_calls() {
 async fn rests_with(conversation: &Conversation, text: &str) -> Vec<Value> {
     let mut updates = conversation.follow();
     let seen = async {
+        let mut entries = Vec::new();
         while let Some(update) = updates.next().await {
-            let update = json!(*update);
-            let entries = update["entries"].as_array().cloned().unwrap_or_default();
-            let is_said = entries.iter().any(|entry| entry["text"] == text);
-            if is_said && update["status"]["is_busy"] == false {
-                assert_eq!(update["status"]["can_retry"], false);
-                return entries;
+            update.apply(&mut entries);
+            let shown: Vec<_> = entries.iter().map(|entry| json!(entry)).collect();
+            let is_said = shown.iter().any(|entry| entry["text"] == text);
+            if let Some(status) = update.status().filter(|status| is_said && !status.is_busy) {
+                assert!(!status.can_retry);
+                return shown;
             }
         }
         panic!("the conversation is gone")
@@ -992,11 +993,12 @@ async fn stopping_a_conversation_cancels_its_calls() {
     let is_stopped = AtomicBool::new(false);
     let mut updates = conversation.follow();
     conversation.reply("Build it.").await.unwrap();
+    let mut entries = Vec::new();
     while let Some(update) = updates.next().await {
-        let update = json!(*update);
-        let entries = update["entries"].as_array().cloned().unwrap_or_default();
-        let is_idle = update["status"]["is_busy"] == false;
-        let call = entries.iter().find(|entry| entry["kind"] == "call");
+        update.apply(&mut entries);
+        let is_idle = update.status().is_some_and(|status| !status.is_busy);
+        let mut shown = entries.iter().map(|entry| json!(entry));
+        let call = shown.find(|entry| entry["kind"] == "call");
         let Some(call) = call.filter(|_| is_idle) else {
             continue;
         };

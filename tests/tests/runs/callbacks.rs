@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use futures_util::{FutureExt, StreamExt, stream};
 use properties::random::Random;
 use serde_json::{Value, json};
-use tool_agent::conversations::{Conversation, Conversations, Update};
+use tool_agent::conversations::{Conversation, Conversations};
 use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 use tool_agent::run::{
     Increment, Journal, JournalError, MemoryJournal, Page, Run, RunHead, RunInfo, RunOutcome,
@@ -433,7 +433,7 @@ fn app(seed: u64) -> App {
 async fn rest(conversation: &Conversation) -> Option<String> {
     let mut updates = conversation.follow();
     while let Some(update) = updates.next().await {
-        if let Update::All { status, .. } = &*update
+        if let Some(status) = update.status()
             && !status.is_busy
         {
             return status.problem.clone();

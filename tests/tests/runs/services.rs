@@ -1,11 +1,13 @@
 //! Conversations of a service: they go on while their users come and go.
 
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Semaphore;
 use tool_agent::conversations::{Conversation, ConversationError, Conversations, Status, Update};
-use tool_agent::model::{ModelError, Request};
+use tool_agent::model::{Model, ModelError, ModelFuture, Request, Response};
 use tool_agent::run::{
     DecideError, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunError, RunHead,
     RunInfo,
@@ -38,6 +40,10 @@ fn count(to: u32, call: &CallContext) {
 }
 
 fn service(journal: &MemoryJournal, responses: impl IntoIterator<Item = Value>) -> Conversations {
+    Conversations::new(agent(journal, ScriptedModel::new(responses)))
+}
+
+fn agent(journal: &MemoryJournal, model: impl Model + 'static) -> Agent {
     let registry = Registry::builder()
         .tools(tools![pay, count])
         .context_per_call::<Rights>()
@@ -47,14 +53,13 @@ fn service(journal: &MemoryJournal, responses: impl IntoIterator<Item = Value>) 
         })
         .build()
         .unwrap();
-    let agent = Agent::new(registry, dialect(), ScriptedModel::new(responses))
+    Agent::new(registry, dialect(), model)
         .journal(journal.clone())
         .contexts(|run: RunInfo, call| async move {
             let owner = run.owner().ok_or("no owner")?.to_owned();
             Ok::<ToolCall, _>(call.with(Rights(owner)))
         })
-        .may_decide(async |request| request.user == "lead");
-    Conversations::new(agent)
+        .may_decide(async |request| request.user == "lead")
 }
 
 async fn create(service: &Conversations) -> Conversation {
@@ -71,16 +76,10 @@ async fn rested(updates: impl Stream<Item = Arc<Update>>) -> (Vec<Entry>, Status
     let mut updates = pin!(updates);
     let mut seen: Vec<Entry> = Vec::new();
     loop {
-        match &*updates.next().await.unwrap() {
-            Update::All { entries, status } if !status.is_busy => {
-                return (entries.clone(), status.clone());
-            }
-            Update::All { entries, .. } => seen.clone_from(entries),
-            Update::Entry { entry } => match seen.iter_mut().find(|one| one.key == entry.key) {
-                Some(one) => one.clone_from(entry),
-                None => seen.push(entry.clone()),
-            },
-            other => panic!("{other:?}"),
+        let update = updates.next().await.unwrap();
+        update.apply(&mut seen);
+        if let Some(status) = update.status().filter(|status| !status.is_busy) {
+            return (seen, status.clone());
         }
     }
 }
@@ -263,10 +262,8 @@ async fn conversations_load_at_the_same_time_and_each_once() {
     }
     opened[0].stop().await.unwrap();
     for follower in &mut followers {
-        assert!(matches!(
-            &*follower.next().await.unwrap(),
-            Update::All { .. }
-        ));
+        let update = follower.next().await.unwrap();
+        assert!(update.status().is_some());
     }
     // Once nobody has it, it is loaded again.
     drop((opened, followers));
@@ -458,6 +455,83 @@ async fn stopping_cancels_what_waits_and_lists_change() {
     assert_eq!(results(&entries).len(), 1);
     conversation.reply("Go on.").await.unwrap();
     assert_eq!(rest(&conversation).await.1, Status::default());
+}
+
+/// A model that calls a tool and then writes, in pieces. Each one takes a permit.
+struct Writer {
+    pieces: usize,
+    permits: Arc<Semaphore>,
+    has_called: AtomicBool,
+}
+
+impl Model for Writer {
+    fn ask(&self, _: Request) -> ModelFuture<'_> {
+        let (mut deltas, reason) = if self.has_called.swap(true, Ordering::Relaxed) {
+            let piece = json!({"content": "0123456789abcdef"});
+            (vec![piece; self.pieces], "stop")
+        } else {
+            let argument =
+                |text: &str| json!({"tool_calls": [{"index": 0, "function": {"arguments": text}}]});
+            let mut deltas = vec![argument("                "); self.pieces];
+            let function = json!({"name": "count", "arguments": "{"});
+            deltas.insert(
+                0,
+                json!({"tool_calls": [{"index": 0, "id": "call_1", "function": function}]}),
+            );
+            deltas.push(argument("\"to\":9}"));
+            (deltas, "tool_calls")
+        };
+        deltas.push(json!({}));
+        let last = deltas.len() - 1;
+        let chunks = deltas.into_iter().enumerate().map(move |(index, delta)| {
+            let reason = (index == last).then_some(reason);
+            json!({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+        });
+        let permits = Arc::clone(&self.permits);
+        let chunks = stream::iter(chunks).then(move |chunk| {
+            let permits = Arc::clone(&permits);
+            async move {
+                permits.acquire().await.unwrap().forget();
+                Ok(chunk)
+            }
+        });
+        Box::pin(async move { Ok(Response::stream(chunks)) })
+    }
+}
+
+#[tokio::test]
+async fn a_follower_gets_each_piece_once() {
+    let journal = MemoryJournal::default();
+    for pieces in [500, 2000] {
+        // The model is a few pieces ahead of the follower.
+        let permits = Arc::new(Semaphore::new(9));
+        let model = Writer {
+            pieces,
+            permits: Arc::clone(&permits),
+            has_called: AtomicBool::new(false),
+        };
+        let agent = agent(&journal, model);
+        let run = Run::builder(format!("run-{pieces}")).owner("ada").build();
+        let conversation = Conversations::new(agent).create(run).await.unwrap();
+        let mut updates = conversation.follow();
+        conversation.reply("Count, and write.").await.unwrap();
+        let (mut entries, mut sent) = (Vec::new(), 0);
+        loop {
+            let update = updates.next().await.unwrap();
+            permits.add_permits(1);
+            sent += json!(*update).to_string().len();
+            update.apply(&mut entries);
+            if !entries.is_empty() && update.status().is_some_and(|status| !status.is_busy) {
+                break;
+            }
+        }
+        assert_eq!(entries.len(), 3);
+        assert_eq!(entries, conversation.transcript().entries());
+        let delta = json!({"type": "text", "key": "model-0", "piece": "0123456789abcdef"});
+        let deltas = 2 * pieces * delta.to_string().len();
+        assert!(2 * sent <= 3 * deltas, "{sent} bytes for {deltas}");
+        println!("{sent} bytes of updates, {deltas} of pieces alone");
+    }
 }
 
 #[tokio::test]

@@ -46,12 +46,16 @@ fn agent(journal: &MemoryJournal, responses: impl IntoIterator<Item = Value>) ->
 /// Follows a run, and checks that a transcript of the saved run is the same.
 async fn follow(agent: &Agent, run: &mut Run, text: Option<&str>) -> Transcript {
     let mut transcript = Transcript::new(agent.registry(), run);
+    let mut copy = transcript.entries().to_vec();
     let mut events = match text {
         Some(text) => agent.reply_events(run, text),
         None => agent.events(run),
     };
     while let Some(event) = events.next().await {
-        transcript.apply(&event.unwrap());
+        if let Some(change) = transcript.apply(&event.unwrap()) {
+            change.apply(&mut copy);
+        }
+        assert_eq!(transcript.entries(), copy);
     }
     drop(events);
     let loaded = agent.load(run.id()).await.unwrap().unwrap();
@@ -260,13 +264,13 @@ async fn pieces_of_arguments_are_shown_unless_they_may_be_secret() {
     let mut shown = Vec::new();
     let mut events = agent.reply_events(&mut run, "Go.");
     while let Some(event) = events.next().await {
-        let entry = transcript.apply(&event.unwrap());
-        shown.extend(entry.map(|entry| json!(entry).to_string()));
+        let change = transcript.apply(&event.unwrap());
+        shown.extend(change.map(|change| json!(change).to_string()));
     }
     assert!(
         shown
             .iter()
-            .any(|entry| entry.contains(r#""arguments":"{\"word\":""#)),
+            .any(|change| change.contains(r#""piece":"{\"word\":""#)),
         "{shown:#?}"
     );
     assert!(
