@@ -121,7 +121,6 @@ mod decide;
 mod effect;
 mod error;
 mod file_journal;
-mod formats;
 mod head;
 mod increment;
 mod info;

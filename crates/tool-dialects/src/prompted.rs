@@ -253,6 +253,10 @@ impl<D: Dialect> Dialect for Prompted<D> {
         }
     }
 
+    fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+        self.dialect.read_message(message)
+    }
+
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         self.dialect.repeat(message)
     }

@@ -16,6 +16,7 @@ pub(crate) mod history;
 mod hosted_tool;
 mod latest;
 mod media;
+mod message;
 mod response;
 pub(crate) mod stream;
 mod unanswered;

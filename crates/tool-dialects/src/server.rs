@@ -222,6 +222,10 @@ impl Dialect for Server {
         self.dialect.write_message(message)
     }
 
+    fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+        self.dialect.read_message(message)
+    }
+
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         self.dialect.repeat(message)
     }

@@ -479,6 +479,7 @@ fn wander(formats: &[Format], seed: u64) -> Option<(String, Value)> {
     let mut settings = RunSettings::default();
     settings.max_rounds = 3;
     let mut run = Run::builder("run").settings(settings).build();
+    let mut last = dialect_of(formats[0]);
     for &format in formats {
         let dialect = dialect_of(format);
         let open_calls = *random.pick(&[OpenCalls::Finish, OpenCalls::Cancel]);
@@ -494,7 +495,8 @@ fn wander(formats: &[Format], seed: u64) -> Option<(String, Value)> {
         let results_before = results(&run);
         let waiting = run.pending().len();
         let moved_from = run.info().dialect().map(str::to_owned);
-        run.translate(dialect).unwrap();
+        run.translate(last, dialect).unwrap();
+        last = dialect;
         assert_eq!(before, rounds(&run));
         assert_eq!(results_before, results(&run));
         assert_eq!(waiting, run.pending().len());
@@ -511,14 +513,14 @@ fn wander(formats: &[Format], seed: u64) -> Option<(String, Value)> {
         // There and back: what is left is the same, and nothing more is lost.
         let mut back = run.clone();
         let other = dialect_of(*random.pick(&Format::all().collect::<Vec<_>>()));
-        back.translate(other).unwrap();
-        back.translate(dialect).unwrap();
+        back.translate(dialect, other).unwrap();
+        back.translate(other, dialect).unwrap();
         let mut again = back.clone();
         // A picture is left out again where there is no form for it.
-        let mut losses = again.translate(other).unwrap();
+        let mut losses = again.translate(dialect, other).unwrap();
         losses.retain(|loss| loss.kind != LossKind::Media);
         assert_eq!(losses, [], "seed {seed}");
-        again.translate(dialect).unwrap();
+        again.translate(other, dialect).unwrap();
         assert_eq!(back.messages(), again.messages(), "seed {seed}, {format:?}");
         // A saved run goes on as well.
         if random.percent(30) {

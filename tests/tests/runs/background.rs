@@ -1146,7 +1146,7 @@ async fn async_calls_go_on_at_another_provider() {
     assert!(increments.len() > 20);
     for at in 2..=increments.len() {
         let mut run = Run::replay(increments[..at].iter().map(through_json)).unwrap();
-        run.translate(&super::dialect()).unwrap();
+        run.translate(&dialect, &super::dialect()).unwrap();
         let model = ScriptedModel::new((0..9).map(|_| saying("Go on.")));
         let agent = Agent::new(registry(&gates), super::dialect(), model.clone());
         agent.run(&mut run).await.unwrap();

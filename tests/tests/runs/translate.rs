@@ -9,7 +9,7 @@ use tool_core::dialect::write::JsonWriter;
 use tool_core::dialect::{Dialect, HostedTool, Message, ResponseError, Turn};
 use tool_core::hooks::Decision;
 use tool_core::{ToolCall, ToolEntry, ToolResult};
-use tool_dialects::{Anthropic, Bedrock, Gemini, OpenAiChat, OpenAiResponses};
+use tool_dialects::{Anthropic, Bedrock, Gemini, GeminiInteractions, OpenAiChat, OpenAiResponses};
 
 use super::{calling, dialect, holding, new_run, question, registry, saying, turn};
 
@@ -48,7 +48,7 @@ fn media_of_the_user_move_between_all_formats() {
             for to in all() {
                 let mut run = Run::new("run-1");
                 run.push(pushed.clone()).unwrap();
-                let losses = run.translate(to.dialect).unwrap();
+                let losses = run.translate(from.dialect, to.dialect).unwrap();
                 let sent = &run.messages()[0];
                 assert!(sent.to_string().contains("What is it?"), "{sent}");
                 moved += usize::from(has_it(sent));
@@ -89,7 +89,7 @@ fn each_loss_is_listed_by_its_rule() {
     run.respond(&dialect(), &registry(), turn(&response))
         .unwrap();
     super::run_calls(&mut run, &registry());
-    let losses = run.translate(&Anthropic::default()).unwrap();
+    let losses = run.translate(&dialect(), &Anthropic::default()).unwrap();
     let note = "[audio/wav audio, 4 bytes, omitted: Anthropic has no form for it]";
     let mut found = lost(&losses);
     found.sort_unstable_by_key(|(message, part, _)| (*message, part.to_owned()));
@@ -98,6 +98,7 @@ fn each_loss_is_listed_by_its_rule() {
         [
             (0, "system", LossKind::Prompt),
             (1, note, LossKind::Media),
+            (1, "cache_control", LossKind::Private),
             (1, "file", LossKind::Private),
             (2, "annotations", LossKind::Private),
             (2, "extra_content", LossKind::Private),
@@ -120,7 +121,10 @@ fn each_loss_is_listed_by_its_rule() {
         ])
     );
     // Written by the run, so that nothing private is left.
-    assert_eq!(lost(&run.translate(&dialect()).unwrap()), []);
+    assert_eq!(
+        lost(&run.translate(&Anthropic::default(), &dialect()).unwrap()),
+        []
+    );
 }
 
 /// A person decides after the move, and what ran before it does not run again.
@@ -143,7 +147,7 @@ async fn a_call_that_waits_is_decided_at_the_other_provider() {
     run.mark_saved(u64::MAX);
     let before = serde_json::to_string(&run).unwrap();
 
-    run.translate(&Anthropic::default()).unwrap();
+    run.translate(&dialect(), &Anthropic::default()).unwrap();
     assert_eq!(run.info().dialect(), Some("Anthropic"));
     assert_eq!(run.pending().len(), 1);
     // The increments have the whole move.
@@ -197,7 +201,7 @@ fn calls_without_ids_get_some() {
             }
         }
     }
-    let losses = run.translate(&Bedrock::default()).unwrap();
+    let losses = run.translate(&gemini, &Bedrock::default()).unwrap();
     let signature = |message| (message, "thoughtSignature", LossKind::Private);
     assert_eq!(lost(&losses), [signature(1), signature(3)]);
     let ids = run.rounds().iter().flat_map(tool_agent::run::Round::calls);
@@ -210,7 +214,7 @@ fn calls_without_ids_get_some() {
         "call00000"
     );
     // Gemini 3 rejects a call without a signature.
-    run.translate(&gemini).unwrap();
+    run.translate(&Bedrock::default(), &gemini).unwrap();
     let part = &run.messages()[3]["parts"][0];
     assert_eq!(part["thoughtSignature"], "skip_thought_signature_validator");
 }
@@ -225,12 +229,12 @@ fn what_only_the_old_provider_answers_stays_there() {
     let asked = responses.read(&json!({"output": [shell]})).unwrap();
     run.respond(&responses, &registry(), asked).unwrap();
     let before = serde_json::to_value(&run).unwrap();
-    let refused = run.translate(&dialect()).unwrap_err();
+    let refused = run.translate(&responses, &dialect()).unwrap_err();
     assert!(matches!(refused, RunError::Unanswered(_)), "{refused}");
     assert_eq!(serde_json::to_value(&run).unwrap(), before);
     // What nobody answers is given up.
     run.cancel(&responses).unwrap();
-    assert_eq!(run.translate(&dialect()).unwrap(), []);
+    assert_eq!(run.translate(&responses, &dialect()).unwrap(), []);
     assert_eq!(run.messages().len(), 1);
 
     // An approval that nobody gave is denied, because nothing here runs the tool.
@@ -240,7 +244,7 @@ fn what_only_the_old_provider_answers_stays_there() {
     run.push(responses.user_message("Close 7.")).unwrap();
     let asked = responses.read(&json!({"output": [approval]})).unwrap();
     run.respond(&responses, &registry(), asked).unwrap();
-    run.translate(&dialect()).unwrap();
+    run.translate(&responses, &dialect()).unwrap();
     let (call, result) = run.rounds()[0].calls().next().unwrap();
     assert_eq!((&*call.name, call.server()), ("tickets/close", None));
     assert!(result.unwrap().content().contains("does not run this tool"));
@@ -263,13 +267,156 @@ fn a_turn_that_was_paused_goes_on_by_a_message() {
         {"type": "text", "text": "I search."}, search]});
     run.respond(&anthropic, &registry(), anthropic.read(&response).unwrap())
         .unwrap();
-    let losses = run.translate(&dialect()).unwrap();
+    let losses = run.translate(&anthropic, &dialect()).unwrap();
     assert_eq!(lost(&losses), [(1, "server_tool_use", LossKind::Private)]);
     let Step::Request(messages) = run.next() else {
         panic!()
     };
     assert_eq!(messages.len(), 3);
     assert_eq!(*messages[2], dialect().user_message("Go on."));
+}
+
+/// The default of a dialect never guesses.
+#[test]
+fn messages_of_an_own_dialect_that_reads_none_are_listed() {
+    struct Own;
+
+    impl Dialect for Own {
+        fn write_tools(&self, _: &[ToolEntry], _: &[HostedTool], _: &mut JsonWriter) {}
+
+        fn provider(&self) -> &'static str {
+            "our own"
+        }
+
+        fn read(&self, response: &Value) -> Result<Turn, ResponseError> {
+            let mut turn = Turn::new(vec![response.clone()]);
+            turn.text = "Hello!".into();
+            Ok(turn)
+        }
+
+        fn results(&self, _: &[ToolResult]) -> Vec<Value> {
+            Vec::new()
+        }
+    }
+
+    let mut run = Run::new("run-1");
+    run.push(json!({"role": "user", "content": [{"type": "text", "text": "Look."}]}))
+        .unwrap();
+    run.push(Own.user_message("Hello?")).unwrap();
+    let response = Own.read(&json!({"said": "Hello!", "why": "?"})).unwrap();
+    run.respond(&Own, &registry(), response).unwrap();
+    let before = serde_json::to_value(&run).unwrap();
+    let refused = run.translate(&Anthropic::default(), &dialect());
+    assert!(matches!(refused, Err(RunError::OtherDialect { .. })));
+    assert_eq!(serde_json::to_value(&run).unwrap(), before);
+
+    let losses = run.translate(&Own, &dialect()).unwrap();
+    let message = |at| (at, "message", LossKind::Private);
+    assert_eq!(lost(&losses), [message(0), message(2)]);
+    let messages: Vec<_> = run.messages().iter().map(|message| &**message).collect();
+    let hello = json!({"role": "assistant", "content": "Hello!"});
+    assert_eq!(messages, [&Own.user_message("Hello?"), &hello]);
+}
+
+#[test]
+fn each_dialect_reads_what_it_writes() {
+    let said = |text: &str| Message::Model {
+        text: text.into(),
+        calls: Vec::new(),
+    };
+    let all = tool_dialects::all().filter(|known| known.name != "mcp");
+    let mut read = 0;
+    for known in all {
+        let messages = [
+            Message::System("Be brief.".into()),
+            Message::User(vec![Content::text("Hello?")]),
+            said("Hello!"),
+        ];
+        for message in messages {
+            for written in known.dialect.write_message(&message).unwrap_or_default() {
+                let expected = (Some(message.clone()), Vec::new());
+                assert_eq!(known.dialect.read_message(&written), expected, "{known:?}");
+                read += 1;
+            }
+        }
+        let calls = vec![ToolCall::new("call_1", "add", "{}")];
+        let text = "I add.".into();
+        let turn = Message::Model { text, calls };
+        let (mut texts, mut left_out) = (Vec::new(), Vec::new());
+        for written in known.dialect.write_message(&turn).unwrap() {
+            let (message, parts) = known.dialect.read_message(&written);
+            texts.extend(message);
+            left_out.extend(parts);
+        }
+        assert_eq!(texts, [said("I add.")], "{known:?}");
+        // Gemini's models reject a call without a signature.
+        left_out.retain(|part| part != "thoughtSignature");
+        assert_eq!(left_out, ["call"], "{known:?}");
+    }
+    assert!(read > 20, "{read}");
+}
+
+#[test]
+fn what_only_a_provider_understands_is_named() {
+    let cases: [(&dyn Dialect, Value, &[&str]); 8] = [
+        (
+            &OpenAiResponses::default(),
+            json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}),
+            &["reasoning"],
+        ),
+        (
+            &OpenAiResponses::default(),
+            json!({"type": "web_search_call", "id": "ws_1", "status": "completed"}),
+            &["web_search_call"],
+        ),
+        (
+            &OpenAiResponses::default(),
+            json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [
+                {"type": "output_text", "text": "Sunny.", "logprobs": [], "annotations": [{"type": "url_citation"}]},
+            ]}),
+            &["annotations"],
+        ),
+        (
+            &Anthropic::default(),
+            json!({"role": "assistant", "content": [
+                {"type": "redacted_thinking", "data": "x"},
+                {"type": "text", "text": "Sunny.", "citations": [{"type": "page_location"}]},
+            ]}),
+            &["redacted_thinking", "citations"],
+        ),
+        (
+            &Gemini::default(),
+            json!({"role": "model", "parts": [{"text": "Hm.", "thought": true}, {"text": "Sunny."}]}),
+            &["thought"],
+        ),
+        (
+            &GeminiInteractions::default(),
+            json!({"type": "thought", "signature": "x"}),
+            &["thought"],
+        ),
+        (
+            &Bedrock::default(),
+            json!({"role": "assistant", "content": [
+                {"reasoningContent": {"reasoningText": {"text": "Hm."}}}, {"text": "Sunny."},
+            ]}),
+            &["reasoningContent"],
+        ),
+        (
+            &Gemini::default(),
+            json!({"role": "model", "parts": [
+                {"inlineData": {"mimeType": "image/png", "data": "eA=="}}, {"text": "Sunny."},
+            ]}),
+            &["inlineData"],
+        ),
+    ];
+    for (dialect, message, expected) in cases {
+        let (read, left_out) = dialect.read_message(&message);
+        assert_eq!(left_out, expected, "{message}");
+        match read {
+            Some(Message::Model { text, .. }) => assert_eq!(text, "Sunny."),
+            other => assert_eq!(other, None, "{message}"),
+        }
+    }
 }
 
 struct Reader;
@@ -291,7 +438,7 @@ fn a_dialect_that_writes_no_turns_is_refused() {
     let mut run = new_run();
     run.respond(&dialect(), &registry(), turn(&saying("Hello!")))
         .unwrap();
-    let refused = run.translate(&Reader).unwrap_err().to_string();
+    let refused = run.translate(&dialect(), &Reader).unwrap_err().to_string();
     assert!(
         refused.ends_with("implement `Dialect::write_message`"),
         "{refused}"

@@ -251,6 +251,38 @@ pub trait Dialect: Send + Sync {
         Some(vec![self.user_message(&lines.join("\n"))])
     }
 
+    /// Reads a message of a conversation that goes on at another provider: the inverse of
+    /// [`write_message`](Dialect::write_message). Also returns the names of the parts that are left out, because only this
+    /// provider understands them. A call of a function is a part with the name `call`, because its caller has it from
+    /// [`read`](Dialect::read).
+    ///
+    /// By default, a text of the user is read as [`user_message`](Dialect::user_message) writes it, and any other
+    /// message is left out as a whole. A conversation loses less if your own dialect reads more.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::{Dialect, Message};
+    /// use tool_dialects::Anthropic;
+    ///
+    /// let message = json!({"role": "assistant", "content": [
+    ///     {"type": "thinking", "thinking": "The time?", "signature": "EuYB"},
+    ///     {"type": "text", "text": "Let me see."},
+    ///     {"type": "tool_use", "id": "call_1", "name": "get_time", "input": {}},
+    /// ]});
+    /// let (read, left_out) = Anthropic::default().read_message(&message);
+    /// let (text, calls) = ("Let me see.".into(), Vec::new());
+    /// assert_eq!(read, Some(Message::Model { text, calls }));
+    /// assert_eq!(left_out, ["thinking", "call"]);
+    /// ```
+    fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+        match message["content"].as_str() {
+            Some(text) if self.user_message(text) == *message => {
+                (Some(Message::User(vec![Content::text(text)])), Vec::new())
+            }
+            _ => (None, vec!["message".to_owned()]),
+        }
+    }
+
     /// Returns a message of a conversation as a request repeats it. By default, that is the message.
     ///
     /// A provider may reject what its own model wrote: arguments that are not a JSON object, a name that no tool can
@@ -431,6 +463,10 @@ macro_rules! forwards {
 
             fn write_message(&self, message: &Message) -> Option<Vec<Value>> {
                 (**self).write_message(message)
+            }
+
+            fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+                (**self).read_message(message)
             }
 
             fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {

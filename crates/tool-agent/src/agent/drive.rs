@@ -223,7 +223,7 @@ impl Agent {
         while let Some(at) = order.next() {
             let own = speaker(at);
             if run.info().dialect() != Some(own.dialect.provider()) {
-                let losses = run.translate(&*own.dialect)?;
+                let losses = run.translate(self.dialect_of(run), &*own.dialect)?;
                 if !(run.rounds().is_empty() && losses.is_empty()) {
                     events.push(Event::Translated(losses));
                 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::change::{Change, TranslatedChange};
-use super::formats::{private_parts, read};
+use super::messages::contains;
 use super::parts::Part;
 use super::round::{CallState, Round};
 use super::sent::Sent;
@@ -26,7 +26,7 @@ use tool_core::{ToolCall, ToolError, ToolResult};
 ///
 /// let mut run = Run::new("conversation-1");
 /// run.push(json!({"role": "system", "content": "Answer in Portuguese."}))?;
-/// let losses = run.translate(&Anthropic::default())?;
+/// let losses = run.translate(&OpenAiChat::default(), &Anthropic::default())?;
 /// assert_eq!((losses[0].message, losses[0].kind), (0, LossKind::Prompt));
 /// # Ok::<(), tool_agent::run::RunError>(())
 /// ```
@@ -85,10 +85,10 @@ impl fmt::Display for Loss {
 
 /// Moves a run to another provider.
 impl Run {
-    /// Writes the conversation in the format of another provider, which goes on with it: with the user's messages, the
-    /// model's texts, and calls with their results and decisions, also those that still run or wait. A typed answer is a
-    /// text. The [losses](LossKind) are returned. A run of the same format stays as it is, and
-    /// its next request follows the rules of the new server.
+    /// Writes the conversation in the format of another provider, which goes on with it. `from` is the dialect of its
+    /// messages, and `to` the new one. The user's messages and the model's texts stay, and so do calls with their results and
+    /// decisions, also those that still run or wait. A typed answer is a text. The [losses](LossKind) are returned. A run
+    /// in the new format stays as it is, and its next request follows the rules of the new server.
     ///
     /// The texts of a response become one, before its calls. The id of a call changes if it is not unique or has unusual
     /// characters, and with it the [fingerprint](super::Pending::fingerprint) if the call waits for a decision. The
@@ -113,7 +113,7 @@ impl Run {
     /// ]});
     /// run.respond(&anthropic, &Registry::new(), anthropic.read(&response)?)?;
     ///
-    /// let losses = run.translate(&openai)?;
+    /// let losses = run.translate(&anthropic, &openai)?;
     /// assert_eq!(losses[0].to_string(),
     ///     "message 1: \"thinking\" is left out, because only its provider understands it");
     /// run.push(openai.user_message("And plus 2?"))?;
@@ -124,19 +124,26 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// Returns an error while a request is [unanswered](super::RunOutcome::Unanswered), because only its provider takes the
-    /// answer, and if the dialect does not [write](Dialect::write_message) turns of a model. The run is then unchanged.
-    pub fn translate(&mut self, dialect: &(impl Dialect + ?Sized)) -> Result<Vec<Loss>, RunError> {
-        if self.state.info.dialect() == Some(dialect.provider()) {
+    /// Returns an error if the messages have neither format, while a request is
+    /// [unanswered](super::RunOutcome::Unanswered), because only its provider takes the answer, and if the new dialect does
+    /// not [write](Dialect::write_message) turns of a model. The run is then unchanged.
+    pub fn translate(
+        &mut self,
+        from: &(impl Dialect + ?Sized),
+        to: &(impl Dialect + ?Sized),
+    ) -> Result<Vec<Loss>, RunError> {
+        if self.state.info.dialect().unwrap_or(from.provider()) == to.provider() {
+            self.bind(to)?;
             // Another server of the format may reject other parts.
             self.sent = Sent::default();
-            self.prepare(dialect);
+            self.prepare(to);
             return Ok(Vec::new());
         }
+        self.check_dialect(from)?;
         if !self.unanswered().is_empty() {
             return Err(RunError::Unanswered(self.unanswered().to_vec()));
         }
-        let (change, losses) = Translation::of(self, dialect)?;
+        let (change, losses) = Translation::of(self, from, to)?;
         // Nobody can run them.
         let hosted = self.open_calls().filter(|at| {
             let call = self.call_at(*at);
@@ -150,7 +157,7 @@ impl Run {
                 ToolError::denied(tool, reason)
             });
         }
-        self.close(dialect);
+        self.close(to);
         Ok(losses)
     }
 
@@ -177,9 +184,13 @@ impl Run {
     }
 }
 
+/// The name of a call in [`Dialect::read_message`].
+const CALL: &str = "call";
+
 /// A conversation while it is written in another format.
-struct Translation<'r, D: ?Sized> {
+struct Translation<'r, F: ?Sized, D: ?Sized> {
     run: &'r Run,
+    from: &'r F,
     dialect: &'r D,
     ids: &'r [(At, String)],
     messages: Vec<Value>,
@@ -187,11 +198,16 @@ struct Translation<'r, D: ?Sized> {
     losses: Vec<Loss>,
 }
 
-impl<'r, D: Dialect + ?Sized> Translation<'r, D> {
-    fn of(run: &'r Run, dialect: &'r D) -> Result<(TranslatedChange, Vec<Loss>), RunError> {
+impl<'r, F: Dialect + ?Sized, D: Dialect + ?Sized> Translation<'r, F, D> {
+    fn of(
+        run: &'r Run,
+        from: &'r F,
+        dialect: &'r D,
+    ) -> Result<(TranslatedChange, Vec<Loss>), RunError> {
         let ids = run.new_ids();
         let mut new = Translation {
             run,
+            from,
             dialect,
             ids: &ids,
             messages: Vec::new(),
@@ -253,7 +269,7 @@ impl<'r, D: Dialect + ?Sized> Translation<'r, D> {
 
     /// Adds a message of the application.
     fn message(&mut self, at: usize, message: &Value) {
-        let (message, left_out) = read(message);
+        let (message, left_out) = self.from.read_message(message);
         self.lose(at, LossKind::Private, left_out);
         let Some(mut message) = message else {
             return;
@@ -308,9 +324,17 @@ impl<'r, D: Dialect + ?Sized> Translation<'r, D> {
         }
         let ids: Vec<_> = round.calls.iter().map(|call| &*call.call.id).collect();
         for (at, message) in messages.iter().enumerate() {
-            let mut private = Vec::new();
-            private_parts(message, &ids, &mut private);
-            self.lose(start + at, LossKind::Private, private);
+            // Messages of the user in a response have results.
+            if super::effect::is_of_user(message) {
+                continue;
+            }
+            let (_, mut left_out) = self.from.read_message(message);
+            let parts = left_out.len();
+            left_out.retain(|part| part != CALL);
+            let has_calls = left_out.len() < parts;
+            if has_calls || !ids.iter().any(|id| contains(message, id)) {
+                self.lose(start + at, LossKind::Private, left_out);
+            }
         }
     }
 

@@ -8,7 +8,7 @@ pub mod trained;
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use tool_core::content::{Content, Media};
+use tool_core::content::{Content, File, Image, Media};
 use tool_core::dialect::write::{
     Choice, Deferral, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter, Subset,
     SystemPrompt, name as shown_name, write_entry, write_head,
@@ -27,6 +27,7 @@ use crate::provider::entry::{NameRules, strict_or_plain, structured, write_calle
 use crate::provider::history::{call_object, user_blocks};
 use crate::provider::hosted_tool;
 use crate::provider::media::{self, Unwritable, Written, WrittenResult, wire_id, write_parts};
+use crate::provider::message;
 use crate::provider::stream::reader;
 use tool_core::dialect::NamedDialect;
 
@@ -554,6 +555,10 @@ impl Dialect for Anthropic {
         Some(vec![json!({ "role": role, "content": blocks })])
     }
 
+    fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+        message::read(message, read_part)
+    }
+
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         response::HISTORY.repeat(message)
     }
@@ -683,4 +688,17 @@ fn parts(result: &ToolResult) -> WrittenResult {
 fn has_version(name: &str) -> bool {
     name.rsplit_once('_')
         .is_some_and(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Reads a part other than text.
+fn read_part(part: &Value) -> Option<Content> {
+    let (source, title) = (&part["source"], part["title"].as_str());
+    let at = |key: &str| source[key].as_str();
+    Some(match (at("type")?, part["type"].as_str()?) {
+        ("text", _) => File::text(title.unwrap_or("file"), at("data")?).into(),
+        ("base64", _) => return message::media(at("media_type")?, at("data"), None, title),
+        ("url", "image") => Image::url(at("url")?).into(),
+        ("url", "document") => message::file(title, at("url")?).into(),
+        _ => return None,
+    })
 }

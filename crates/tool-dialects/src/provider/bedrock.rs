@@ -26,6 +26,7 @@ use crate::provider::hosted_tool;
 use crate::provider::media::{
     self, Accepts, Unwritable, Written, WrittenResult, wire_id, write_parts,
 };
+use crate::provider::message;
 use crate::provider::stream::reader;
 use tool_core::dialect::NamedDialect;
 
@@ -241,6 +242,10 @@ impl Dialect for Bedrock {
         Some(vec![json!({ "role": role, "content": blocks })])
     }
 
+    fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+        message::read(message, read_part)
+    }
+
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         response::HISTORY.repeat(message)
     }
@@ -353,3 +358,21 @@ fn document_name(name: &str, call_id: &str, at: usize) -> String {
 
 /// The maximum length of a document's name (`DocumentBlockNameString`).
 const DOCUMENT_NAME: usize = 200;
+
+/// Reads a part other than text.
+fn read_part(part: &Value) -> Option<Content> {
+    let kinds: [(_, _, &[&str]); 3] = [
+        ("image", &IMAGES, &IMAGE_FORMATS),
+        ("audio", &AUDIO, &AUDIO_FORMATS),
+        ("document", &DOCUMENTS, &DOCUMENT_FORMATS),
+    ];
+    kinds.into_iter().find_map(|(kind, accepts, formats)| {
+        let block = &part[kind];
+        let mut formats = formats.iter();
+        let at = formats.position(|format| block["format"] == *format)?;
+        let source = &block["source"];
+        let (data, uri) = (&source["bytes"], &source["s3Location"]["uri"]);
+        let name = block["name"].as_str();
+        message::media(accepts.media_type(at), data.as_str(), uri.as_str(), name)
+    })
+}

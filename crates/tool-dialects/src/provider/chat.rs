@@ -6,7 +6,7 @@ pub(crate) mod stream;
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use tool_core::content::Content;
+use tool_core::content::{Content, Image};
 use tool_core::dialect::write::{
     AnswerFormat, Choice, JsonWriter, NamedTool, Reason, RequestParts, RequestWriter, WireId,
     write_head,
@@ -20,6 +20,7 @@ use crate::provider::history::{
 };
 use crate::provider::hosted_tool;
 use crate::provider::media::{Unwritable, Written, WrittenResult, chat_text, wire_id, write_parts};
+use crate::provider::message;
 use crate::provider::response::{
     CustomCalls, NoId, Reasons, ResponseFormat, content_text, has_refusal, string, with_role,
 };
@@ -560,6 +561,29 @@ pub(crate) fn write_message(message: &Message, part: WritePart) -> Option<Vec<Va
         }
         _ => return None,
     }])
+}
+
+/// Reads a message, for another provider.
+pub(crate) fn read_message(message: &Value) -> (Option<Message>, Vec<String>) {
+    message::read(message, |part| {
+        let at = |pointer: &str| part.pointer(pointer).and_then(Value::as_str);
+        Some(match part["type"].as_str()? {
+            "image_url" => {
+                let url = at("/image_url").or_else(|| at("/image_url/url"))?;
+                Image::url(url).into()
+            }
+            "input_audio" => {
+                let data = at("/input_audio").or_else(|| at("/input_audio/data"))?;
+                // Mistral's have no format, and WAV starts with `RIFF`.
+                let is_wav = at("/input_audio/format") == Some("wav") || data.starts_with("UklGR");
+                let media_type = if is_wav { "audio/wav" } else { "audio/mpeg" };
+                return message::media(media_type, Some(data), None, None);
+            }
+            "file" => message::file(at("/file/filename"), at("/file/file_data")?).into(),
+            "document_url" => message::file(at("/document_name"), at("/document_url")?).into(),
+            _ => return None,
+        })
+    })
 }
 
 /// Returns one message per result, then one of the user with the parts that are not text.

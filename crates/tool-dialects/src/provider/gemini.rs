@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 pub use self::interactions::GeminiInteractions;
-use tool_core::content::Media;
+use tool_core::content::{Content, Media};
 use tool_core::dialect::write::{
     Choice, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter, Streaming, Subset,
     SystemPrompt, WireId, is_spelling, write_head,
@@ -28,6 +28,7 @@ use crate::provider::entry::NameRules;
 use crate::provider::history::{ArgumentsForm, History, TextPart, call_object, user_blocks};
 use crate::provider::hosted_tool;
 use crate::provider::media::{self, Unwritable, Written, WrittenResult, wire_id, write_parts};
+use crate::provider::message;
 use crate::provider::stream::reader;
 use tool_core::dialect::NamedDialect;
 
@@ -426,6 +427,10 @@ impl Dialect for Gemini {
         Some(vec![json!({ "role": role, "parts": parts })])
     }
 
+    fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+        message::read(message, read_part)
+    }
+
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         HISTORY.repeat(message)
     }
@@ -475,4 +480,14 @@ fn data(media: &Media) -> Value {
             "inlineData": { "mimeType": media.media_type(), "data": media.base64() },
         }),
     }
+}
+
+/// Reads a part other than text.
+fn read_part(part: &Value) -> Option<Content> {
+    let (inline, file) = (&part["inlineData"], &part["fileData"]);
+    let media_type = inline["mimeType"]
+        .as_str()
+        .or_else(|| file["mimeType"].as_str());
+    let (data, uri) = (inline["data"].as_str(), file["fileUri"].as_str());
+    message::media(media_type?, data, uri, None)
 }

@@ -82,6 +82,11 @@ impl Accepts {
         names.position(|name| media.media_type() == Some(name))
     }
 
+    /// Returns the media type at a position in the list of the rule.
+    pub(crate) fn media_type(&self, at: usize) -> &'static str {
+        self.names()[at]
+    }
+
     /// Returns the accepted media types.
     fn names(&self) -> &'static [&'static str] {
         match rules::find(self.types).map(|rule| rule.value) {

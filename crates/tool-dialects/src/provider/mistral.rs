@@ -201,6 +201,10 @@ impl Dialect for Mistral {
         chat::write_message(message, part)
     }
 
+    fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+        chat::read_message(message)
+    }
+
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         const MESSAGES: ModelMessages<'_> = ModelMessages {
             history: &HISTORY,

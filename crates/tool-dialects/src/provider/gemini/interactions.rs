@@ -6,7 +6,7 @@ mod stream;
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use tool_core::content::Media;
+use tool_core::content::{Content, Media};
 use tool_core::dialect::write::{
     Choice, HttpApi, JsonWriter, RequestParts, RequestWriter, Streaming, Subset, SystemPrompt,
     write_head,
@@ -24,6 +24,7 @@ use super::{NAMES, filtered_for_functions, mode};
 use crate::provider::history::{ArgumentsForm, History, call_object, user_blocks};
 use crate::provider::hosted_tool;
 use crate::provider::media::{self, Unwritable, Written, WrittenResult, wire_id, write_parts};
+use crate::provider::message;
 use crate::provider::stream::reader;
 use tool_core::dialect::NamedDialect;
 
@@ -295,6 +296,10 @@ impl Dialect for GeminiInteractions {
         })
     }
 
+    fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+        message::read(message, read_part)
+    }
+
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         HISTORY.repeat(message)
     }
@@ -347,4 +352,10 @@ fn block(media: &Media, media_type: &str) -> Value {
         Some(url) => json!({ "type": kind, "mime_type": media_type, "uri": url }),
         None => json!({ "type": kind, "mime_type": media_type, "data": media.base64() }),
     }
+}
+
+/// Reads a part other than text.
+fn read_part(part: &Value) -> Option<Content> {
+    let (data, uri) = (part["data"].as_str(), part["uri"].as_str());
+    message::media(part["mime_type"].as_str()?, data, uri, None)
 }

@@ -402,6 +402,10 @@ impl Dialect for OpenAiChat {
         chat::write_message(message, self.part())
     }
 
+    fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+        chat::read_message(message)
+    }
+
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         let own;
         let history = match self.rules.ids {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tool_core::content::Content;
+use tool_core::content::{Content, Image};
 use tool_core::dialect::write::{
     AnswerFormat, Choice, Deferral, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter,
     Subset, SystemPrompt, WireId, name as shown_name, with_suffix, write_entry,
@@ -25,6 +25,7 @@ use super::{answer_schema, response, trained_calls, write_grammar};
 use crate::provider::entry::{strict_or_plain, write_callers};
 use crate::provider::history::{call_text, user_blocks};
 use crate::provider::media::{self, Written, WrittenResult, wire_id, write_parts};
+use crate::provider::message;
 use crate::provider::response::is_type;
 use crate::provider::stream::reader;
 use crate::provider::{chat, hosted_tool};
@@ -634,6 +635,10 @@ impl Dialect for OpenAiResponses {
         })
     }
 
+    fn read_message(&self, message: &Value) -> (Option<Message>, Vec<String>) {
+        message::read(message, read_part)
+    }
+
     fn repeat<'m>(&self, message: &'m Value) -> Cow<'m, Value> {
         response::HISTORY.repeat(message)
     }
@@ -731,5 +736,18 @@ fn responses_parts(result: &ToolResult) -> WrittenResult {
             }))
         }
         _ => Err(media::no_form("the API")),
+    })
+}
+
+/// Reads a part other than text.
+fn read_part(part: &Value) -> Option<Content> {
+    let at = |key: &str| part[key].as_str();
+    Some(match part["type"].as_str()? {
+        "input_image" => Image::url(at("image_url")?).into(),
+        "input_file" => {
+            let url = at("file_data").or_else(|| at("file_url"))?;
+            message::file(at("filename"), url).into()
+        }
+        _ => return None,
     })
 }
