@@ -51,16 +51,13 @@ pub use self::steps::{PreparedCall, Steps};
 /// Clones are cheap and share everything. See the [front page](crate) for an example.
 ///
 /// ```
-/// use serde_json::json;
 /// use tool_agent::Agent;
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
 /// use tool_agent::dialects::OpenAiChat;
 ///
 /// // This stands in for a provider, which `HttpModel` (feature `http`) would ask.
-/// let model = ScriptedModel::new([
-///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
-/// ]);
+/// let model = ScriptedModel::default().say("Hello!");
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
 /// assert_eq!(agent.ask_blocking("Hello?")?, "Hello!");
 /// # Ok::<(), tool_agent::AgentError>(())
@@ -288,15 +285,13 @@ impl Agent {
     /// call this method again.
     ///
     /// ```
-    /// use serde_json::json;
     /// use tool_agent::run::Run;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_agent::{Agent, Typed};
     /// use tool_core::Registry;
     /// use tool_agent::dialects::OpenAiChat;
     ///
-    /// let saying = |text: &str| json!({"choices": [{"message": {"role": "assistant", "content": text}}]});
-    /// let model = ScriptedModel::new([saying(r#"{"answer":5}"#), saying(r#"{"answer":7}"#)]);
+    /// let model = ScriptedModel::default().say(r#"{"answer":5}"#).say(r#"{"answer":7}"#);
     /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
     /// let mut run = Run::new("conversation-1");
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
@@ -344,16 +339,13 @@ impl Agent {
     /// for [`RunOutcome::Unanswered`].
     ///
     /// ```
-    /// use serde_json::json;
     /// use tool_agent::Agent;
     /// use tool_agent::run::{Run, RunOutcome};
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
     /// use tool_agent::dialects::OpenAiChat;
     ///
-    /// let model = ScriptedModel::new([
-    ///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
-    /// ]);
+    /// let model = ScriptedModel::default().say("Hello!");
     /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model)
     ///     .contexts(async |_, call| Ok(call));
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
@@ -481,16 +473,13 @@ impl Agent {
     ///
     /// ```
     /// use futures_util::StreamExt;
-    /// use serde_json::json;
     /// use tool_core::Registry;
     /// use tool_agent::{Agent, Event};
     /// use tool_agent::dialects::Anthropic;
     /// use tool_agent::run::Run;
     /// use tool_agent::testing::ScriptedModel;
     ///
-    /// let model = ScriptedModel::new([
-    ///     json!({"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}),
-    /// ]);
+    /// let model = ScriptedModel::default().say("Hello!");
     /// let agent = Agent::new(Registry::new(), Anthropic::default(), model);
     /// let mut run = Run::new("conversation-1");
     /// run.push(agent.dialect().user_message("Hello?"))?;
@@ -537,11 +526,8 @@ impl Agent {
     ///     .tools(tools![pay])
     ///     .before(async |_| Gate::hold("it costs money"))
     ///     .build()?;
-    /// let call = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-    ///     {"id": "call_1", "type": "function", "function": {"name": "pay", "arguments": "{\"invoice\":17}"}},
-    /// ]}}]});
-    /// let answer = json!({"choices": [{"message": {"role": "assistant", "content": "Paid."}}]});
-    /// let agent = Agent::new(registry, OpenAiChat::default(), ScriptedModel::new([call, answer]))
+    /// let model = ScriptedModel::default().call("pay", json!({"invoice": 17})).say("Paid.");
+    /// let agent = Agent::new(registry, OpenAiChat::default(), model)
     ///     .contexts(async |_, call| Ok(call))
     ///     .may_decide(async |request| request.user.starts_with("lead-"));
     ///

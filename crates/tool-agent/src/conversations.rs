@@ -36,7 +36,6 @@ const LATE: usize = 256;
 ///
 /// ```
 /// use futures_util::StreamExt;
-/// use serde_json::json;
 /// use tool_agent::conversations::Conversations;
 /// use tool_agent::run::{MemoryJournal, Run, RunInfo};
 /// use tool_agent::testing::ScriptedModel;
@@ -44,9 +43,7 @@ const LATE: usize = 256;
 /// use tool_agent::dialects::OpenAiChat;
 /// use tool_core::{Registry, ToolCall};
 ///
-/// let model = ScriptedModel::new([
-///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
-/// ]);
+/// let model = ScriptedModel::default().say("Hello!");
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model)
 ///     .journal(MemoryJournal::default())
 ///     .contexts(|_: RunInfo, call| async move { Ok::<ToolCall, _>(call) });

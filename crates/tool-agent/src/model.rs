@@ -23,6 +23,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::error_text::without_references;
+use tool_core::ToolCall;
 use tool_core::dialect::write::EventJson;
 use tool_core::dialect::{End, Rendered, ToolRequest, Turn};
 
@@ -130,6 +131,13 @@ pub enum Response {
     /// [`Dialect::stream`](tool_core::dialect::Dialect::stream). The end of the stream ends the response. An error
     /// fails the request.
     Stream(ResponseStream),
+    /// A response in no provider's format, which the agent's dialect [writes](tool_core::dialect::Dialect::write_message).
+    Parts {
+        /// The text before the calls.
+        text: String,
+        /// The calls.
+        calls: Vec<ToolCall>,
+    },
 }
 
 impl Response {
@@ -163,6 +171,7 @@ impl fmt::Debug for Response {
         match self {
             Response::Whole(_) => f.debug_tuple("Whole").finish_non_exhaustive(),
             Response::Stream(_) => f.debug_tuple("Stream").finish_non_exhaustive(),
+            Response::Parts { .. } => f.debug_struct("Parts").finish_non_exhaustive(),
         }
     }
 }

@@ -26,9 +26,7 @@ use crate::run::{Pending, Round, Run, changed_call, position_of};
 /// use tool_core::Registry;
 /// use tool_agent::dialects::OpenAiChat;
 ///
-/// let model = ScriptedModel::new([
-///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
-/// ]);
+/// let model = ScriptedModel::default().say("Hello!");
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
 /// let mut run = Run::new("conversation-1");
 /// let mut transcript = Transcript::new(agent.registry(), &run);

@@ -18,7 +18,6 @@ const VERSION: u32 = 1;
 /// tools. A check then fails if a model got worse since, for instance because a tool's description changed.
 ///
 /// ```
-/// use serde_json::json;
 /// use tool_agent::Agent;
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
@@ -26,8 +25,8 @@ const VERSION: u32 = 1;
 /// use tool_eval::{Baseline, Candidate, Case, Eval};
 ///
 /// let eval = Eval::new([Case::new("greeting", "Hello!").no_call()]);
-/// let answers = json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]});
-/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([answers]));
+/// let model = ScriptedModel::default().say("Hello!");
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
 /// let mut report = eval.run_blocking([Candidate::new("model", agent)])?;
 /// let baseline = Baseline::of(&report);
 /// baseline.compare(&mut report, 0.0);

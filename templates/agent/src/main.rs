@@ -46,16 +46,9 @@ mod tests {
 
     #[test]
     fn the_model_gets_the_sum() {
-        let model = ScriptedModel::new([
-            json!({"output": [{
-                "type": "function_call", "call_id": "call_1", "name": "add",
-                "arguments": "{\"a\":2,\"b\":3}",
-            }]}),
-            json!({"output": [{
-                "type": "message", "role": "assistant",
-                "content": [{"type": "output_text", "text": "It is 5."}],
-            }]}),
-        ]);
+        let model = ScriptedModel::default()
+            .call("add", json!({"a": 2, "b": 3}))
+            .say("It is 5.");
         let agent = agent(OpenAiResponses::default(), model.clone()).unwrap();
         assert_eq!(agent.ask_blocking("What is 2 + 3?").unwrap(), "It is 5.");
         let request = &model.requests()[1];

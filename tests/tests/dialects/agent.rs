@@ -11,9 +11,9 @@ use tool_agent::run::{Round, Run, RunOutcome, RunSettings};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, AgentError, Event};
 use tool_core::call::CancellationToken;
-use tool_core::dialect::{Dialect, ToolChoice, Usage};
+use tool_core::dialect::{Dialect, Message, ToolChoice, Usage};
 use tool_core::{Registry, ToolCall, ToolErrorKind, ToolResult, ToolType, tool, tools};
-use tool_dialects::{Anthropic, Cohere, OpenAiChat};
+use tool_dialects::{Anthropic, Cohere, Mcp, OpenAiChat};
 
 use super::{dialects, registry, sample_responses};
 
@@ -186,6 +186,58 @@ fn a_model_is_asked_until_it_makes_no_call() {
         messages.extend(last);
         assert_eq!(messages_of(&run), messages, "{at}");
     }
+}
+
+/// The dialect writes what a script says, so that its own reader reads the same from the conversation.
+#[test]
+fn a_script_is_written_by_each_dialect() {
+    for (at, (dialect, _)) in dialects().into_iter().enumerate() {
+        // MCP asks no model.
+        if (5..7).contains(&at) {
+            continue;
+        }
+        let model = ScriptedModel::default()
+            .calls([
+                ("list_alarms", json!({})),
+                ("cancel_booking", json!({"id": 7})),
+            ])
+            .call("list_alarms", json!({}))
+            .say("Sunny.");
+        let agent = Agent::new(registry(), dialect, model.clone());
+        let mut run = question();
+        let ended = agent.run_blocking(&mut run).unwrap();
+        assert_eq!(ended, RunOutcome::Answered("Sunny.".into()), "{at}");
+        let calls = run.rounds().iter().flat_map(Round::calls);
+        let calls: Vec<_> = calls.map(|(call, _)| (&*call.id, &*call.name)).collect();
+        let expected = [
+            ("call00001", "list_alarms"),
+            ("call00002", "cancel_booking"),
+            ("call00003", "list_alarms"),
+        ];
+        assert_eq!(calls, expected, "{at}");
+        let turn = Message::Model {
+            text: "Sunny.".into(),
+            calls: Vec::new(),
+        };
+        let last = agent.dialect().write_message(&turn).unwrap();
+        assert!(messages_of(&run).ends_with(&last), "{at}");
+        let requests = model.requests();
+        let sent = requests[1].messages.iter();
+        let sent: Vec<_> = sent.map(ToString::to_string).collect();
+        assert!(sent.concat().contains("cancel_booking"), "{at}");
+    }
+}
+
+/// A dialect that only reads.
+#[test]
+fn a_script_needs_a_dialect_that_writes_turns() {
+    let model = ScriptedModel::default().say("Hello!");
+    let agent = Agent::new(Registry::new(), Mcp::default(), model);
+    let error = agent.ask_blocking("Hello?").unwrap_err().to_string();
+    assert!(
+        error.contains("implement `Dialect::write_message`"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn a_script_that_has_ended_says_what_to_add() {
     let agent = agent(MemoryJournal::new());
     assert_eq!(
         agent.ask_blocking("Go.").unwrap_err().to_string(),
-        "the request to the model failed: the script has no response for request 1; add one with `ScriptedModel::push`"
+        "the request to the model failed: the script has no response for request 1; add one with `ScriptedModel::say` or `push`"
     );
 }
 

@@ -39,11 +39,10 @@ use crate::run::{Run, RunError};
 /// }
 ///
 /// let registry = Registry::builder().tools(tools![build_project]).build()?;
-/// let call = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-///     {"id": "call_1", "type": "function", "function": {"name": "build_project", "arguments": "{}"}},
-/// ]}}]});
-/// let saying = |text: &str| json!({"choices": [{"message": {"role": "assistant", "content": text}}]});
-/// let model = ScriptedModel::new([call, saying("I am building it."), saying("It is built.")]);
+/// let model = ScriptedModel::default()
+///     .call("build_project", json!({}))
+///     .say("I am building it.")
+///     .say("It is built.");
 /// let background = BackgroundCalls::new();
 /// let agent = Agent::new(registry, OpenAiChat::default(), model).leave_background(&background);
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {

@@ -12,7 +12,9 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use serde_json::Value;
 use tool_core::call::{CallPosition, CancellationToken};
-use tool_core::dialect::{End, RequestOptions, ResponseError, StreamEvent, Turn, Usage};
+use tool_core::dialect::{
+    Dialect, End, Message, RequestOptions, ResponseError, StreamEvent, Turn, Usage,
+};
 use tool_core::runtime::{BoxFuture, NoRuntime};
 use tool_core::{ToolCall, ToolError, ToolResult};
 
@@ -437,6 +439,11 @@ impl Agent {
                 chat.finish(&turn, &response);
                 return Ok((turn, true));
             }
+            Response::Parts { text, calls } => {
+                let turn = written(&*speaker.dialect, text, calls).map_err(AgentError::Model)?;
+                chat.finish(&turn, &Value::Null);
+                return Ok((turn, true));
+            }
             Response::Stream(stream) => stream,
         };
         let mut is_first = true;
@@ -587,6 +594,19 @@ impl Agent {
 }
 
 /// Returns the error for a response that the dialect can't read.
+/// Writes a response in the dialect's format.
+fn written(dialect: &dyn Dialect, text: String, calls: Vec<ToolCall>) -> Result<Turn, ModelError> {
+    let message = Message::Model { text, calls };
+    let messages = dialect.write_message(&message);
+    let (Some(messages), Message::Model { text, calls }) = (messages, message) else {
+        let problem = "the dialect writes no turns of a model; implement `Dialect::write_message`";
+        return Err(ModelError::new(ModelErrorKind::Other, problem));
+    };
+    let mut turn = Turn::new(messages).with_calls(calls);
+    turn.text = text;
+    Ok(turn)
+}
+
 fn unreadable(speaker: &Speaker, error: ResponseError) -> AgentError {
     AgentError::Response(match &speaker.name {
         Some(name) => ResponseError::new(format!("the response of {name} can't be read: {error}")),

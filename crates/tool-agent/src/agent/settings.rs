@@ -94,9 +94,7 @@ impl Agent {
     /// let down = |_: Request| {
     ///     std::future::ready(Err::<Value, _>(ModelError::new(ModelErrorKind::Overloaded, "503")))
     /// };
-    /// let other = ScriptedModel::new([
-    ///     json!({"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}),
-    /// ]);
+    /// let other = ScriptedModel::default().say("Hello!");
     /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), down)
     ///     .fallback(Fallback::to(Anthropic::default(), other));
     /// assert_eq!(agent.ask_blocking("Hello?")?, "Hello!");
@@ -487,13 +485,9 @@ impl Agent {
     ///     unreachable!("{id}");
     /// }
     ///
-    /// let model = ScriptedModel::new([
-    ///     json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-    ///         {"id": "call_1", "type": "function",
-    ///          "function": {"name": "delete_note", "arguments": "{\"id\":7}"}},
-    ///     ]}}]}),
-    ///     json!({"choices": [{"message": {"role": "assistant", "content": "It is gone."}}]}),
-    /// ]);
+    /// let model = ScriptedModel::default()
+    ///     .call("delete_note", json!({"id": 7}))
+    ///     .say("It is gone.");
     /// let registry = Registry::builder().tools(tools![delete_note]).build()?;
     /// let agent = Agent::new(registry, OpenAiChat::default(), model)
     ///     .answer_calls(async |call| ToolResult::new(&call, "Done."));
@@ -514,14 +508,13 @@ impl Agent {
     /// agent can try something out without leaving a trace in the application.
     ///
     /// ```
-    /// use serde_json::json;
     /// use tool_agent::Agent;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
     /// use tool_agent::dialects::OpenAiChat;
     ///
-    /// let answer = json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]});
-    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([answer]))
+    /// let model = ScriptedModel::default().say("Hello!");
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model)
     ///     .on_event(|event| unreachable!("{event:?}"));
     /// assert_eq!(agent.clone().detached().ask_blocking("Hello?")?, "Hello!");
     /// # Ok::<(), tool_agent::AgentError>(())

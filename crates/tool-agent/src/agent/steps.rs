@@ -34,13 +34,9 @@ use tool_core::{ToolCall, ToolError, ToolResult};
 ///     a + b
 /// }
 ///
-/// let model = ScriptedModel::new([
-///     json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-///         {"id": "call_1", "type": "function",
-///          "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
-///     ]}}]}),
-///     json!({"choices": [{"message": {"role": "assistant", "content": "It is 5."}}]}),
-/// ]);
+/// let model = ScriptedModel::default()
+///     .call("add", json!({"a": 2, "b": 3}))
+///     .say("It is 5.");
 /// let registry = Registry::builder().tools(tools![add]).build()?;
 /// let agent = Agent::new(registry, OpenAiChat::default(), model);
 /// let mut run = Run::new("conversation-1");

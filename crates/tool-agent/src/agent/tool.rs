@@ -35,16 +35,13 @@ impl Agent {
     /// use tool_core::Registry;
     /// use tool_agent::dialects::OpenAiChat;
     ///
-    /// let saying = |text: &str| json!({"choices": [{"message": {"role": "assistant", "content": text}}]});
-    /// let billing = ScriptedModel::new([saying("It was paid on Monday.")]);
+    /// let billing = ScriptedModel::default().say("It was paid on Monday.");
     /// let billing = Agent::new(Registry::new(), OpenAiChat::default(), billing);
     /// let tool = billing.into_tool("ask_billing", "Asks the department that knows about invoices.")?;
     ///
-    /// let call = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-    ///     {"id": "call_1", "type": "function",
-    ///      "function": {"name": "ask_billing", "arguments": "{\"question\":\"Is 17 paid?\"}"}},
-    /// ]}}]});
-    /// let model = ScriptedModel::new([call, saying("Yes, on Monday.")]);
+    /// let model = ScriptedModel::default()
+    ///     .call("ask_billing", json!({"question": "Is 17 paid?"}))
+    ///     .say("Yes, on Monday.");
     /// let registry = Registry::builder().tool(tool).build()?;
     /// let agent = Agent::new(registry, OpenAiChat::default(), model);
     /// assert_eq!(agent.ask_blocking("Is invoice 17 paid?")?, "Yes, on Monday.");

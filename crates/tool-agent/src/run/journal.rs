@@ -249,16 +249,13 @@ pub(super) fn check_next(
 /// A [`Journal`] in memory, for tests and for runs that may end with the process.
 ///
 /// ```
-/// use serde_json::json;
 /// use tool_agent::Agent;
 /// use tool_agent::run::{MemoryJournal, Run};
 /// use tool_agent::testing::ScriptedModel;
 /// use tool_core::Registry;
 /// use tool_agent::dialects::OpenAiChat;
 ///
-/// let model = ScriptedModel::new([
-///     json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]}),
-/// ]);
+/// let model = ScriptedModel::default().say("Hello!");
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model)
 ///     .journal(MemoryJournal::new());
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

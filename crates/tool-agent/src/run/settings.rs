@@ -12,11 +12,7 @@ use serde::{Deserialize, Serialize};
 /// use tool_core::Registry;
 /// use tool_agent::dialects::OpenAiChat;
 ///
-/// let call = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-///     {"id": "call_1", "type": "function", "function": {"name": "no_such_tool", "arguments": "{}"}},
-/// ]}}]});
-/// let answer = json!({"choices": [{"message": {"role": "assistant", "content": "I can't."}}]});
-/// let model = ScriptedModel::new([call, answer]);
+/// let model = ScriptedModel::default().call("no_such_tool", json!({})).say("I can't.");
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
 ///
 /// let settings = RunSettings::default().max_rounds(1);

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use super::Recording;
-use crate::model::{Model, ModelFuture, Request, Response};
+use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 
 /// Passes requests to another [`Model`] and keeps its responses, for a [`RecordedModel`](super::RecordedModel).
 ///
@@ -129,6 +129,10 @@ impl Model for Recorder {
                 Response::Whole(response) => {
                     keep(&self.recordings, asked, Vec::new(), Some(response.clone()));
                     return Ok(Response::Whole(response));
+                }
+                Response::Parts { .. } => {
+                    let problem = "a recording needs responses in the format of a provider";
+                    return Err(ModelError::new(ModelErrorKind::Other, problem));
                 }
                 Response::Stream(stream) => stream,
             };
