@@ -162,6 +162,7 @@ pub(crate) use self::parts::Part;
 pub use self::pending::Pending;
 pub use self::portable::PortableCall;
 pub use self::round::Round;
+use self::round::Tally;
 pub use self::saving::ReplayError;
 pub(crate) use self::saving::WithoutIncrements;
 use self::sent::Sent;
@@ -198,6 +199,8 @@ use tool_core::dialect::{Dialect, RequestOptions, Usage};
 pub struct Run {
     state: State,
     sent: Sent,
+    /// The open calls of the last round.
+    tally: Tally,
     unsaved: Vec<Increment>,
     /// Set while an agent without a journal drives the run.
     drops_increments: bool,
@@ -237,6 +240,7 @@ impl Run {
         Run {
             state,
             sent: Sent::default(),
+            tally: Tally::default(),
             unsaved: Vec::new(),
             drops_increments: false,
         }

@@ -297,6 +297,12 @@ impl Driver<'_> {
         let new: Vec<_> = copy.unsaved().iter().map(through_json).collect();
         self.saved.extend(new.iter().cloned());
         self.run.apply(new).unwrap();
+        // What a run counts on the way is what it counts when it is read.
+        let read: Run = through_json(&self.run);
+        assert_eq!(
+            format!("{:?}", self.run.next()),
+            format!("{:?}", read.next())
+        );
         done
     }
 }

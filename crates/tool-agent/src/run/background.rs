@@ -177,17 +177,16 @@ impl Run {
     /// Answers a waiting call once another call has ended, or at once if none is open. Returns `true` if a call was
     /// waiting.
     pub(super) fn answer_wait(&mut self, dialect: &(impl Dialect + ?Sized)) -> bool {
+        // The other calls of the response come first, because one of them may run in the background.
+        if self.tally.waiting == 0 || !self.tally.is_answered() {
+            return false;
+        }
         let Some(round) = self.open_round() else {
             return false;
         };
         let Some(index) = round.calls.iter().position(RunCall::is_waiting) else {
             return false;
         };
-        // The other calls of the response come first, because one of them may run in the background.
-        let is_answered = |call: &RunCall| call.answer().is_some() || call.is_waiting();
-        if !round.calls.iter().all(is_answered) {
-            return false;
-        }
         let ended = self.ended();
         if ended.is_empty() && !self.state.background.is_empty() {
             return false;

@@ -1,5 +1,6 @@
 //! Calls of a run, from the start to the result.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::change::Change;
@@ -26,16 +27,16 @@ impl Run {
 
     /// Marks calls as started, and returns their positions.
     pub(crate) fn start_calls(&mut self, calls: &[ToolCall]) -> Result<Vec<At>, RunError> {
-        let mut started = Vec::with_capacity(calls.len());
+        let mut started = BTreeSet::new();
         for call in calls {
             let at = self.find(call.position(), |call| {
                 matches!(call.state, CallState::Ready) && !call.is_wait
             });
-            match at {
-                Some(at) if !started.contains(&at) => started.push(at),
-                _ => return Err(RunError::NotReady(call.id.clone())),
+            if !at.is_some_and(|at| started.insert(at)) {
+                return Err(RunError::NotReady(call.id.clone()));
             }
         }
+        let started: Vec<_> = started.into_iter().collect();
         self.record_of(&started, Change::Started);
         Ok(started)
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Run;
 use super::calls::position_of;
 use super::change::{Change, ResponseChange, TranslatedChange};
-use super::round::{CallState, Decided, Round, RunCall};
+use super::round::{CallState, Decided, Round, RunCall, Tally};
 use super::sent::Sent;
 use super::state::{At, Spent, State, check_version};
 use tool_core::{ToolCall, ToolResult};
@@ -96,6 +96,7 @@ impl Run {
                     micros,
                     turn,
                 });
+                self.count_calls();
             }
             Change::InRound(round, change) => self.change_calls(round, *change)?,
             change @ (Change::Started(_)
@@ -203,23 +204,28 @@ impl Run {
 
     /// Applies a change to calls of a round.
     fn change_calls(&mut self, round: usize, change: Change) -> Result<(), String> {
+        let set = |run: &mut Run, indices: &[usize], state: &CallState| {
+            indices.iter().try_for_each(|&index| {
+                run.change_call(round, index, |call| {
+                    call.state = state.clone();
+                    Ok(())
+                })
+            })
+        };
         match change {
-            Change::Started(indices) => self.set_states(round, &indices, &CallState::Started),
-            Change::Repeated(indices) => self.set_states(round, &indices, &CallState::Ready),
-            Change::Held(index, hold) => {
-                self.call_mut(round, index)?.state = CallState::Held(hold);
+            Change::Started(indices) => set(self, &indices, &CallState::Started),
+            Change::Repeated(indices) => set(self, &indices, &CallState::Ready),
+            Change::Held(index, hold) => set(self, &[index], &CallState::Held(hold)),
+            Change::Decided(index, decision, by) => self.change_call(round, index, |call| {
+                let CallState::Held(hold) = &call.state else {
+                    return Err(format!("call {index} is not held"));
+                };
+                let hold = hold.clone();
+                call.decisions.push(Decided { hold, decision, by });
+                call.state = CallState::Ready;
                 Ok(())
-            }
-            Change::Decided(index, decision, by) => {
-                let call = self.call_mut(round, index)?;
-                match std::mem::replace(&mut call.state, CallState::Ready) {
-                    CallState::Held(hold) => call.decisions.push(Decided { hold, decision, by }),
-                    _ => return Err(format!("call {index} is not held")),
-                }
-                Ok(())
-            }
-            Change::Revoked(index, decision) => {
-                let call = self.call_mut(round, index)?;
+            }),
+            Change::Revoked(index, decision) => self.change_call(round, index, |call| {
                 let mut revoked = call.decisions.drain(decision.min(call.decisions.len())..);
                 let Some(first) = revoked.next() else {
                     return Err(format!("call {index} has no decision {decision}"));
@@ -227,19 +233,21 @@ impl Run {
                 drop(revoked);
                 call.state = CallState::Held(first.hold);
                 Ok(())
-            }
+            }),
             Change::Ended(index, result) => {
                 self.state.count_failure(&result);
-                self.call_mut(round, index)?.state = CallState::Ended(result);
-                Ok(())
+                set(self, &[index], &CallState::Ended(result))
             }
             Change::Acknowledged(index, acknowledgement) => {
-                self.call_mut(round, index)?.acknowledged = Some(acknowledgement);
+                self.change_call(round, index, |call| {
+                    call.acknowledged = Some(acknowledgement);
+                    Ok(())
+                })?;
                 self.state.background.push((round, index));
                 Ok(())
             }
             Change::Waited(index, result, late) => {
-                self.call_mut(round, index)?.state = CallState::Ended(result);
+                set(self, &[index], &CallState::Ended(result))?;
                 let turn = self.state.rounds[round].turn.as_mut();
                 turn.ok_or("the response is over")?.extend(late);
                 self.forget_ended();
@@ -247,6 +255,32 @@ impl Run {
             }
             _ => Err(format!("a change in round {round} is not one of calls")),
         }
+    }
+
+    /// Changes a call, and counts it in its new state.
+    fn change_call(
+        &mut self,
+        round: usize,
+        index: usize,
+        change: impl FnOnce(&mut RunCall) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let is_last = round == self.last_round();
+        let missing = || format!("there is no call {index}");
+        let round = self.state.rounds.get_mut(round).ok_or_else(missing)?;
+        let call = round.calls.get_mut(index).ok_or_else(missing)?;
+        if !is_last {
+            return change(call);
+        }
+        self.tally.remove(call);
+        let changed = change(call);
+        self.tally.add(call);
+        self.tally.skip_answered(&round.calls);
+        changed
+    }
+
+    /// Counts the calls of the last round.
+    pub(super) fn count_calls(&mut self) {
+        self.tally = self.state.rounds.last().map(Tally::of).unwrap_or_default();
     }
 
     /// Adds messages about ended background calls.
@@ -270,18 +304,6 @@ impl Run {
         self.state.background.retain(is_open);
     }
 
-    fn set_states(
-        &mut self,
-        round: usize,
-        indices: &[usize],
-        state: &CallState,
-    ) -> Result<(), String> {
-        for &index in indices {
-            self.call_mut(round, index)?.state = state.clone();
-        }
-        Ok(())
-    }
-
     /// Returns the round of the last response.
     fn current_round(&mut self) -> Result<&mut Round, &'static str> {
         let round = self.state.rounds.last_mut();
@@ -302,12 +324,6 @@ impl Run {
         let start = messages.len();
         messages.extend(new);
         self.sent.extend(&messages[start..]);
-    }
-
-    pub(super) fn call_mut(&mut self, round: usize, index: usize) -> Result<&mut RunCall, String> {
-        let round = self.state.rounds.get_mut(round);
-        let call = round.and_then(|round| round.calls.get_mut(index));
-        call.ok_or_else(|| format!("there is no call {index}"))
     }
 }
 

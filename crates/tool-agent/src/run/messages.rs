@@ -229,7 +229,7 @@ impl Run {
     pub(super) fn close(&mut self, dialect: &(impl Dialect + ?Sized)) {
         while self.answer_wait(dialect) {}
         if let Some(round) = self.open_round() {
-            if round.calls.iter().any(|call| call.answer().is_none()) {
+            if !self.tally.is_answered() || self.tally.waiting > 0 {
                 return;
             }
             let calls = round.calls.iter().filter(|call| !call.is_late());

@@ -192,3 +192,63 @@ impl RunCall {
         }
     }
 }
+
+/// The numbers of calls of a round that have no answer, by state. A run keeps them for its last round, because looking at
+/// all calls for each result would take a time that grows with the square of their number.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) ready: usize,
+    pub(super) started: usize,
+    pub(super) held: usize,
+    /// The calls that wait for background calls.
+    pub(super) waiting: usize,
+    /// All calls before this index have an answer.
+    pub(super) first: usize,
+}
+
+impl Tally {
+    pub(super) fn of(round: &Round) -> Tally {
+        let mut tally = Tally::default();
+        for call in &round.calls {
+            tally.add(call);
+        }
+        tally.skip_answered(&round.calls);
+        tally
+    }
+
+    pub(super) fn skip_answered(&mut self, calls: &[RunCall]) {
+        let left = calls.get(self.first..).unwrap_or_default();
+        let answered = left.iter().take_while(|call| call.answer().is_some());
+        self.first += answered.count();
+    }
+
+    pub(super) fn add(&mut self, call: &RunCall) {
+        if let Some(count) = self.of_state(call) {
+            *count += 1;
+        }
+    }
+
+    /// Takes out a call before its state changes.
+    pub(super) fn remove(&mut self, call: &RunCall) {
+        if let Some(count) = self.of_state(call) {
+            *count -= 1;
+        }
+    }
+
+    /// Returns the number of which a call is a part. `None` if it has an answer.
+    fn of_state(&mut self, call: &RunCall) -> Option<&mut usize> {
+        match call.state {
+            _ if call.answer().is_some() => None,
+            CallState::Ready if call.is_wait => Some(&mut self.waiting),
+            CallState::Ready => Some(&mut self.ready),
+            CallState::Started => Some(&mut self.started),
+            CallState::Held(_) => Some(&mut self.held),
+            CallState::Ended(_) => None,
+        }
+    }
+
+    /// Returns `true` if each call has an answer, or waits for background calls.
+    pub(super) fn is_answered(self) -> bool {
+        self.ready + self.started + self.held == 0
+    }
+}

@@ -19,9 +19,12 @@ impl TryFrom<SavedRun<Value>> for Run {
         check_version(saved.version, &saved.program)?;
         let state = serde_json::from_value(saved.state).map_err(|error| error.to_string())?;
         let mut run = Run::of(state);
-        for (round, index) in run.state.background.clone() {
-            run.call_mut(round, index)?;
+        let rounds = &run.state.rounds;
+        for &(round, index) in &run.state.background {
+            let call = rounds.get(round).and_then(|round| round.calls.get(index));
+            call.ok_or_else(|| format!("there is no call {index}"))?;
         }
+        run.count_calls();
         Ok(run)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::round::{CallState, RunCall};
+use super::round::{CallState, RunCall, Tally};
 use super::{Pending, Round, Run};
 use tool_core::dialect::{End, Unanswered};
 use tool_core::{ToolCall, ToolResult};
@@ -311,8 +311,13 @@ impl Run {
 
     /// Returns the next step of a round with calls.
     fn next_of<'r>(&'r self, round: &'r Round) -> Step<'r> {
+        match self.tally {
+            Tally { ready: 1.., .. } => {}
+            Tally { started: 1.., .. } => return Step::Running,
+            _ => return self.waiting(),
+        }
         let last = self.last_round();
-        let calls = round.calls.iter().enumerate();
+        let calls = round.calls.iter().enumerate().skip(self.tally.first);
         // A call that waits for background calls doesn't block the others.
         let mut calls = calls.filter(|(_, call)| call.answer().is_none() && !call.is_waiting());
         let mut ready = Vec::new();
