@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// A response with a text `after` is skipped unless the last message of the request contains that text: so a script
 /// can answer differently if a call was denied, or if a tool is missing.
 ///
-/// A response with an `error` is sent with a status of 400, and so is the answer to each request
+/// A response with an `error` is sent with the `status` in it, or with 400, and so is the answer to each request
 /// after the end of the script. A request for a stream gets the response as server-sent events.
 #[derive(Debug)]
 pub struct Scripted {
@@ -80,8 +80,8 @@ fn answer(
         .push(asked);
     let status = match response.get("error") {
         // A successful response may have `"error": null`.
-        None | Some(Value::Null) => "200 OK",
-        Some(_) => "400 Bad Request",
+        None | Some(Value::Null) => 200,
+        Some(error) => error["status"].as_u64().unwrap_or(400),
     };
     let events = events(&response);
     if is_streamed && !events.is_empty() {
@@ -95,7 +95,7 @@ fn answer(
     }
     let body = response.to_string();
     let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+        "HTTP/1.1 {status} \r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
          connection: close\r\n\r\n",
         body.len()
     );
