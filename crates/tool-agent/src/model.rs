@@ -337,9 +337,15 @@ impl Request {
     /// # Ok::<(), tool_core::dialect::RequestError>(())
     /// ```
     pub fn digest(&self) -> String {
+        self.digest_of(str::to_owned)
+    }
+
+    /// Returns the digest of the request after a change of its texts.
+    pub(crate) fn digest_of(&self, changed: impl Fn(&str) -> String) -> String {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
-            let text = without_references(text);
+            let text = changed(text);
+            let text = without_references(&text);
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(&*text);
         };

@@ -1,6 +1,7 @@
 //! Models for tests and demonstrations, which answer from a script or from recordings, a model that records another,
 //! and a test for journals.
 
+mod hidden;
 mod journal_contract;
 mod recorded_model;
 mod recorder;

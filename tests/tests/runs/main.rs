@@ -17,6 +17,8 @@ mod limits;
 mod mistakes;
 mod observers;
 mod overflow;
+#[cfg(not(target_family = "wasm"))]
+mod recorder;
 mod saving;
 #[cfg(not(target_family = "wasm"))]
 mod services;

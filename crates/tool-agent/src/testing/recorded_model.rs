@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::runtime::BoxFuture;
 
+use super::hidden::Hidden;
 use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 
 /// A recorded response, and the request that it answers.
@@ -71,6 +72,7 @@ pub struct RecordedModel {
     recordings: Arc<Vec<Recording>>,
     /// Set if some recordings answer only one request.
     is_exact: bool,
+    hidden: Hidden,
     wait: Arc<dyn Fn() -> BoxFuture<()> + Send + Sync>,
 }
 
@@ -83,8 +85,17 @@ impl RecordedModel {
                 .iter()
                 .any(|recording| recording.request.is_some()),
             recordings: Arc::new(recordings),
+            hidden: Hidden::default(),
             wait: Arc::new(|| Box::pin(ready(()))),
         }
+    }
+
+    /// Sets what stands for a secret that the recorder has [left out](super::Recorder::hide): this value takes the place of
+    /// the secret in requests and in responses. Choose one that is nowhere else in the conversation.
+    #[must_use]
+    pub fn hide(mut self, name: &str, value: impl Into<String>) -> RecordedModel {
+        self.hidden.add(name, value.into());
+        self
     }
 
     /// Waits for a future before each event, for instance `tokio::time::sleep`.
@@ -148,14 +159,17 @@ impl Model for RecordedModel {
             strings(message, &mut new);
         }
         let mut recordings = self.recordings.iter();
-        let digest = self.is_exact.then(|| request.digest());
+        let hide = |text: &str| self.hidden.hide(text);
+        let digest = self.is_exact.then(|| request.digest_of(hide));
         let fits = |recording: &&Recording| match &recording.request {
             Some(recorded) => digest.as_ref() == Some(recorded),
             None => new.iter().any(|text| text.contains(&recording.after)),
         };
         let Some(found) = recordings.find(fits) else {
             let problem = if self.is_exact {
-                let difference = self.difference(&request.parts()).unwrap_or_default();
+                let parts = request.parts().into_iter();
+                let parts: Vec<_> = parts.map(|(name, text)| (name, hide(&text))).collect();
+                let difference = self.difference(&parts).unwrap_or_default();
                 format!(
                     "the request was not recorded: the tools, the messages or the results differ from the recorded \
                      ones{difference}; record it again"
@@ -166,11 +180,14 @@ impl Model for RecordedModel {
             let error = ModelError::new(ModelErrorKind::Other, problem);
             return Box::pin(ready(Err(error)));
         };
-        if let Some(response) = &found.response {
-            return Box::pin(ready(Ok(Response::Whole(response.clone()))));
+        if let Some(mut response) = found.response.clone() {
+            self.hidden.show_in(std::slice::from_mut(&mut response));
+            return Box::pin(ready(Ok(Response::Whole(response))));
         }
+        let mut events = found.events.clone();
+        self.hidden.show_in(&mut events);
         let wait = Arc::clone(&self.wait);
-        let events = stream::iter(found.events.clone()).then(move |event| {
+        let events = stream::iter(events).then(move |event| {
             let waiting = wait();
             async move {
                 waiting.await;

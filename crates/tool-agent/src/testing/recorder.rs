@@ -6,6 +6,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use super::Recording;
+use super::hidden::Hidden;
 use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 
 /// Passes requests to another [`Model`] and keeps its responses, for a [`RecordedModel`](super::RecordedModel).
@@ -16,7 +17,7 @@ use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Resp
 ///
 /// A recording has the [digest](Request::digest) of its request, so other requests don't get its response. It contains
 /// the model's output, including arguments of calls, which may be secret. The key and the headers of a request are not
-/// in it. Failed requests and broken streams are not kept.
+/// in it, and [`hide`](Recorder::hide) leaves out other secrets. Failed requests and broken streams are not kept.
 ///
 /// Clones share the recordings.
 ///
@@ -45,6 +46,7 @@ pub struct Recorder {
     model: Arc<dyn Model>,
     recordings: Arc<Mutex<Vec<Recording>>>,
     keeps_requests: bool,
+    hidden: Hidden,
 }
 
 impl Recorder {
@@ -59,6 +61,7 @@ impl Recorder {
             model,
             recordings: Arc::default(),
             keeps_requests: false,
+            hidden: Hidden::default(),
         }
     }
 
@@ -91,6 +94,39 @@ impl Recorder {
         self
     }
 
+    /// Leaves a secret out of the recordings: `<NAME>` stands for it, in requests and in responses. Give the
+    /// [`RecordedModel`](super::RecordedModel::hide) another value of that name, which stands for the secret in tests.
+    ///
+    /// In a stream, the secret may be in several pieces. In a JSON text, its form with escapes is replaced as well, and a
+    /// number becomes a text.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::Agent;
+    /// use tool_agent::dialects::OpenAiChat;
+    /// use tool_agent::testing::{RecordedModel, Recorder, ScriptedModel};
+    /// use tool_core::Registry;
+    ///
+    /// let model = ScriptedModel::new([
+    ///     json!({"choices": [{"message": {"role": "assistant", "content": "Your code is 7K-31."}}]}),
+    /// ]);
+    /// let recorder = Recorder::new(model).keep_requests().hide("CODE", "7K-31");
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), recorder.clone());
+    /// agent.ask_blocking("I am 7K-31. What is my code?")?;
+    /// let written = json!(recorder.recordings()).to_string();
+    /// assert!(!written.contains("7K-31") && written.contains("<CODE>"));
+    ///
+    /// let model = RecordedModel::new(recorder.recordings()).hide("CODE", "test");
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+    /// assert_eq!(agent.ask_blocking("I am test. What is my code?")?, "Your code is test.");
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// ```
+    #[must_use]
+    pub fn hide(mut self, name: &str, secret: impl Into<String>) -> Recorder {
+        self.hidden.add(name, secret.into());
+        self
+    }
+
     /// Returns the recordings so far, in the order in which the responses ended.
     pub fn recordings(&self) -> Vec<Recording> {
         let recordings = self.recordings.lock();
@@ -101,10 +137,13 @@ impl Recorder {
 /// Adds a recording.
 fn keep(
     recordings: &Mutex<Vec<Recording>>,
+    hidden: &Hidden,
     (request, asked): (String, Vec<(String, String)>),
-    events: Vec<Value>,
-    response: Option<Value>,
+    mut events: Vec<Value>,
+    mut response: Option<Value>,
 ) {
+    hidden.hide_in(&mut events);
+    hidden.hide_in(response.as_mut_slice());
     let recording = Recording {
         after: String::new(),
         request: Some(request),
@@ -119,15 +158,17 @@ fn keep(
 impl Model for Recorder {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
         Box::pin(async move {
-            let asked = if self.keeps_requests {
-                request.parts()
-            } else {
-                Vec::new()
-            };
-            let mut asked = (request.digest(), asked);
+            let hidden = self.hidden.clone();
+            let mut asked = Vec::new();
+            if self.keeps_requests {
+                let parts = request.parts().into_iter();
+                asked.extend(parts.map(|(name, text)| (name, hidden.hide(&text))));
+            }
+            let mut asked = (request.digest_of(|text| hidden.hide(text)), asked);
             let mut stream = match self.model.ask(request).await? {
                 Response::Whole(response) => {
-                    keep(&self.recordings, asked, Vec::new(), Some(response.clone()));
+                    let kept = Some(response.clone());
+                    keep(&self.recordings, &hidden, asked, Vec::new(), kept);
                     return Ok(Response::Whole(response));
                 }
                 Response::Parts { .. } => {
@@ -150,7 +191,8 @@ impl Model for Recorder {
                         std::task::Poll::Ready(Some(Err(_))) => events = None,
                         std::task::Poll::Ready(None) => {
                             if let Some(events) = events.take() {
-                                keep(&recordings, std::mem::take(&mut asked), events, None);
+                                let asked = std::mem::take(&mut asked);
+                                keep(&recordings, &hidden, asked, events, None);
                             }
                         }
                         std::task::Poll::Pending => {}
