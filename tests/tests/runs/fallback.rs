@@ -8,10 +8,10 @@ use std::time::Duration;
 use futures_util::stream;
 use serde_json::{Value, json};
 use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
-use tool_agent::run::{Increment, MemoryJournal, Run, RunOutcome, RunSettings};
+use tool_agent::run::{Increment, MemoryJournal, Round, Run, RunOutcome, RunSettings};
 use tool_agent::testing::ScriptedModel;
 use tool_agent::transcript::{Shown, Transcript};
-use tool_agent::{Agent, AgentError, Event, Fallback};
+use tool_agent::{Agent, AgentError, Event, Fallback, Prices};
 use tool_core::dialect::write::JsonWriter;
 use tool_core::dialect::{Dialect, HostedTool, ResponseError, Turn};
 use tool_core::{Registry, ToolEntry, ToolResult, tool, tools};
@@ -414,4 +414,40 @@ async fn each_message_is_prepared_once_for_each_server_that_the_run_goes_to() {
         drive(10, Duration::ZERO).await,
         [until + messages, until + round]
     );
+}
+
+/// Answers with a usage of 1000 tokens of the request, and 100 of the response.
+fn costing(dialect: &dyn Dialect, text: &str) -> Value {
+    let mut response = answering(dialect, text);
+    response["usage"] = match dialect.provider() {
+        "Anthropic" => json!({"input_tokens": 1000, "output_tokens": 100}),
+        _ => json!({"prompt_tokens": 1000, "completion_tokens": 100}),
+    };
+    response
+}
+
+#[tokio::test]
+async fn a_response_costs_what_the_model_costs_that_answered() {
+    let (openai, anthropic) = (OpenAiChat::default(), Anthropic::default());
+    let down = || Err(ModelErrorKind::Overloaded);
+    let answer = |dialect: &dyn Dialect| Ok(costing(dialect, "Hello!"));
+    // The first model answers, then the second, then the third.
+    let (_, first) = flaky(vec![answer(&openai), down(), down()]);
+    let (_, second) = flaky(vec![answer(&anthropic), down()]);
+    let (_, third) = flaky(vec![answer(&openai)]);
+    let fallback = Fallback::to(anthropic, second)
+        .prices(Prices::new(3_000_000, 15_000_000))
+        .or(openai, third)
+        .pause(Duration::ZERO);
+    let agent = Agent::new(Registry::new(), openai, first)
+        .prices(Prices::new(1_000_000, 2_000_000))
+        .fallback(fallback);
+    let mut run = Run::new("run-1");
+    for _ in 0..3 {
+        agent.reply(&mut run, "Hello?").await.unwrap();
+    }
+    let micros: Vec<_> = run.rounds().iter().map(Round::micros).collect();
+    // The agent's prices are those of the third, too.
+    let (own, other) = (1000 + 200, 3000 + 1500);
+    assert_eq!(micros, [own, other, own]);
 }

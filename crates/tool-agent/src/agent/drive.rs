@@ -307,7 +307,7 @@ impl Agent {
         if has_answer {
             turn.accept_answer(|results| dialect.results(results));
         }
-        let micros = self.micros(run, turn.usage);
+        let micros = self.micros(speaker, run, turn.usage);
         run.respond_at(dialect, &self.registry, turn, micros)?;
         if forbids_calls {
             // The request could not forbid calls with every provider.
@@ -333,7 +333,7 @@ impl Agent {
         let Some(summary) = summarising.await? else {
             return Ok(false);
         };
-        let micros = self.micros(run, summary.usage);
+        let micros = self.micros(speaker, run, summary.usage);
         run.compact(summary.old, summary.message, summary.usage, micros);
         Ok(true)
     }
@@ -384,8 +384,8 @@ impl Agent {
     }
 
     /// Returns the cost of a response. If the usage is unknown, the cost reaches any limit.
-    pub(super) fn micros(&self, run: &Run, usage: Option<Usage>) -> u64 {
-        match (self.prices, usage) {
+    fn micros(&self, speaker: &Speaker, run: &Run, usage: Option<Usage>) -> u64 {
+        match (speaker.prices.or(self.prices), usage) {
             (Some(prices), Some(usage)) => prices.micros(usage),
             (Some(_), None) if run.settings().max_micros != u64::MAX => u64::MAX,
             _ => 0,

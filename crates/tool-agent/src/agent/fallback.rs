@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tool_core::dialect::Dialect;
 
+use super::prices::Prices;
 use crate::guarded::caught;
 use crate::model::{Model, ModelError, ModelErrorKind};
 use crate::run::ServerId;
@@ -48,6 +49,8 @@ pub(super) struct Speaker {
     /// Kept here, because layers hide the model's name.
     pub(super) name: Option<Arc<str>>,
     pub(super) server: ServerId,
+    /// If they differ from the agent's.
+    pub(super) prices: Option<Prices>,
 }
 
 impl Speaker {
@@ -57,6 +60,7 @@ impl Speaker {
             name: model.name().map(Arc::from),
             model: Arc::new(model),
             server: ServerId::default(),
+            prices: None,
         }
     }
 
@@ -99,6 +103,29 @@ impl Fallback {
     #[must_use]
     pub fn or(mut self, dialect: impl Dialect + 'static, model: impl Model + 'static) -> Self {
         self.others.push(Speaker::new(dialect, model));
+        self
+    }
+
+    /// Sets the prices of the model that was added last. By default, they are [those of the agent](crate::Agent::prices).
+    ///
+    /// ```
+    /// use tool_agent::dialects::{Anthropic, OpenAiChat};
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_agent::{Agent, Fallback, Prices};
+    /// use tool_core::Registry;
+    ///
+    /// let [cheap, other] = [(); 2].map(|()| ScriptedModel::new([]));
+    /// let fallback = Fallback::to(Anthropic::default(), other).prices(Prices::new(3_000_000, 15_000_000));
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), cheap)
+    ///     .prices(Prices::new(250_000, 2_000_000))
+    ///     .fallback(fallback);
+    /// # let _ = agent;
+    /// ```
+    #[must_use]
+    pub fn prices(mut self, prices: Prices) -> Self {
+        if let Some(last) = self.others.last_mut() {
+            last.prices = Some(prices);
+        }
         self
     }
 

@@ -81,7 +81,7 @@ impl Agent {
     /// again because of it. After a [pause](Fallback::pause), the agent comes back to its first model.
     ///
     /// [`Event::FellBack`] and [`Event::Translated`] say what happened, and each request has a span with its own model. The
-    /// [prices](Agent::prices) are those of all models.
+    /// [prices](Agent::prices) are those of all models without [their own](Fallback::prices).
     ///
     /// ```
     /// use serde_json::{Value, json};
