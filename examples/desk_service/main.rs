@@ -105,7 +105,7 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
         out,
         "open http://{address} and sign in with a token:\n{lines}"
     )?;
-    let conversations = Conversations::new(trace::linked(agent));
+    let conversations = Conversations::new(trace::linked(agent))?;
     let desk = Desk {
         conversations,
         journal,

@@ -20,9 +20,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tool_agent::AgentError;
 use tool_agent::conversations::{Conversation, ConversationError, Conversations};
-use tool_agent::run::{DecideError, Journal, JournalError, Page, Run, SqliteJournal, random_id};
+use tool_agent::run::{Journal, JournalError, Page, Run, SqliteJournal, random_id};
 use tool_agent::transcript::ShownHold;
 use tool_core::Registry;
 use tool_core::content::Content;
@@ -332,16 +331,7 @@ async fn act(
 }
 
 fn refusal(error: ConversationError) -> Refusal {
-    let status = match &error {
-        ConversationError::Agent(AgentError::Decide(error)) => match error {
-            DecideError::Denied(_) => StatusCode::FORBIDDEN,
-            DecideError::Invalid(_) | DecideError::Hosted(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            _ => StatusCode::CONFLICT,
-        },
-        ConversationError::Busy | ConversationError::Waiting | ConversationError::Unanswered => {
-            StatusCode::CONFLICT
-        }
-        _ => StatusCode::INTERNAL_SERVER_ERROR,
-    };
+    let status = StatusCode::from_u16(error.status());
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, error.publish())
 }

@@ -650,6 +650,11 @@ impl Agent {
         Ok(())
     }
 
+    #[cfg(feature = "conversations")]
+    pub(crate) fn has_journal(&self) -> bool {
+        self.journal.is_some()
+    }
+
     /// Warns once if runs have no owner although there may be several users; `is_shared` tells why.
     pub(crate) fn warn_without_owners(&self, is_shared: bool) {
         static WARNED: Once = Once::new();

@@ -17,7 +17,7 @@ use tool_core::dialect::Unanswered;
 use tool_core::hooks::Decision;
 
 use crate::guarded::finished;
-use crate::run::{JournalError, Run, RunInfo, RunOutcome, Step};
+use crate::run::{DecideError, JournalError, Run, RunInfo, RunOutcome, Step};
 use crate::transcript::{Change, Entry, Transcript};
 use crate::{Agent, AgentError, BackgroundCalls, Event};
 
@@ -47,7 +47,7 @@ const LATE: usize = 256;
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model)
 ///     .journal(MemoryJournal::default())
 ///     .contexts(|_: RunInfo, call| async move { Ok::<ToolCall, _>(call) });
-/// let conversations = Conversations::new(agent);
+/// let conversations = Conversations::new(agent)?;
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 /// let conversation = conversations.create(Run::builder("run-1").owner("user-7").build()).await?;
 /// // Shows the conversation on a page, by server-sent events.
@@ -178,15 +178,12 @@ pub struct Status {
 /// ```
 /// use tool_agent::conversations::ConversationError;
 ///
-/// /// Returns a status for the HTTP response.
-/// fn status(error: &ConversationError) -> u16 {
-///     match error {
-///         ConversationError::Busy | ConversationError::Waiting => 409,
-///         _ => 500,
-///     }
+/// /// Returns the parts of an HTTP response.
+/// fn response(error: &ConversationError) -> (u16, String) {
+///     (error.status(), error.publish())
 /// }
 ///
-/// assert_eq!(status(&ConversationError::Busy), 409);
+/// assert_eq!(response(&ConversationError::Busy).0, 409);
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
@@ -198,20 +195,29 @@ pub enum ConversationError {
     /// The last response contains an [unanswered](RunOutcome::Unanswered) request. [`answer`](Conversation::answer)
     /// answers it, [`stop`](Conversation::stop) gives it up.
     Unanswered,
+    /// The agent has no [journal](Agent::journal), so a conversation would be lost once nobody follows it.
+    NoJournal,
     /// The agent failed.
     Agent(AgentError),
 }
 
 impl Conversations {
-    /// Creates the conversations of an agent, which must have a [journal](Agent::journal).
-    pub fn new(agent: Agent) -> Conversations {
+    /// Creates the conversations of an agent.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ConversationError::NoJournal`] if the agent has no [journal](Agent::journal).
+    pub fn new(agent: Agent) -> Result<Conversations, ConversationError> {
+        if !agent.has_journal() {
+            return Err(ConversationError::NoJournal);
+        }
         // Conversations usually belong to several users.
         agent.warn_without_owners(true);
-        Conversations(Arc::new(Shared {
+        Ok(Conversations(Arc::new(Shared {
             agent,
             open: Mutex::default(),
             changes: watch::Sender::new(0),
-        }))
+        })))
     }
 
     /// Returns a stream with an item at once, and one after each change to the lists of conversations and of waiting
@@ -709,12 +715,38 @@ impl fmt::Display for ConversationError {
             ConversationError::Unanswered => f.write_str(
                 "the last response asks for something that has no answer; answer it, or stop the conversation to give it up",
             ),
+            ConversationError::NoJournal => f.write_str(
+                "the agent of conversations has no journal, which keeps them; add one by `Agent::journal`",
+            ),
             ConversationError::Agent(error) => error.fmt(f),
         }
     }
 }
 
 impl ConversationError {
+    /// Returns a status for an HTTP response: 409 if something else has to happen first, 403 or 422 if a decision is
+    /// not allowed or does not fit the call, 500 for other errors.
+    ///
+    /// ```
+    /// use tool_agent::conversations::ConversationError;
+    ///
+    /// assert_eq!(ConversationError::Waiting.status(), 409);
+    /// ```
+    pub fn status(&self) -> u16 {
+        match self {
+            ConversationError::Busy
+            | ConversationError::Waiting
+            | ConversationError::Unanswered
+            | ConversationError::Agent(AgentError::Journal(JournalError::Conflict(_))) => 409,
+            ConversationError::Agent(AgentError::Decide(error)) => match error {
+                DecideError::Denied(_) => 403,
+                DecideError::Invalid(_) | DecideError::Hosted(_) => 422,
+                _ => 409,
+            },
+            ConversationError::NoJournal | ConversationError::Agent(_) => 500,
+        }
+    }
+
     /// Returns a sentence for the user, like [`AgentError::publish`].
     ///
     /// ```
@@ -736,7 +768,8 @@ impl Error for ConversationError {
             ConversationError::Agent(error) => error.source(),
             ConversationError::Busy
             | ConversationError::Waiting
-            | ConversationError::Unanswered => None,
+            | ConversationError::Unanswered
+            | ConversationError::NoJournal => None,
         }
     }
 }

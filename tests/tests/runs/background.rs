@@ -862,7 +862,7 @@ async fn a_conversation_takes_messages_while_a_call_waits_for_a_decision() {
         saying("It is 4."),
     ];
     let agent = agent(&gates, responses).journal(MemoryJournal::default());
-    let conversations = Conversations::new(agent);
+    let conversations = Conversations::new(agent).unwrap();
     let conversation = conversations.create(Run::new("run-1")).await.unwrap();
     conversation.reply("Publish it.").await.unwrap();
     rests_with(&conversation, "Somebody decides.").await;
@@ -881,7 +881,7 @@ async fn a_conversation_that_is_opened_resumes_its_calls() {
 
     gates.open(1);
     let second = agent(&gates, [saying("It is measured.")]).journal(journal);
-    let conversations = Conversations::new(second);
+    let conversations = Conversations::new(second).unwrap();
     let conversation = conversations.open("run-1").await.unwrap().unwrap();
     rests_with(&conversation, "It is measured.").await;
     let keys = gates.0.keys.lock().unwrap().clone();
@@ -959,7 +959,7 @@ async fn a_conversation_takes_messages_while_calls_run() {
     let journal = MemoryJournal::default();
     let agent = agent(&gates, responses).journal(journal.clone());
     let agent = agent.contexts(async |_: RunInfo, call| Ok(call));
-    let conversations = Conversations::new(agent);
+    let conversations = Conversations::new(agent).unwrap();
     let conversation = conversations.create(Run::new("run-1")).await.unwrap();
     conversation.reply("Build it.").await.unwrap();
     let entries = rests_with(&conversation, "I am building it.").await;
@@ -988,7 +988,7 @@ async fn stopping_a_conversation_cancels_its_calls() {
     let gates = Gates::default();
     let agent = agent(&gates, [calling(&[BUILD]), saying("I am building it.")]);
     let agent = agent.journal(MemoryJournal::default());
-    let conversations = Conversations::new(agent);
+    let conversations = Conversations::new(agent).unwrap();
     let conversation = conversations.create(Run::new("run-1")).await.unwrap();
     let is_stopped = AtomicBool::new(false);
     let mut updates = conversation.follow();

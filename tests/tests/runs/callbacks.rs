@@ -422,7 +422,7 @@ fn app(seed: u64) -> App {
     assert!(
         app.0
             .conversations
-            .set(Conversations::new(agent.clone()))
+            .set(Conversations::new(agent.clone()).unwrap())
             .is_ok()
     );
     assert!(app.0.agent.set(agent).is_ok());

@@ -40,7 +40,7 @@ fn count(to: u32, call: &CallContext) {
 }
 
 fn service(journal: &MemoryJournal, responses: impl IntoIterator<Item = Value>) -> Conversations {
-    Conversations::new(agent(journal, ScriptedModel::new(responses)))
+    Conversations::new(agent(journal, ScriptedModel::new(responses))).unwrap()
 }
 
 fn agent(journal: &MemoryJournal, model: impl Model + 'static) -> Agent {
@@ -233,7 +233,7 @@ async fn conversations_load_at_the_same_time_and_each_once() {
             .unwrap();
     }
     let agent = Agent::new(Registry::new(), dialect(), ScriptedModel::new([]));
-    let service = Conversations::new(agent.journal(slow.clone()));
+    let service = Conversations::new(agent.journal(slow.clone())).unwrap();
     let open = || {
         let service = service.clone();
         tokio::spawn(async move { service.open("slow").await.unwrap().unwrap() })
@@ -351,7 +351,7 @@ async fn a_panic_of_the_application_ends_the_turn() {
         panic!("no model");
     };
     let agent = Agent::new(Registry::new(), dialect(), model).journal(journal.clone());
-    let service = Conversations::new(agent);
+    let service = Conversations::new(agent).unwrap();
     let conversation = service.create(Run::new("run-1")).await.unwrap();
     conversation.reply("Hello?").await.unwrap();
     let (_, status) = rest(&conversation).await;
@@ -512,7 +512,8 @@ async fn a_follower_gets_each_piece_once() {
         };
         let agent = agent(&journal, model);
         let run = Run::builder(format!("run-{pieces}")).owner("ada").build();
-        let conversation = Conversations::new(agent).create(run).await.unwrap();
+        let service = Conversations::new(agent).unwrap();
+        let conversation = service.create(run).await.unwrap();
         let mut updates = conversation.follow();
         conversation.reply("Count, and write.").await.unwrap();
         let (mut entries, mut sent) = (Vec::new(), 0);
@@ -532,6 +533,15 @@ async fn a_follower_gets_each_piece_once() {
         assert!(2 * sent <= 3 * deltas, "{sent} bytes for {deltas}");
         println!("{sent} bytes of updates, {deltas} of pieces alone");
     }
+}
+
+#[test]
+fn conversations_need_a_journal() {
+    let model = ScriptedModel::new([]);
+    let agent = Agent::new(Registry::new(), dialect(), model);
+    let error = Conversations::new(agent).unwrap_err();
+    assert!(matches!(error, ConversationError::NoJournal), "{error:?}");
+    assert!(error.to_string().contains("`Agent::journal`"), "{error}");
 }
 
 #[tokio::test]
