@@ -593,7 +593,6 @@ impl Agent {
     }
 }
 
-/// Returns the error for a response that the dialect can't read.
 /// Writes a response in the dialect's format.
 fn written(dialect: &dyn Dialect, text: String, calls: Vec<ToolCall>) -> Result<Turn, ModelError> {
     let message = Message::Model { text, calls };
@@ -607,6 +606,7 @@ fn written(dialect: &dyn Dialect, text: String, calls: Vec<ToolCall>) -> Result<
     Ok(turn)
 }
 
+/// Returns the error for a response that the dialect can't read.
 fn unreadable(speaker: &Speaker, error: ResponseError) -> AgentError {
     AgentError::Response(match &speaker.name {
         Some(name) => ResponseError::new(format!("the response of {name} can't be read: {error}")),
