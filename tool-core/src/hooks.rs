@@ -131,6 +131,7 @@ impl fmt::Debug for HookCall {
 /// let builder = tool_core::Registry::builder().before(guard);
 /// # let _ = builder;
 /// ```
+#[doc(alias("human in the loop", "approval", "guardrail"))]
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Gate {

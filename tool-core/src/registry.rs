@@ -1,9 +1,11 @@
 //! [`Registry`]: looks up, lists, renders and calls tools.
 
-mod arguments;
-mod background;
+// First, because the page of `Registry` has its methods in this order.
 pub(crate) mod builder;
 mod call;
+
+mod arguments;
+mod background;
 mod call_schema;
 mod change;
 mod deferred;
@@ -47,7 +49,6 @@ use crate::visible;
 
 pub use arguments::ArgumentsReader;
 pub use background::WAIT_FOR_RESULTS;
-pub(crate) use builder::RegistryBuilder;
 pub use error::MissingTools;
 pub(crate) use error::RegistryError;
 pub use listeners::{ChangeListener, RegistryChange};
@@ -73,6 +74,7 @@ pub use request::RequestBuilder;
 /// assert_eq!(result.content(), "5");
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
+#[doc(alias("tool box", "ToolSet"))]
 #[derive(Clone)]
 pub struct Registry(Arc<Inner>);
 
@@ -97,49 +99,8 @@ struct Selection {
     is_selected: Box<dyn Fn(&ToolEntry) -> bool + Send + Sync>,
 }
 
-/// Creates and reads registries.
+/// Reads registries, and adds tools.
 impl Registry {
-    /// Creates an empty registry.
-    pub fn new() -> Registry {
-        Registry::default()
-    }
-
-    /// Creates a registry of every `#[tool]` linked into this program, except those marked
-    /// `unlinked`.
-    ///
-    /// Tools in a crate that you never reference are silently [absent](crate::guide::traps#tools-are-missing). Reference the crate
-    /// (`use weather_tools as _;`), and check the result with [`Registry::expect`] or with
-    /// `assert_linked` of the crate `tool-docs` in a test.
-    ///
-    /// ```
-    /// use tool_core::{Registry, tool};
-    ///
-    /// /// Rolls a die.
-    /// #[tool]
-    /// fn roll_die() -> u8 {
-    ///     4
-    /// }
-    ///
-    /// let registry = Registry::linked()?;
-    /// assert!(registry.get("roll_die").is_some());
-    /// # Ok::<(), tool_core::RegistryError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if two tools have the same name, if a tool needs a context value or a
-    /// runtime (set them on a [builder](RegistryBuilder::linked)), if the tools together exceed a
-    /// limit of a [target](crate::rules::Target) of this build, or if crates of the program define tools with
-    /// [another copy](crate::guide::traps#two-copies-of-this-crate) of tool-core.
-    pub fn linked() -> Result<Registry, RegistryError> {
-        Registry::builder().linked().build()
-    }
-
-    /// Creates a builder, to choose the tools and settings of a registry.
-    pub fn builder() -> RegistryBuilder {
-        RegistryBuilder::default()
-    }
-
     /// Returns the registry if it has all of these tools.
     ///
     /// ```
@@ -286,7 +247,7 @@ impl Registry {
         self.len() == 0
     }
 
-    /// Returns `true` if the registry has [`before` hooks](RegistryBuilder::before), which may hold calls.
+    /// Returns `true` if the registry has [`before` hooks](crate::RegistryBuilder::before), which may hold calls.
     pub fn has_before_hooks(&self) -> bool {
         !self.0.policy.before.is_empty()
     }
@@ -380,7 +341,7 @@ impl Registry {
     /// with BM25. Names are split into words, and endings such as plurals don't count. The index is
     /// built with the first search after a change of the tools.
     ///
-    /// [Deferred](RegistryBuilder::defer) tools are found like others; tools [for
+    /// [Deferred](crate::RegistryBuilder::defer) tools are found like others; tools [for
     /// apps](crate::ToolSpec::is_for_models) alone are not. An application can also use this to
     /// [select](Registry::select) the tools for a request.
     ///
@@ -473,7 +434,7 @@ impl Registry {
     }
 
     /// Returns the timers and threads of the registry, if it has some; see
-    /// [`RegistryBuilder::runtime`].
+    /// [`RegistryBuilder::runtime`](crate::RegistryBuilder::runtime).
     pub fn runtime(&self) -> Option<&Arc<dyn Runtime>> {
         self.0.policy.runtime.as_ref()
     }

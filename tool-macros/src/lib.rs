@@ -55,6 +55,7 @@ mod util;
 /// The text before the first heading is the description. `# Arguments` lists parameters
 /// (``* `city` - text``), as an alternative to doc comments on the parameters themselves.
 /// `# When to use` and `# Returns` are sent to the model too. All other sections are for people.
+#[doc(alias("function calling", "tool use", "function_tool"))]
 #[proc_macro_attribute]
 pub fn tool(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::tool(arguments.into(), item.into()).into()

@@ -64,6 +64,7 @@ const LATE: usize = 256;
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[doc(alias("chat service", "session"))]
 #[derive(Clone)]
 pub struct Conversations(Arc<Shared>);
 

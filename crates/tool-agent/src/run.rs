@@ -113,9 +113,13 @@
 //! calls of a run. Annotations of another server's tools count only after `DynamicToolBuilder::trust_annotations`. A
 //! call that waits for a decision does not block the others.
 
-mod background;
+// First, because the page of `Run` has its methods in this order.
 mod builder;
 mod calls;
+mod messages;
+mod step;
+
+mod background;
 mod change;
 mod decide;
 mod effect;
@@ -125,7 +129,6 @@ mod head;
 mod increment;
 mod info;
 mod journal;
-mod messages;
 mod parts;
 mod pending;
 mod portable;
@@ -136,7 +139,6 @@ mod settings;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 mod sqlite_journal;
 mod state;
-mod step;
 mod translate;
 
 use std::hash::{BuildHasher, RandomState};
@@ -194,6 +196,7 @@ use tool_core::dialect::{Dialect, RequestOptions, Usage};
 /// assert_eq!(run.id(), "conversation-1");
 /// # Ok::<(), tool_agent::run::RunError>(())
 /// ```
+#[doc(alias("conversation", "thread", "message history", "memory"))]
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "SavedRun<Value>")]
 pub struct Run {
@@ -206,20 +209,8 @@ pub struct Run {
     drops_increments: bool,
 }
 
-/// Creates and reads runs.
+/// Reads runs.
 impl Run {
-    /// Creates a run without an owner, for a program with one user. The id identifies it in a [`Journal`] and is part
-    /// of its calls' [idempotency keys](tool_core::CallContext::idempotency_key), so it must be unique. Use
-    /// [`random_id`] to create one. If you have several users, give the run an [owner](RunBuilder::owner).
-    pub fn new(id: impl Into<String>) -> Run {
-        Run::builder(id).build()
-    }
-
-    /// Creates a run with an [owner](RunBuilder::owner), or with settings other than the default.
-    pub fn builder(id: impl Into<String>) -> RunBuilder {
-        RunBuilder::new(id.into())
-    }
-
     fn created(info: RunInfo, settings: RunSettings, options: Option<RequestOptions>) -> Run {
         let mut run = Run::empty();
         run.record(Change::Created {

@@ -68,6 +68,7 @@ pub use self::report::{
 /// ]);
 /// assert_eq!(eval.repeats(5).cases().len(), 2);
 /// ```
+#[doc(alias("benchmark"))]
 #[derive(Clone, Default)]
 #[must_use = "call `run`"]
 pub struct Eval {

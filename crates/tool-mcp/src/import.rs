@@ -116,6 +116,7 @@ pub use self::settings::Protocol;
 ///   inherited variables whose names look secret, of bearer tokens and headers, and of the query of the
 ///   URL. Results are passed on as they are: a tool that prints its environment prints its secrets. With
 ///   the level `DEBUG`, `rmcp` logs whole messages, secret arguments included: keep its target at `info`.
+#[doc(alias("MCP client"))]
 pub struct Import {
     shared: Arc<Shared>,
     commands: mpsc::Sender<supervisor::Command>,

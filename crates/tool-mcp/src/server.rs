@@ -32,13 +32,17 @@
 //! | `request` | what an application sees of a request |
 //! | `http` | streamable HTTP |
 
+// First, because the page of `Server` has its methods in this order.
+mod serve;
+
+pub(crate) mod builder;
+
 mod admission;
 mod annotations;
 mod app;
 pub mod approvals;
 mod apps;
 mod ask;
-pub(crate) mod builder;
 mod call;
 mod changes;
 mod clients;
@@ -66,7 +70,6 @@ mod request;
 mod resources;
 mod result;
 mod run;
-mod serve;
 #[cfg(feature = "skills")]
 mod skills;
 mod state;

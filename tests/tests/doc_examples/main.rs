@@ -102,6 +102,31 @@ fn all_items(folder: &Path) -> BTreeMap<String, String> {
     pages
 }
 
+/// rustdoc lists the methods of submodules before those of the module, each in the order of the source.
+#[test]
+fn pages_of_main_types_open_with_what_one_uses() {
+    let Some(folder) = folder() else { return };
+    for (page, first) in [
+        ("tool_core/struct.Registry.html", "new linked builder call"),
+        ("tool_core/struct.ToolCall.html", "new"),
+        ("tool_agent/struct.Agent.html", "new ask ask_for"),
+        ("tool_agent/run/struct.Run.html", "new builder"),
+        ("tool_mcp/struct.Server.html", "new stdio"),
+    ] {
+        let text = fs::read_to_string(folder.join(page)).unwrap();
+        let own = between(
+            &text,
+            "id=\"implementations\"",
+            "id=\"trait-implementations\"",
+        )
+        .unwrap();
+        let methods = own.split("<section id=\"method.").skip(1);
+        let methods = methods.filter_map(|rest| rest.split('"').next());
+        let methods: Vec<_> = methods.collect();
+        assert!(methods.join(" ").starts_with(first), "{page}: {methods:?}");
+    }
+}
+
 #[test]
 fn every_public_item_has_an_example() {
     let Some(folder) = folder() else { return };

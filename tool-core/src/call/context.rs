@@ -85,6 +85,7 @@ use crate::runtime::BoxFuture;
 ///
 /// Calls can be nested 32 deep. A deeper one fails with
 /// [`Unavailable`](crate::ToolErrorKind::Unavailable), instead of overflowing the stack.
+#[doc(alias("RunContext", "ToolContext"))]
 pub struct CallContext {
     pub(crate) head: CallHead,
     extensions: Option<Box<CallExtensions>>,

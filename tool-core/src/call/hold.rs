@@ -336,6 +336,7 @@ impl fmt::Debug for Hold {
 /// assert_eq!(registry.call_blocking(allowed).content(), "7");
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
+#[doc(alias("human in the loop", "approval"))]
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

@@ -47,6 +47,50 @@ pub struct RegistryBuilder {
     unlisted: Option<String>,
 }
 
+/// Creates registries.
+impl Registry {
+    /// Creates an empty registry.
+    pub fn new() -> Registry {
+        Registry::default()
+    }
+
+    /// Creates a registry of every `#[tool]` linked into this program, except those marked
+    /// `unlinked`.
+    ///
+    /// Tools in a crate that you never reference are silently [absent](crate::guide::traps#tools-are-missing). Reference the crate
+    /// (`use weather_tools as _;`), and check the result with [`Registry::expect`] or with
+    /// `assert_linked` of the crate `tool-docs` in a test.
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::linked()?;
+    /// assert!(registry.get("roll_die").is_some());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if two tools have the same name, if a tool needs a context value or a
+    /// runtime (set them on a [builder](RegistryBuilder::linked)), if the tools together exceed a
+    /// limit of a [target](crate::rules::Target) of this build, or if crates of the program define tools with
+    /// [another copy](crate::guide::traps#two-copies-of-this-crate) of tool-core.
+    pub fn linked() -> Result<Registry, RegistryError> {
+        Registry::builder().linked().build()
+    }
+
+    /// Creates a builder, to choose the tools and settings of a registry.
+    pub fn builder() -> RegistryBuilder {
+        RegistryBuilder::default()
+    }
+}
+
 /// Tools.
 impl RegistryBuilder {
     /// Adds every tool linked into this program; see [`Registry::linked`].
@@ -174,6 +218,7 @@ impl RegistryBuilder {
     /// assert_eq!(result.content(), "sunny in Lisbon for 3 days");
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
+    #[doc(alias("tool search"))]
     pub fn defer(
         mut self,
         is_deferred: impl Fn(&ToolEntry) -> bool + Send + Sync + 'static,
@@ -352,6 +397,7 @@ impl RegistryBuilder {
     /// assert_eq!(registry.call_blocking(call).content(), "15");
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
+    #[doc(alias("deps", "dependency injection", "state"))]
     pub fn context<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.policy.context.insert(value);
         self

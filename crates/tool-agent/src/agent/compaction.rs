@@ -23,6 +23,7 @@ use super::error::ContextError;
 ///     .compact(Compaction::at_tokens(100_000).keep(6));
 /// # let _ = agent;
 /// ```
+#[doc(alias("summarization", "context window"))]
 #[derive(Clone)]
 pub struct Compaction {
     pub(super) tokens: u64,

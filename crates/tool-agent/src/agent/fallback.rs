@@ -32,6 +32,7 @@ use crate::run::ServerId;
 /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), first).fallback(fallback);
 /// # let _ = agent;
 /// ```
+#[doc(alias("failover"))]
 #[derive(Clone)]
 pub struct Fallback {
     pub(super) others: Vec<Speaker>,

@@ -97,6 +97,7 @@ use tool_core::runtime::BoxFuture;
 /// async runtime, in several at once, and in none ([`ask_blocking`](crate::Agent::ask_blocking)). All models of the
 /// process with the same [`connect_timeout`](HttpModel::connect_timeout) and [`idle_timeout`](HttpModel::idle_timeout)
 /// share their connections, so you may create a model for each request.
+#[doc(alias("ollama", "local model", "openai", "client"))]
 #[derive(Clone)]
 pub struct HttpModel {
     api: Option<HttpApi>,

@@ -28,6 +28,21 @@ pub struct RunBuilder {
     options: Option<RequestOptions>,
 }
 
+/// Creates runs.
+impl Run {
+    /// Creates a run without an owner, for a program with one user. The id identifies it in a [`Journal`](super::Journal) and is part
+    /// of its calls' [idempotency keys](tool_core::CallContext::idempotency_key), so it must be unique. Use
+    /// [`random_id`](super::random_id) to create one. If you have several users, give the run an [owner](RunBuilder::owner).
+    pub fn new(id: impl Into<String>) -> Run {
+        Run::builder(id).build()
+    }
+
+    /// Creates a run with an [owner](RunBuilder::owner), or with settings other than the default.
+    pub fn builder(id: impl Into<String>) -> RunBuilder {
+        RunBuilder::new(id.into())
+    }
+}
+
 impl RunBuilder {
     pub(super) fn new(id: String) -> RunBuilder {
         let mut info = RunInfo::default();

@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(agent.run_blocking(&mut run)?, RunOutcome::Answered("I can't.".into()));
 /// # Ok::<(), tool_agent::AgentError>(())
 /// ```
+#[doc(alias("max_steps", "max_turns", "UsageLimits"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

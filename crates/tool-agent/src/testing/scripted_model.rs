@@ -38,6 +38,7 @@ use crate::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Resp
 ///
 /// The dialect of the agent writes the responses. Use [`new`](ScriptedModel::new) and [`push`](ScriptedModel::push) for
 /// what only a provider's own JSON has, such as reasoning or the use of tokens.
+#[doc(alias("mock", "TestModel"))]
 #[derive(Clone, Debug, Default)]
 pub struct ScriptedModel(Arc<Mutex<Script>>);
 

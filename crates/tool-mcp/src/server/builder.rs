@@ -65,21 +65,11 @@ use super::{ProtocolError, Rate, Token, UserId, approvals, store};
 ///
 /// The state of a call that will be made again goes through the client, signed and bound to the tool, its
 /// arguments and the [user](UserId). It expires, and is accepted once by one process. It is not encrypted.
+#[doc(alias("MCP server", "FastMCP"))]
 pub struct Server<H = NoHandler> {
     pub(super) registry: Registry,
     pub(super) options: Options,
     pub(super) handler: H,
-}
-
-impl Server {
-    /// Creates a server of the tools of a registry.
-    pub fn new(registry: Registry) -> Server {
-        Server {
-            registry,
-            options: Options::default(),
-            handler: NoHandler,
-        }
-    }
 }
 
 impl<H: ServerHandler> Server<H> {

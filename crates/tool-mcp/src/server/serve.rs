@@ -6,34 +6,27 @@ use std::sync::Arc;
 use rmcp::ServerHandler;
 use rmcp::service::{ServerInitializeError, serve_server};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tool_core::Registry;
 
 use super::builder::Server;
 use super::core::Core;
-use super::handler::Handler;
+use super::handler::{Handler, NoHandler};
 use super::lines::LineTransport;
+use super::options::Options;
 use super::task_settings::TaskPolicy;
 
-impl<H: ServerHandler> Server<H> {
-    /// Returns a handler for the transports of `rmcp`. Clones share everything.
-    pub fn into_handler(mut self) -> Handler<H> {
-        let tools = self.registry.specs();
-        if self.options.policies.is_none() && tools.iter().any(|tool| tool.is_background()) {
-            self = self.tasks(|tool| {
-                if tool.is_background() {
-                    TaskPolicy::Optional
-                } else {
-                    TaskPolicy::Never
-                }
-            });
+impl Server {
+    /// Creates a server of the tools of a registry.
+    pub fn new(registry: Registry) -> Server {
+        Server {
+            registry,
+            options: Options::default(),
+            handler: NoHandler,
         }
-        let info = self.options.info(self.handler.get_info());
-        Handler::new(
-            Core::new(self.registry, self.options),
-            info,
-            Arc::new(self.handler),
-        )
     }
+}
 
+impl<H: ServerHandler> Server<H> {
     /// Serves one client over standard input and output, until it closes standard input. Nothing else may
     /// write to standard output: log to standard error.
     ///
@@ -76,6 +69,26 @@ impl<H: ServerHandler> Server<H> {
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(ServeError(error.to_string())),
         }
+    }
+
+    /// Returns a handler for the transports of `rmcp`. Clones share everything.
+    pub fn into_handler(mut self) -> Handler<H> {
+        let tools = self.registry.specs();
+        if self.options.policies.is_none() && tools.iter().any(|tool| tool.is_background()) {
+            self = self.tasks(|tool| {
+                if tool.is_background() {
+                    TaskPolicy::Optional
+                } else {
+                    TaskPolicy::Never
+                }
+            });
+        }
+        let info = self.options.info(self.handler.get_info());
+        Handler::new(
+            Core::new(self.registry, self.options),
+            info,
+            Arc::new(self.handler),
+        )
     }
 }
 
