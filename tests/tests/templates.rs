@@ -70,6 +70,25 @@ fn templates_and_pages_name_the_current_version() {
     }
 }
 
+/// A project starts with a page that says how to run it, and leaves out what programs write.
+#[test]
+fn templates_have_a_page_and_ignore_what_is_built() {
+    for name in ["server", "agent", "tools"] {
+        let folder = root().join("templates").join(name);
+        let read = |file| fs::read_to_string(folder.join(file)).unwrap();
+        let page = read("README.md");
+        assert!(page.starts_with("# {{project-name}}\n"), "{name}");
+        assert!(page.contains("cargo test"), "{name}");
+        let ignored = read(".gitignore");
+        assert!(ignored.lines().any(|line| line == "/target"), "{name}");
+        let main = fs::read_to_string(folder.join("src/main.rs")).unwrap_or_default();
+        if let Some((_, rest)) = main.split_once("FileJournal::new(\"") {
+            let (journal, _) = rest.split_once('"').unwrap();
+            assert!(ignored.contains(&format!("\n/{journal}\n")), "{name}");
+        }
+    }
+}
+
 /// Returns the packages of a project with their features, as its builds or its tests have them.
 fn packages(project: &Path, edges: &str) -> BTreeMap<String, String> {
     let output = Command::new(env!("CARGO"))
