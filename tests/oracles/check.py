@@ -1,7 +1,8 @@
 """Checks what the dialects write with the providers' own packages.
 
 Reads one JSON object: for each dialect its `tools`, a whole `response`, the `follow_up` to it, the
-messages of a run whose calls are in the `background`, and messages with `media` of every kind.
+messages of a run whose calls are in the `background`, messages with `media` of every kind, and the messages of
+conversations that `moved` there from each other dialect.
 Prints one line for each thing that a package rejects, and a last line with counts.
 """
 
@@ -47,6 +48,13 @@ def each(name, kind, blocks, least):
     check(name, "media", lambda: None if len(blocks) >= least else f"only {len(blocks)} blocks")
 
 
+def moved(name, case, message):
+    """Checks the messages of conversations that moved."""
+    check(name, "moved", lambda: None if len(case["moved"]) >= 7 else f"only {len(case['moved'])}")
+    for part in (part for messages in case["moved"] for part in messages):
+        check(name, "moved", lambda: message(part))
+
+
 def decodes(text, type=None):
     """Checks that a text is base64, or a data URL with it."""
     if type is not None or text.startswith("data:"):
@@ -75,7 +83,7 @@ def openai_chat(name, case):
         check(name, "response", lambda: ChatCompletion.model_validate(case["response"]) and None)
         for message in case["follow_up"] + case["background"]:
             check(name, "follow-up", lambda: takes(ChatCompletionMessageParam, message))
-
+        moved(name, case, lambda message: takes(ChatCompletionMessageParam, message))
 
     chat_media(name, case, name.startswith("openai"))
     chat_requests(name, case)
@@ -154,6 +162,7 @@ def openai_responses(name, case):
             check(name, tool["name"], lambda: openai_strict(tool["parameters"]))
     for item in case["follow_up"] + case["background"]:
         check(name, "follow-up", lambda: takes(ResponseInputItemParam, item))
+    moved(name, case, lambda item: takes(ResponseInputItemParam, item))
     from openai.types.responses.response_function_call_output_item_param import (
         ResponseFunctionCallOutputItemParam,
     )
@@ -230,6 +239,7 @@ def anthropic(name, case):
     check(name, "response", lambda: Message.model_validate(case["response"]) and None)
     for message in case["follow_up"] + case["background"]:
         check(name, "follow-up", lambda: takes(MessageParam, message))
+    moved(name, case, lambda message: takes(MessageParam, message))
     from anthropic.types import OutputConfigParam, ToolChoiceParam
     from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 
@@ -304,6 +314,7 @@ def gemini(name, case):
     )
     for content in case["follow_up"] + case["background"]:
         check(name, "follow-up", lambda: types.Content.model_validate(content) and None)
+    moved(name, case, lambda content: types.Content.model_validate(content) and None)
 
     def same(kind, value):
         read = kind.model_validate(value)
@@ -381,6 +392,7 @@ def gemini_interactions(name, case):
     check(name, "background", lambda: request({"input": case["background"]}))
     for step in case["follow_up"] + case["background"]:
         check(name, "follow-up", lambda: same(Step, step))
+    moved(name, case, lambda step: same(Step, step))
     for fields in case["requests"]:
         known = {"tools", "generation_config", "response_format"}
         check(name, "request", lambda: unknown_keys(fields, known))
@@ -419,6 +431,7 @@ def bedrock(name, case):
             check(name, "answer", lambda: takes(dict, json.loads(schema)))
     check(name, "follow-up", lambda: converse({"messages": case["follow_up"]}))
     check(name, "background", lambda: converse({"messages": case["background"]}))
+    moved(name, case, lambda message: converse({"messages": decoded([message])}))
     # The package encodes the bytes itself.
     check(name, "media", lambda: converse({"messages": decoded(case["media"])}))
 
@@ -473,6 +486,13 @@ def cohere(name, case):
     for message in results:
         check(name, "background", lambda: known(types.ToolChatMessageV2, message))
     check(name, "background", lambda: known(types.UserChatMessageV2, user))
+    kinds = {
+        "system": types.SystemChatMessageV2,
+        "user": types.UserChatMessageV2,
+        "assistant": types.AssistantChatMessageV2,
+        "tool": types.ToolChatMessageV2,
+    }
+    moved(name, case, lambda message: known(kinds[message["role"]], message))
     *results, user = case["media"]
     for message in results:
         check(name, "media", lambda: known(types.ToolChatMessageV2, message))
@@ -521,6 +541,13 @@ def mistral(name, case):
     for message in results:
         check(name, "background", lambda: known(models.ToolMessage, message))
     check(name, "background", lambda: known(models.UserMessage, user))
+    kinds = {
+        "system": models.SystemMessage,
+        "user": models.UserMessage,
+        "assistant": models.AssistantMessage,
+        "tool": models.ToolMessage,
+    }
+    moved(name, case, lambda message: known(kinds[message["role"]], message))
     *results, assistant, user = case["media"]
     for message in results:
         check(name, "media", lambda: known(models.ToolMessage, message))

@@ -16,9 +16,10 @@ use properties::sample::Sampler;
 use properties::subject::Subject;
 use serde_json::{Value, json};
 use tool_agent::run::{Run, Step};
+use tool_core::content::{Content, Image};
 use tool_core::dialect::Dialect;
 use tool_core::dialect::write::JsonWriter;
-use tool_core::dialect::{HostedTool, ToolChoice, Turn};
+use tool_core::dialect::{HostedTool, Message, ToolChoice, Turn};
 use tool_core::dynamic::DynamicTool;
 use tool_core::hooks::Decision;
 use tool_core::schema::Violation;
@@ -135,6 +136,47 @@ fn background(dialect: &dyn Dialect, response: &Value) -> Vec<Arc<Value>> {
     run.messages()[1..].to_vec()
 }
 
+/// Returns the messages of conversations that moved to a dialect: from each other one a picture, a response with all kinds of
+/// calls, and their results.
+fn moved(to: &dyn Dialect) -> Vec<Vec<Arc<Value>>> {
+    let picture = vec![
+        Content::text("Look."),
+        Image::png(*b"\x89PNG and more").into(),
+    ];
+    let instructions = "Answer in Portuguese.".to_owned();
+    let pushed = [Message::System(instructions), Message::User(picture)];
+    let (text, calls) = (String::new(), Vec::new());
+    let said = Message::Model { text, calls };
+    let is_conversation = |dialect: &dyn Dialect| dialect.write_message(&said).is_some();
+    let mut conversations = Vec::new();
+    for (from, response) in super::dialects() {
+        let is_other = from.provider() != to.provider();
+        if !is_other || !is_conversation(&*from) || !is_conversation(to) {
+            continue;
+        }
+        let mut run = Run::new("run-1");
+        let written = pushed
+            .iter()
+            .filter_map(|message| from.write_message(message));
+        for message in written.flatten() {
+            run.push(message).unwrap();
+        }
+        let mut turn = from.read(&response).unwrap();
+        turn.unanswered.clear();
+        run.respond(&*from, &registry(), turn).unwrap();
+        while let Step::Call(calls) = run.next() {
+            run.start(&calls).unwrap();
+            for call in calls {
+                run.finish(&*from, registry().call_blocking(call)).unwrap();
+            }
+        }
+        run.translate(&*from, to).unwrap();
+        assert!(matches!(run.next(), Step::Request(_)));
+        conversations.push(run.messages().to_vec());
+    }
+    conversations
+}
+
 /// Returns what a dialect writes, reads and answers, as text: a `Value` would sort the keys.
 fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
     let mut tools = JsonWriter::new();
@@ -155,6 +197,7 @@ fn case(name: &str, dialect: &dyn Dialect, response: &Value) -> String {
         });
         out.key("background")
             .raw(&json!(background(dialect, response)).to_string());
+        out.key("moved").raw(&json!(moved(dialect)).to_string());
         out.key("follow_up")
             .raw(&json!(dialect.follow_up(&turn, &results)).to_string());
     });

@@ -613,14 +613,20 @@ impl Dialect for OpenAiResponses {
         Some(match message {
             Message::System(text) => vec![json!({ "role": "system", "content": text })],
             Message::User(parts) => {
-                let blocks = user_blocks(parts, responses_parts, text);
+                let mut blocks = user_blocks(parts, responses_parts, text);
+                // Required here, and optional in results (`ResponseInputImageParam` of OpenAI's Python SDK).
+                for block in blocks
+                    .iter_mut()
+                    .filter(|block| is_type(block, "input_image"))
+                {
+                    block["detail"] = "auto".into();
+                }
                 vec![json!({ "role": "user", "content": blocks })]
             }
             Message::Model { text, calls } => {
-                let said = (!text.is_empty() || calls.is_empty()).then(|| {
-                    let content = json!([{ "type": "output_text", "text": text }]);
-                    json!({ "type": "message", "role": "assistant", "content": content })
-                });
+                // Parts of an output need an id and a status (`ResponseOutputMessageParam` of OpenAI's Python SDK).
+                let said = (!text.is_empty() || calls.is_empty())
+                    .then(|| json!({ "type": "message", "role": "assistant", "content": text }));
                 let calls = calls.iter().map(|call| {
                     json!({
                         "type": "function_call",
