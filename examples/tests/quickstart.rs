@@ -42,6 +42,22 @@ fn one_screen_shows_the_tools_each_call_and_its_result() {
     }
 }
 
+/// What `README.md` shows is printed, but for the references, which are random.
+#[test]
+fn the_page_of_the_examples_shows_what_is_printed() {
+    let hidden = |text: &str| {
+        let mut parts = text.split("[ref ").map(str::to_owned).collect::<Vec<_>>();
+        for part in &mut parts[1..] {
+            part.replace_range(..6, "······");
+        }
+        parts.join("[ref ")
+    };
+    let page = include_str!("../README.md");
+    let (_, rest) = page.split_once("```text\n").unwrap();
+    let (shown, _) = rest.split_once("```").unwrap();
+    assert_eq!(hidden(shown), hidden(&run("quickstart", &[], "").out));
+}
+
 #[test]
 fn the_log_has_the_references_that_the_model_sees() {
     for provider in PROVIDERS {
