@@ -51,6 +51,27 @@ test("each violation stands at its field while one types", async () => {
   quiet(page);
 });
 
+test("fields say what fits, and the forms of a union have names", async () => {
+  const page = await open(address);
+  let form = await tool(page, "get_forecast");
+  const days = form.getByLabel("days");
+  const described = await days.evaluate((field) => field.getAttribute("aria-describedby").split(" ")
+    .map((id) => document.getElementById(id).textContent).join(""));
+  assert.match(described, /at least 1, at most 14/);
+  form = await tool(page, "move_note");
+  const kind = form.getByLabel("form of place");
+  assert.deepEqual(await kind.locator("option").allTextContents(), ["Folder", "Wall"]);
+  await kind.selectOption("Wall");
+  await form.getByText("The height in centimetres. \u00b7 at least 0, at most 300").waitFor();
+  await form.getByLabel("height").fill("140");
+  await form.getByLabel("id").fill("3");
+  await picture(page, "live-union");
+  assert.deepEqual(await violations(page), []);
+  await form.getByRole("button", { name: "Call", exact: true }).click();
+  await form.getByText("note 3 hangs at 140 cm").waitFor();
+  quiet(page);
+});
+
 test("objects and lists have fields, and JSON can be written in their place", async () => {
   const page = await open(address);
   const form = await tool(page, "find_trains");

@@ -38,6 +38,15 @@ test("texts can be read and links work without scripts", async () => {
   assert.ok(page.url().endsWith("#tool-plant-1"));
 });
 
+test("the first key leads past the index", async () => {
+  const page = await open(fileOf("60"));
+  await page.keyboard.press("Tab");
+  await page.getByRole("link", { name: "Skip to the tools" }).press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.localName), "main");
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.localName), "summary");
+});
+
 test("the keyboard searches, walks the index and opens a tool", async () => {
   const page = await open(fileOf("60"));
   await page.keyboard.press("/");

@@ -108,6 +108,32 @@ fn read_note(id: i64, #[param(context)] notes: &Notes) -> Result<String, String>
         .ok_or_else(|| format!("there is no note {id}"))
 }
 
+/// Where a note is kept.
+#[derive(ToolType)]
+enum Place {
+    /// In a folder.
+    Folder {
+        /// Its name.
+        #[param(length = 1..=40)]
+        name: String,
+    },
+    /// On a wall.
+    Wall {
+        /// The height in centimetres.
+        #[param(range = 0..=300)]
+        height: u16,
+    },
+}
+
+/// Moves a note.
+#[tool]
+fn move_note(id: i64, place: Place) -> String {
+    match place {
+        Place::Folder { name } => format!("note {id} is in {name}"),
+        Place::Wall { height } => format!("note {id} hangs at {height} cm"),
+    }
+}
+
 /// Draws a chart.
 #[tool]
 fn draw_chart() -> Image {

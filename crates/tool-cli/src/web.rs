@@ -49,8 +49,13 @@ const MAX_WAITING: usize = 64;
 /// Number of random bytes in a token.
 const TOKEN_BYTES: usize = 16;
 
-const HEAD: &str =
-    "<link rel=\"stylesheet\" href=\"live.css\">\n<script src=\"live.js\" defer></script>\n";
+/// The icon is a prompt in a square.
+const HEAD: &str = concat!(
+    "<link rel=\"icon\" href=\"data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E\
+     %3Crect width='16' height='16' rx='4' fill='%230b57b0'/%3E%3Cpath d='M4 5l3 3-3 3M8.5 11H12' fill='none' \
+     stroke='white' stroke-width='1.6'/%3E%3C/svg%3E\">\n",
+    "<link rel=\"stylesheet\" href=\"live.css\">\n<script src=\"live.js\" defer></script>\n",
+);
 
 pub(crate) fn command() -> Command {
     Command::new("web")

@@ -304,7 +304,7 @@ fn pictures_are_saved_and_named() {
 #[test]
 fn providers_catalogues_checks_and_skills() {
     let tools = json_of(&["render", "anthropic"], "");
-    assert_eq!(tools.as_array().unwrap().len(), 7);
+    assert_eq!(tools.as_array().unwrap().len(), 8);
     assert_eq!(
         json_of(&["render", "openai-chat", "--strict"], "")[0]["function"]["strict"],
         true
@@ -321,7 +321,7 @@ fn providers_catalogues_checks_and_skills() {
     assert!(html.out.starts_with("<!"), "{}", html.out);
     let check = desk(&["check"], "");
     assert_eq!(check.code, Some(0), "{check:?}");
-    assert!(check.out.starts_with("ok: 7 tools\n"), "{}", check.out);
+    assert!(check.out.starts_with("ok: 8 tools\n"), "{}", check.out);
     let skill = desk(&["skill"], "");
     assert!(skill.out.starts_with("---\nname: desk\n"), "{}", skill.out);
     assert!(

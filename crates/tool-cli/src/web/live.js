@@ -26,6 +26,28 @@
     signal,
   });
 
+  // What a schema says of a value, for the person who writes it.
+  const LIMITS = {
+    minimum: "at least #", exclusiveMinimum: "more than #", maximum: "at most #", exclusiveMaximum: "less than #",
+    multipleOf: "a multiple of #", minLength: "at least # characters", maxLength: "at most # characters",
+    minItems: "at least # items", maxItems: "at most # items", format: "#", pattern: "matches #", default: "# if left out",
+  };
+  const limit = (key, value) => {
+    const words = value === 1 ? LIMITS[key].replace(/s$/, "") : LIMITS[key];
+    return words.replace("#", () => (typeof value === "string" && key !== "default" ? value : JSON.stringify(value)));
+  };
+  const about = (schema) => {
+    const limits = Object.keys(LIMITS).filter((key) => schema?.[key] !== undefined).map((key) => limit(key, schema[key]));
+    return [schema?.description, limits.join(", ")].filter(Boolean).join(" \u00b7 ");
+  };
+  // A form of a union: its tag, its only key, or its type.
+  const nameOf = (choice, at) => {
+    const properties = Object.entries(choice.properties ?? {});
+    const tag = choice.const ?? properties.find(([, { const: tag }]) => tag !== undefined)?.[1].const;
+    const [[key] = []] = properties.length === 1 ? properties : [];
+    return visible(String(tag ?? key ?? choice.title ?? choice.$ref?.split("/").pop() ?? `${at + 1}: ${choice.type ?? "form"}`));
+  };
+
   // From a schema to fields. `read` returns JSON text, or `undefined` for a value that is left out.
   let number = 0;
   const MAX_DEPTH = 6;
@@ -36,13 +58,18 @@
       depth++;
     }
     const choices = (schema?.anyOf ?? schema?.oneOf ?? []).filter((choice) => choice.type !== "null");
-    if (choices.length === 1) schema = { ...choices[0], description: schema.description ?? choices[0].description };
+    if (choices.length === 1) {
+      const { description = choices[0].description, default: value } = schema;
+      schema = { ...choices[0], description, default: value };
+    }
     const type = [schema?.type ?? []].flat().find((type) => type !== "null");
     const id = `field-${++number}`;
     const wrong = make("p", { className: "wrong", id: `${id}-wrong` });
+    const words = path === "" ? "" : about(schema);
+    const hint = words ? [make("p", { className: "hint", id: `${id}-hint` }, visible(words))] : [];
     const label = [visible(name), " ", make("small", {}, [type ?? "", isRequired ? "required" : ""].filter(Boolean).join(", "))];
     const group = (...parts) => {
-      const set = make("fieldset", {}, make("legend", {}, ...label), ...parts, wrong);
+      const set = make("fieldset", {}, make("legend", {}, ...label), ...hint, ...parts, wrong);
       return set;
     };
     const made = (element, control, read) => {
@@ -52,8 +79,8 @@
     };
     const one = (control, read) => {
       Object.assign(control, { id, ariaInvalid: "false" });
-      control.setAttribute("aria-describedby", `${id}-wrong`);
-      return made(make("div", { className: "field" }, make("label", { htmlFor: id }, ...label), control, wrong), control, read);
+      control.setAttribute("aria-describedby", `${hint.length ? `${id}-hint ` : ""}${id}-wrong`);
+      return made(make("div", { className: "field" }, make("label", { htmlFor: id }, ...label), ...hint, control, wrong), control, read);
     };
     const options = (list) => {
       // Nothing is chosen for the person, unless there is no choice.
@@ -70,7 +97,7 @@
       const fits = (choice) => value !== null && typeof value === "object" && Object.entries(choice.properties ?? {}).some(
         ([key, property]) => property.const !== undefined && property.const === value[key]);
       const select = make("select", { ariaLabel: `form of ${name}` }, ...choices.map((choice, at) =>
-        make("option", {}, `${at + 1}: ${choice.description ?? choice.title ?? Object.values(choice.properties ?? {}).find((property) => property.const)?.const ?? choice.type ?? "form"}`)));
+        make("option", {}, nameOf(choice, at))));
       select.selectedIndex = Math.max(0, choices.findIndex(fits));
       const place = make("div");
       let inner;
