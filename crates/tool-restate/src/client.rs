@@ -124,8 +124,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Returns [`ClientError::Refused`], with 409 if nothing waits, and with 403 if the user may not decide or this
-    /// call does not wait.
+    /// Returns [`ClientError::Refused`], with 409 if nothing waits or the tool has changed since the call, and with 403
+    /// if the user may not decide or this call does not wait.
     pub async fn decide(&self, id: &str, decide: Decide) -> Result<(), ClientError> {
         self.call(id, "decide", None, decide).await
     }

@@ -12,7 +12,8 @@ use restate_sdk::context::{CallFuture, DurableFuturesUnordered, Request, Request
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use tool_agent::run::{
-    Increment, Pending, PortableCall, Run, RunError, RunHead, RunOutcome, RunSettings, Step,
+    DecideError, Increment, Pending, PortableCall, Run, RunError, RunHead, RunOutcome, RunSettings,
+    Step,
 };
 use tool_agent::{Agent, AgentError};
 use tool_core::{ToolCall, ToolResult};
@@ -161,6 +162,7 @@ fn handler_error(error: AgentError) -> HandlerError {
         AgentError::Model(error) if error.is_retryable() => HandlerError::from(error.to_string()),
         // For instance, the application's database is down.
         AgentError::Context { .. } => HandlerError::from(error.to_string()),
+        AgentError::Decide(error @ DecideError::Outdated(_)) => refused(error).into(),
         AgentError::Decide(error) => TerminalError::new_with_code(403, error.to_string()).into(),
         AgentError::Run(error @ RunError::OtherDialect { .. }) => {
             TerminalError::new_with_code(409, error.to_string()).into()

@@ -321,7 +321,17 @@ async fn an_approved_call_does_not_run_if_its_tool_is_gone_or_takes_other_argume
         let sent = sending(&client, id, question);
         let decide = held(&client, id).await;
         deploy(&mut world, deployment).await;
-        client.decide(id, decide).await.unwrap();
+        let mut decided = client.decide(id, decide.clone()).await;
+        if deployment == "renamed" {
+            // Who decides is told, and can still deny the call.
+            let Err(ClientError::Refused(409, reason)) = decided else {
+                panic!("{decided:?}");
+            };
+            assert!(reason.contains("the tool has changed"), "{reason}");
+            let decision = Decision::Deny("use the new tool".to_owned());
+            decided = client.decide(id, Decide { decision, ..decide }).await;
+        }
+        decided.unwrap();
         let answered = RunOutcome::Answered(format!("done: {question}"));
         assert_eq!(sent.await.unwrap().unwrap(), answered);
         let run = settled(std::slice::from_ref(&client), id).await;
