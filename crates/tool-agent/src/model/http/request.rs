@@ -231,16 +231,13 @@ impl HttpModel {
 
     /// Explains why a request has no key.
     pub(super) fn without_a_key(&self, api: &HttpApi) -> String {
-        let host = api
-            .base_url
-            .split("://")
-            .nth(1)
-            .and_then(|rest| rest.split('/').next());
-        let host = host
-            .filter(|host| !host.contains('{'))
-            .unwrap_or("the provider's own URL");
         let why = match (&self.key, api.key_variables.first()) {
             (Key::Default, Some(name)) if self.base_url.is_some() => {
+                let url = Url::parse(api.base_url).ok();
+                let host = url.as_ref().and_then(Url::host_str);
+                // A part of some hosts is filled in, such as the region.
+                let host = host.filter(|_| !api.base_url.contains('{'));
+                let host = host.unwrap_or("the provider's own URL");
                 format!(", because {name} goes to {host} only")
             }
             _ => String::new(),
