@@ -173,7 +173,7 @@ fn the_table_of_what_to_change_names_files() {
     let tables = pages.iter().map(|page| section(page, "## Where to add"));
     for row in tables.flat_map(|table| rows(table).skip(1)) {
         for path in code(row[1]).filter(|word| !word.contains(['<', ' '])) {
-            let ends = [".rs", ".md", ".toml", ".py"]
+            let ends = [".rs", ".md", ".toml", ".py", ".js"]
                 .iter()
                 .any(|end| path.ends_with(end));
             if ends {
