@@ -152,6 +152,39 @@ fn front_pages_of_packages_have_absolute_links_only() {
     }
 }
 
+/// Returns the names of the guides of a crate, in the order of its code.
+fn guides(folder: &str) -> Vec<String> {
+    let code = fs::read_to_string(folder_of(folder).join("src/guide.rs")).unwrap_or_default();
+    let names = code.lines().filter_map(|line| {
+        let name = line.strip_prefix("pub mod ")?.strip_suffix(" {}")?;
+        Some(name.to_owned())
+    });
+    names.collect()
+}
+
+/// The guides of all crates are on one page, those of `tool-core` in the order to learn.
+#[test]
+fn every_guide_is_listed() {
+    let page = fs::read_to_string(root().join("tool-core/src/guide.rs")).unwrap();
+    let rows = page.lines().filter(|line| line.starts_with("//! | ["));
+    let rows: Vec<_> = rows.collect();
+    let mut listed = 0;
+    for (index, guide) in guides("tool-core").iter().enumerate() {
+        let start = format!("//! | [`{guide}`] | ");
+        assert!(rows[index].starts_with(&start), "{guide}: {}", rows[index]);
+        listed += 1;
+    }
+    for folder in PUBLISHED.into_iter().filter(|own| *own != "tool-core") {
+        for guide in guides(folder) {
+            let address = format!("/{}/guide/{guide}/) | ", crate_in(folder));
+            assert!(rows.iter().any(|row| row.contains(&address)), "{address}");
+            listed += 1;
+        }
+    }
+    // That of `tool-eval` is a page of its own.
+    assert_eq!(listed + 1, rows.len());
+}
+
 /// The pages of rustdoc in a folder, each read once.
 struct Pages {
     folder: PathBuf,
