@@ -1,38 +1,46 @@
 //! A client of rust-analyzer: starts it for a project, sends requests, and awaits answers.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// A language server with one project.
+/// How many requests are under way at once: rust-analyzer answers on several threads.
+const UNDER_WAY: usize = 8;
+
+/// A language server with a folder of packages.
 pub(crate) struct Client {
     process: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     next: u64,
     root: String,
+    /// The names of the types of highlighted tokens.
+    pub(crate) highlights: Value,
 }
 
 impl Client {
-    /// Starts rust-analyzer, and waits until it has loaded the project.
-    pub(crate) fn open(project: &Path, sources: &Path) -> Client {
+    /// Starts rust-analyzer in a folder, and waits until it has loaded the packages of these manifests, with all their features.
+    pub(crate) fn open(folder: &Path, manifests: &[&str], sources: &Path) -> Client {
         let mut command = Command::new("rust-analyzer");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         // What it logs is about its own progress.
         command.stderr(Stdio::null());
         let mut process = command.spawn().expect("rust-analyzer is installed");
-        let root = format!("file://{}", project.display());
+        let root = format!("file://{}", folder.display());
+        let manifests = manifests.iter().map(|manifest| folder.join(manifest));
         let mut client = Client {
             input: process.stdin.take().expect("it is piped"),
             output: BufReader::new(process.stdout.take().expect("it is piped")),
             process,
             next: 0,
             root: root.clone(),
+            highlights: Value::Null,
         };
         let completion = json!({"completionItem": {"documentationFormat": ["markdown"], "resolveSupport": {"properties": ["documentation"]}}});
-        client.request(
+        let answer = client.request(
             "initialize",
             json!({
                 "processId": std::process::id(),
@@ -51,10 +59,15 @@ impl Client {
                 "initializationOptions": {
                     "cachePriming": {"enable": false},
                     "checkOnSave": false,
-                    "cargo": {"buildScripts": {"useRustcWrapper": false}, "sysrootSrc": sources},
+                    "cargo": {"features": "all", "sysrootSrc": sources},
+                    // Among these is `type-mismatch`.
+                    "diagnostics": {"experimental": {"enable": true}},
+                    "linkedProjects": manifests.collect::<Vec<_>>(),
                 },
             }),
         );
+        let provider = &answer["capabilities"]["semanticTokensProvider"];
+        client.highlights = provider["legend"]["tokenTypes"].clone();
         client.send(json!({"method": "initialized", "params": {}}));
         while client.receive()["params"]["quiescent"] != true {}
         client
@@ -62,28 +75,40 @@ impl Client {
 
     /// Sends a request, and returns its result.
     pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        let mut answers = self.requests(method, vec![params]);
+        answers.pop().expect("an answer")
+    }
+
+    /// Sends requests, and returns their results in this order.
+    pub(crate) fn requests(&mut self, method: &str, all: Vec<Value>) -> Vec<Value> {
+        let mut answers = vec![Value::Null; all.len()];
+        let mut waiting: Vec<_> = all.into_iter().enumerate().rev().collect();
+        let mut sent = BTreeMap::new();
         loop {
-            self.next += 1;
-            let id = self.next;
-            self.send(json!({"id": id, "method": method, "params": params.clone()}));
-            let answer = loop {
-                let message = self.receive();
-                if message["id"] == id && message.get("method").is_none() {
-                    break message;
-                }
+            while sent.len() < UNDER_WAY
+                && let Some((at, params)) = waiting.pop()
+            {
+                self.next += 1;
+                self.send(json!({"id": self.next, "method": method, "params": params.clone()}));
+                sent.insert(self.next, (at, params));
+            }
+            if sent.is_empty() {
+                return answers;
+            }
+            let message = self.receive();
+            if message.get("method").is_some() {
+                continue;
+            }
+            let id = message["id"].as_u64().expect("the number of a request");
+            let (at, params) = sent.remove(&id).expect("a request");
+            let Some(error) = message.get("error") else {
+                answers[at] = message["result"].clone();
+                continue;
             };
             // The server cancels what it worked on when it learns more of the project.
-            let is_cancelled = [-32801, -32802]
-                .map(Value::from)
-                .contains(&answer["error"]["code"]);
-            if !is_cancelled {
-                assert!(
-                    answer.get("error").is_none(),
-                    "{method}: {}",
-                    answer["error"]
-                );
-                return answer["result"].clone();
-            }
+            let is_cancelled = [-32801, -32802].map(Value::from).contains(&error["code"]);
+            assert!(is_cancelled, "{method}: {error}");
+            waiting.push((at, params));
         }
     }
 

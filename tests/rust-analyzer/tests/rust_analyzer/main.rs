@@ -1,8 +1,9 @@
-//! What rust-analyzer shows of tools, compared with committed snapshots.
+//! What rust-analyzer shows of tools, compared with committed snapshots, and that it finds no errors in the tests and examples.
 //!
 //! In `fixture/*.rs`, a comment such as `//  ^ hover, rename` asks about the token above its mark. `fixture/unfinished.rs` has
 //! pieces of code as one types them, each with the cursor as `$0`. `BLESS=1` rewrites the snapshots beside them.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,7 +40,7 @@ fn sources() -> Option<PathBuf> {
 fn editors_show_what_the_snapshots_have() {
     let Some(sources) = sources() else { return };
     let project = project();
-    let mut client = Client::open(&project, &sources);
+    let mut client = Client::open(&project, &["Cargo.toml"], &sources);
     let mut changed = Vec::new();
     for file in ["lib.rs", "types.rs", "toolset.rs"] {
         let text = fs::read_to_string(fixture().join(file)).expect("a file of the fixture");
@@ -52,11 +53,86 @@ fn editors_show_what_the_snapshots_have() {
     let file = "unfinished.rs";
     let text = fs::read_to_string(fixture().join(file)).expect("a file of the fixture");
     compare(file, &unfinished(&mut client, &text), &mut changed);
+    let pieces = TEMPLATES.map(|name| sources_in(&project.join(name).join("src"), &project));
+    changed.extend(errors_in(&mut client, &project, &pieces.concat()));
     assert!(
         changed.is_empty(),
         "to accept this, run `BLESS=1 .ci/run rust-analyzer`\n{}",
         changed.join("\n")
     );
+}
+
+/// Packages with a module in the folder of another package, which rust-analyzer does not load there: it resolves no name of
+/// that module.
+const WITH_MODULES_OF_OTHERS: [&str; 6] = [
+    "examples/cookbook",
+    "tests/edition-2024",
+    "tests/http",
+    "tests/otel",
+    "tests/properties",
+    "tests/strict",
+];
+
+/// Returns whether a diagnostic comes from what rust-analyzer does not do, with and without our macros.
+fn is_of_the_editor(file: &str, one: &Value) -> bool {
+    let message = text_of(&one["message"]);
+    match text_of(&one["code"]) {
+        // A module in the folder of another package.
+        "E0583" => message.contains("can't find module file: ../"),
+        "E0432" | "E0425" => WITH_MODULES_OF_OTHERS
+            .iter()
+            .any(|package| file.starts_with(package)),
+        // It loads only files of Rust.
+        "macro-error" => message.contains("failed to load file `stub.txt`"),
+        _ => false,
+    }
+}
+
+/// The examples, the recipes and the tests have tools and types of each shape.
+#[test]
+fn examples_and_tests_have_no_diagnostics() {
+    let Some(sources) = sources() else { return };
+    let manifests = ["Cargo.toml", "examples/cookbook/Cargo.toml"];
+    let mut client = Client::open(&root(), &manifests, &sources);
+    let files = Command::new("git")
+        .args(["ls-files", "examples/*.rs", "tests/*.rs"])
+        .current_dir(root())
+        .output()
+        .expect("git");
+    let files = String::from_utf8(files.stdout).expect("paths");
+    // Code that is wrong on purpose, workspaces of their own, and a test of the positions that rustc gives to tokens.
+    let other = [
+        "/ui",
+        "fixture",
+        "/constrained-",
+        "/loom",
+        "/wasm",
+        "/macro-spans",
+    ];
+    let files = files.lines().map(str::to_owned);
+    let files: Vec<_> = files
+        .filter(|file| !other.iter().any(|part| file.contains(part)))
+        .collect();
+    let wrong = errors_in(&mut client, &root(), &files);
+    println!("{} files, {} errors", files.len(), wrong.len());
+    assert!(wrong.is_empty(), "{}", wrong.concat());
+}
+
+/// Returns the errors that rust-analyzer itself finds in files of a folder.
+fn errors_in(client: &mut Client, folder: &Path, files: &[String]) -> Vec<String> {
+    let documents = files
+        .iter()
+        .map(|file| json!({"textDocument": {"uri": client.uri(file)}}));
+    let reports = client.requests("textDocument/diagnostic", documents.collect());
+    let mut errors = Vec::new();
+    for (file, report) in files.iter().zip(reports) {
+        let text = fs::read_to_string(folder.join(file)).expect("a file");
+        let lines: Vec<_> = text.lines().collect();
+        let found = list(&report["items"]).filter(|one| one["severity"] == 1);
+        let found = found.filter(|one| !is_of_the_editor(file, one));
+        errors.extend(found.map(|one| format!("{file}: {}", diagnostic(one, &lines).1)));
+    }
+    errors
 }
 
 #[test]
@@ -129,7 +205,29 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixture")
 }
 
-/// Writes a project of the files of the fixture.
+/// The packages that templates use, and their folders.
+const PACKAGES: [(&str, &str); 4] = [
+    ("tool-agent", "crates/tool-agent"),
+    ("tool-core", "tool-core"),
+    ("tool-docs", "crates/tool-docs"),
+    ("tool-mcp", "crates/tool-mcp"),
+];
+const TEMPLATES: [&str; 3] = ["agent", "server", "tools"];
+
+/// Returns the files of a folder, from another one.
+fn sources_in(folder: &Path, from: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("a file").path());
+    let paths = paths.map(|path| {
+        path.strip_prefix(from)
+            .expect("inside")
+            .display()
+            .to_string()
+    });
+    paths.collect()
+}
+
+/// Writes a project of the files of the fixture, and one of each template beside it.
 fn project() -> PathBuf {
     let root = root();
     let project = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-analyzer");
@@ -140,12 +238,33 @@ fn project() -> PathBuf {
     }
     fs::write(project.join("src/unfinished.rs"), "").expect("a writable folder");
     let manifest = format!(
-        "[package]\nname = \"trains\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+        "[package]\nname = \"trains\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\nmembers = {TEMPLATES:?}\n\n\
+         [dependencies]\n\
          serde = {{ version = \"1\", features = [\"derive\"] }}\n\
          tool-core = {{ path = \"{}\", features = [\"regex\"] }}\n",
         root.join("tool-core").display(),
     );
     fs::write(project.join("Cargo.toml"), manifest).expect("a writable folder");
+    for template in TEMPLATES {
+        let (from, to) = (
+            root.join("templates").join(template),
+            project.join(template),
+        );
+        fs::create_dir_all(to.join("src")).expect("a writable folder");
+        for file in sources_in(&from.join("src"), &from.join("src")) {
+            fs::copy(from.join("src").join(&file), to.join("src").join(&file)).expect("a file");
+        }
+        let manifest = fs::read_to_string(from.join("Cargo.toml")).expect("a manifest");
+        let mut manifest = manifest.replace("{{project-name}}", template);
+        for (package, folder) in PACKAGES {
+            let path = format!(
+                "{package} = {{ path = \"{}\", version =",
+                root.join(folder).display()
+            );
+            manifest = manifest.replace(&format!("{package} = {{ version ="), &path);
+        }
+        fs::write(to.join("Cargo.toml"), manifest).expect("a writable folder");
+    }
     // The versions that the workspace uses, so that nothing is downloaded.
     fs::copy(root.join("Cargo.lock"), project.join("Cargo.lock")).expect("a writable folder");
     project
@@ -195,6 +314,16 @@ fn answers(client: &mut Client, file: &str, text: &str) -> String {
         json!({"textDocument": {"uri": client.uri(file)}, "range": range((0, 0), (lines.len(), 0))}),
     );
     let _ = write!(answers, "\n## hints\n\n{}", hints_of(&hints, &lines));
+    let tokens = highlights(client, file, text);
+    client.show(file, &without_ours(text));
+    let plain = highlights(client, file, text);
+    client.show(file, text);
+    let added = tokens.difference(&plain);
+    let added: String = added.map(|(_, _, token)| format!("- {token}\n")).collect();
+    let _ = write!(
+        answers,
+        "\n## highlights that the same code without our macros lacks\n\n{added}"
+    );
     let runnables = client.request("experimental/runnables", document);
     let labels = list(&runnables).map(|one| format!("- {}\n", text_of(&one["label"])));
     let labels: String = labels.filter(|label| !label.contains("cargo")).collect();
@@ -313,6 +442,56 @@ fn outline(symbols: &Value, depth: usize) -> String {
         lines += &outline(&symbol["children"], depth + 1);
     }
     lines
+}
+
+/// Writes spaces for our attributes and the derive, so that every other token stays where it is.
+fn without_ours(text: &str) -> String {
+    let mut rest = text
+        .replace(", ToolType", "          ")
+        .replace("ToolType)", "        )");
+    let mut plain = String::new();
+    while let Some(at) = ["#[tool", "#[param"]
+        .iter()
+        .filter_map(|head| rest.find(head))
+        .min()
+    {
+        let end = at + rest[at..].find(']').expect("an attribute") + 1;
+        plain += &rest[..at];
+        plain += &" ".repeat(end - at);
+        rest = rest.split_off(end);
+    }
+    plain + &rest
+}
+
+/// Returns the highlighted tokens of a file, outside of our attributes: line, column, and text with kind.
+fn highlights(client: &mut Client, file: &str, text: &str) -> BTreeSet<(u64, u64, String)> {
+    let document = json!({"textDocument": {"uri": client.uri(file)}});
+    let report = client.request("textDocument/semanticTokens/full", document);
+    let plain = without_ours(text);
+    let lines: Vec<_> = text.lines().zip(plain.lines()).collect();
+    let numbers: Vec<_> = list(&report["data"]).filter_map(Value::as_u64).collect();
+    let (mut line, mut column) = (0, 0);
+    let mut tokens = BTreeSet::new();
+    for token in numbers.chunks(5) {
+        let [lines_on, columns_on, length, kind, _] = *token else {
+            panic!("{token:?}")
+        };
+        column = if lines_on == 0 {
+            column + columns_on
+        } else {
+            columns_on
+        };
+        line += lines_on;
+        let index = |number| usize::try_from(number).expect("small");
+        let place = index(column)..index(column + length);
+        let (written, plain) = lines[index(line)];
+        if written[place.clone()] == plain[place.clone()] {
+            let kind = text_of(&client.highlights[index(kind)]);
+            let token = format!("`{}` in `{}`: {kind}", &written[place], written.trim());
+            tokens.insert((line, column, token));
+        }
+    }
+    tokens
 }
 
 fn hints_of(hints: &Value, lines: &[&str]) -> String {
