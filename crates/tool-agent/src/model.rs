@@ -35,7 +35,6 @@ pub use self::service::{ModelService, Retry, ServiceModel};
 /// The future returned by [`Model::ask`].
 ///
 /// ```
-/// use serde_json::json;
 /// use tool_agent::model::{Model, ModelFuture, Request, Response};
 ///
 /// /// Answers with the number of messages.
@@ -43,11 +42,8 @@ pub use self::service::{ModelService, Retry, ServiceModel};
 ///
 /// impl Model for Counter {
 ///     fn ask(&self, request: Request) -> ModelFuture<'_> {
-///         let count = request.messages.len().to_string();
-///         Box::pin(async move {
-///             let message = json!({"role": "assistant", "content": count});
-///             Ok(Response::Whole(json!({"choices": [{"message": message}]})))
-///         })
+///         let text = request.messages.len().to_string();
+///         Box::pin(async move { Ok(Response::Parts { text, calls: Vec::new() }) })
 ///     }
 /// }
 /// ```

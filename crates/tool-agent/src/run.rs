@@ -44,22 +44,24 @@
 //!     a + b
 //! }
 //!
+//! # let mut responses = vec![
+//! #     json!({"choices": [{"message": {"role": "assistant", "content": "It is 5."}}]}),
+//! #     json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
+//! #         {"id": "call_1", "type": "function",
+//! #          "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
+//! #     ]}}]}),
+//! # ];
+//! # let mut send = |_request| responses.pop().unwrap();
 //! let registry = Registry::builder().tools(tools![add]).build()?;
 //! let dialect = OpenAiChat::default();
-//! let mut responses = vec![
-//!     json!({"choices": [{"message": {"role": "assistant", "content": "It is 5."}}]}),
-//!     json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-//!         {"id": "call_1", "type": "function",
-//!          "function": {"name": "add", "arguments": "{\"a\":2,\"b\":3}"}},
-//!     ]}}]}),
-//! ];
-//!
 //! let mut run = Run::new("conversation-1");
-//! run.push(json!({"role": "user", "content": "What is 2 + 3?"}))?;
+//! run.push(dialect.user_message("What is 2 + 3?"))?;
 //! let outcome = loop {
 //!     match run.next() {
-//!         Step::Request(_messages) => {
-//!             let response = responses.pop().unwrap();
+//!         Step::Request(messages) => {
+//!             let tools = registry.render(&dialect);
+//!             // By your HTTP client.
+//!             let response = send(json!({"model": "…", "messages": messages, "tools": tools}));
 //!             run.respond(&dialect, &registry, dialect.read(&response)?)?;
 //!         }
 //!         Step::Call(calls) => {

@@ -149,16 +149,13 @@ impl Agent {
     /// [pauses](tool_core::dialect::Turn::is_paused) in the middle of a turn, the agent continues without this setting.
     ///
     /// ```
-    /// use serde_json::json;
     /// use tool_agent::Agent;
     /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
     /// use tool_agent::dialects::OpenAiChat;
     ///
-    /// let say = |text: &str, reason: &str| {
-    ///     json!({"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": reason}]})
-    /// };
-    /// let model = ScriptedModel::new([say("Once upon", "length"), say(" a time.", "stop")]);
+    /// // The first response is empty.
+    /// let model = ScriptedModel::default().say("").say("Once upon a time.");
     /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model).ask_again(2);
     /// assert_eq!(agent.ask_blocking("Tell a story.")?, "Once upon a time.");
     /// # Ok::<(), tool_agent::AgentError>(())
@@ -552,18 +549,26 @@ impl Agent {
     /// Replaces the model by another, which may wrap it.
     ///
     /// ```
-    /// use serde_json::json;
+    /// use std::sync::Arc;
     /// use tool_agent::Agent;
-    /// use tool_agent::testing::{Recorder, ScriptedModel};
+    /// use tool_agent::model::{Model, ModelFuture, Request};
+    /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::Registry;
     /// use tool_agent::dialects::OpenAiChat;
     ///
-    /// let answer = json!({"choices": [{"message": {"role": "assistant", "content": "Hello!"}}]});
-    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([answer]));
-    /// let mut recorder = None;
-    /// let agent = agent.map_model(|model| recorder.insert(Recorder::shared(model)).clone());
-    /// agent.ask_blocking("Hello?")?;
-    /// assert_eq!(recorder.unwrap().recordings().len(), 1);
+    /// /// Prints how many messages each request has.
+    /// struct Printed(Arc<dyn Model>);
+    ///
+    /// impl Model for Printed {
+    ///     fn ask(&self, request: Request) -> ModelFuture<'_> {
+    ///         println!("{} messages", request.messages.len());
+    ///         self.0.ask(request)
+    ///     }
+    /// }
+    ///
+    /// let model = ScriptedModel::default().say("Hello!");
+    /// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
+    /// assert_eq!(agent.map_model(Printed).ask_blocking("Hello?")?, "Hello!");
     /// # Ok::<(), tool_agent::AgentError>(())
     /// ```
     pub fn map_model<M: Model + 'static>(

@@ -33,9 +33,10 @@ impl Run {
     ///
     /// ```
     /// use serde_json::json;
+    /// use tool_agent::Agent;
     /// use tool_agent::run::{Run, RunOutcome, Step};
     /// use tool_agent::dialects::OpenAiChat;
-    /// use tool_core::dialect::Dialect;
+    /// use tool_agent::testing::ScriptedModel;
     /// use tool_core::{Registry, tool, tools};
     ///
     /// /// Builds the project, which takes minutes.
@@ -45,32 +46,32 @@ impl Run {
     /// }
     ///
     /// let registry = Registry::builder().tools(tools![build_project]).build()?;
-    /// let dialect = OpenAiChat::default();
-    /// let respond = |run: &mut Run, message| {
-    ///     let response = json!({"choices": [{"message": message}]});
-    ///     run.respond(&dialect, &registry, dialect.read(&response).unwrap())
-    /// };
+    /// let model = ScriptedModel::default().call("build_project", json!({})).say("I am building it.");
+    /// let agent = Agent::new(registry.clone(), OpenAiChat::default(), model);
+    /// let dialect = agent.dialect();
     /// let mut run = Run::new("conversation-1");
     /// run.push(dialect.user_message("Build it, please."))?;
-    /// respond(&mut run, json!({"role": "assistant", "tool_calls": [
-    ///     {"id": "call_1", "type": "function", "function": {"name": "build_project", "arguments": "{}"}},
-    /// ]}))?;
+    /// let steps = agent.steps(&run)?;
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// steps.respond(&mut run).await?;
     /// let Step::Call(calls) = run.next() else { panic!() };
     /// run.start(&calls)?;
-    /// run.acknowledge(&dialect, &registry, &calls)?;
+    /// run.acknowledge(dialect, &registry, &calls)?;
     /// assert!(run.is_in_background(&calls[0]));
     ///
     /// // The model continues while the call runs.
     /// assert!(matches!(run.next(), Step::Request(_)));
-    /// respond(&mut run, json!({"role": "assistant", "content": "I am building it."}))?;
+    /// steps.respond(&mut run).await?;
     /// assert!(matches!(run.next(), Step::Running));
     /// assert_eq!(run.outcome(), Some(RunOutcome::Answered("I am building it.".into())));
     ///
     /// // The result is the next message.
-    /// run.finish(&dialect, registry.call_blocking(calls[0].clone()))?;
+    /// run.finish(dialect, registry.call(calls[0].clone()).await)?;
     /// let Step::Request(messages) = run.next() else { panic!() };
     /// assert!(messages.last().unwrap()["content"].as_str().unwrap().contains("built"));
     /// assert_eq!(run.background_messages(), [4]);
+    /// # Ok::<(), tool_agent::AgentError>(())
+    /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

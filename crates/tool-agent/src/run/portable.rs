@@ -15,9 +15,10 @@ use tool_core::hooks::{Decision, Hold};
 ///
 /// ```
 /// use serde_json::json;
+/// use tool_agent::Agent;
 /// use tool_agent::run::{PortableCall, Run, RunInfo, Step};
 /// use tool_agent::dialects::OpenAiChat;
-/// use tool_core::dialect::Dialect;
+/// use tool_agent::testing::ScriptedModel;
 /// use tool_core::{Registry, tool, tools};
 ///
 /// /// Pays an invoice.
@@ -27,13 +28,15 @@ use tool_core::hooks::{Decision, Hold};
 /// }
 ///
 /// let registry = Registry::builder().tools(tools![pay]).context_per_call::<RunInfo>().build()?;
-/// let dialect = OpenAiChat::default();
+/// let model = ScriptedModel::default().call("pay", json!({"invoice": 17}));
+/// let agent = Agent::new(registry.clone(), OpenAiChat::default(), model)
+///     .contexts(async |_run, call| Ok(call));
 /// let mut run = Run::builder("run-1").owner("user-7").build();
-/// run.push(dialect.user_message("Pay 17."))?;
-/// let response = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [
-///     {"id": "call_1", "type": "function", "function": {"name": "pay", "arguments": "{\"invoice\":17}"}},
-/// ]}}]});
-/// run.respond(&dialect, &registry, dialect.read(&response)?)?;
+/// run.push(agent.dialect().user_message("Pay 17."))?;
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// agent.steps(&run)?.respond(&mut run).await?;
+/// # Ok::<(), tool_agent::AgentError>(())
+/// # })?;
 /// let Step::Call(calls) = run.next() else { panic!() };
 /// run.start(&calls)?;
 ///
@@ -42,7 +45,7 @@ use tool_core::hooks::{Decision, Hold};
 /// let call = serde_json::from_str::<PortableCall>(&sent)?.into_call();
 /// let result = serde_json::to_string(&registry.call_blocking(call))?;
 ///
-/// run.finish(&dialect, serde_json::from_str(&result)?)?;
+/// run.finish(agent.dialect(), serde_json::from_str(&result)?)?;
 /// assert_eq!(run.messages().last().unwrap()["content"], "17 is paid for user-7");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

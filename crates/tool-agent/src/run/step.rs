@@ -116,7 +116,6 @@ pub enum RunOutcome {
 /// text.
 ///
 /// ```
-/// use serde_json::json;
 /// use tool_agent::Agent;
 /// use tool_agent::run::{Run, RunOutcome};
 /// use tool_agent::testing::ScriptedModel;
@@ -124,13 +123,13 @@ pub enum RunOutcome {
 /// use tool_agent::dialects::OpenAiChat;
 /// use tool_core::dialect::End;
 ///
-/// let cut = json!({"choices": [{"message": {"content": "Once upon"}, "finish_reason": "length"}]});
-/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), ScriptedModel::new([cut]));
+/// let model = ScriptedModel::default().say("");
+/// let agent = Agent::new(Registry::new(), OpenAiChat::default(), model);
 /// let mut run = Run::new("conversation-1");
 /// run.push(agent.dialect().user_message("Tell a story."))?;
 /// let RunOutcome::NoAnswer(none) = agent.run_blocking(&mut run)? else { panic!() };
-/// assert_eq!((&none.end, &*none.text), (&End::Length, "Once upon"));
-/// assert_eq!(none.to_string(), "a limit of tokens cut the response off");
+/// assert_eq!((&none.end, &*none.text), (&End::Empty, ""));
+/// assert_eq!(none.to_string(), "the response is empty");
 /// # Ok::<(), tool_agent::AgentError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@
 use std::env;
 use std::error::Error;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tool_agent::Agent;
 use tool_agent::dialects::OpenAiChat;
 use tool_agent::run::{FileJournal, Run, RunOutcome};
@@ -31,13 +31,11 @@ fn order(article: &str, pieces: u32) -> String {
 
 /// Returns the agent of one process. The script stands in for `HttpModel::new(&dialect, "gpt-5.2")` (feature `http`).
 fn agent(rounds: usize) -> Result<Agent, Box<dyn Error>> {
-    let function = json!({"name": "order", "arguments": r#"{"article":"lamp","pieces":2}"#});
-    let call: Value = json!({"id": "call_1", "type": "function", "function": function});
-    let script = [
-        json!({"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}),
-        json!({"choices": [{"message": {"role": "assistant", "content": "Done."}}]}),
-    ];
-    let model = ScriptedModel::new(script.into_iter().skip(rounds));
+    let mut model = ScriptedModel::default();
+    if rounds == 0 {
+        model = model.call("order", json!({"article": "lamp", "pieces": 2}));
+    }
+    let model = model.say("Done.");
     let tools = Registry::builder()
         .linked()
         .before(async |hook| match hook.tool.annotations.destructive {

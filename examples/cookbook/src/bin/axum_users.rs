@@ -3,7 +3,7 @@
 //! ```sh
 //! cargo add tool-core
 //! cargo add tool-agent
-//! cargo add axum serde_json tokio --features tokio/macros,tokio/rt,tokio/net
+//! cargo add axum tokio --features tokio/macros,tokio/rt,tokio/net
 //! cargo run
 //! curl -H 'authorization: Bearer token-of-ada' -d 'What did I write?' http://127.0.0.1:3000/ask
 //! ```
@@ -18,11 +18,10 @@ use axum::Router;
 use axum::extract::{FromRequestParts, State};
 use axum::http::{StatusCode, header, request::Parts};
 use axum::routing::post;
-use serde_json::{Value, json};
 use tool_agent::Agent;
 use tool_agent::dialects::OpenAiChat;
-use tool_agent::model::{ModelError, Request};
-use tool_core::{Registry, RegistryError, toolset};
+use tool_agent::model::{Model, ModelFuture, Request, Response};
+use tool_core::{Registry, RegistryError, ToolCall, toolset};
 
 /// Who makes a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,16 +67,20 @@ fn tools() -> Result<Registry, RegistryError> {
 }
 
 /// Stands in for `HttpModel::new(&dialect, "gpt-5.2")` (feature `http`): calls the tool, then repeats its result.
-async fn model(request: Request) -> Result<Value, ModelError> {
-    let last = &request.messages[request.messages.len() - 1];
-    let message = if last["role"] == "tool" {
-        json!({"role": "assistant", "content": last["content"]})
-    } else {
-        let function = json!({"name": "list_notes", "arguments": "{}"});
-        let call = json!({"id": "call_1", "type": "function", "function": function});
-        json!({"role": "assistant", "tool_calls": [call]})
-    };
-    Ok(json!({"choices": [{"message": message}]}))
+struct Script;
+
+impl Model for Script {
+    fn ask(&self, request: Request) -> ModelFuture<'_> {
+        let last = &request.messages[request.messages.len() - 1];
+        let (text, calls) = match last["content"].as_str() {
+            Some(result) if last["role"] == "tool" => (result.to_owned(), Vec::new()),
+            _ => {
+                let call = ToolCall::new("call_1", "list_notes", "{}");
+                (String::new(), vec![call])
+            }
+        };
+        Box::pin(async { Ok(Response::Parts { text, calls }) })
+    }
 }
 
 async fn ask(
@@ -92,7 +95,7 @@ async fn ask(
 }
 
 fn service() -> Result<Router, RegistryError> {
-    let agent = Agent::new(tools()?, OpenAiChat::default(), model);
+    let agent = Agent::new(tools()?, OpenAiChat::default(), Script);
     Ok(Router::new().route("/ask", post(ask)).with_state(agent))
 }
 
@@ -106,7 +109,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[cfg(test)]
 mod tests {
     use axum::body::{Body, to_bytes};
-    use tool_core::ToolCall;
     use tower::ServiceExt;
 
     use super::*;
