@@ -33,6 +33,9 @@ compile_error!(
      pass your own `Runtime` to `RegistryBuilder::runtime` for timeouts"
 );
 
+// First, because the page of `ToolResult` has its methods in this order.
+mod output;
+
 pub mod call;
 pub mod content;
 #[cfg(feature = "dynamic")]
@@ -51,7 +54,6 @@ mod args;
 mod decode;
 #[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 mod ordered_json;
-mod output;
 mod provider;
 mod telemetry;
 mod tool;

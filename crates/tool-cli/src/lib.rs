@@ -3,10 +3,10 @@
 //! ```no_run
 //! use tool_core::tool;
 //!
-//! /// Rolls dice.
-//! #[tool]
-//! fn roll(#[param(range = 1..=20)] dice: u8) -> Vec<u8> {
-//!     (0..dice).map(|die| die % 6 + 1).collect()
+//! /// The weather of the next days.
+//! #[tool(read_only)]
+//! fn get_forecast(city: &str, #[param(range = 1..=14)] days: u8) -> String {
+//!     format!("{city}: {days} sunny days")
 //! }
 //!
 //! fn main() -> std::process::ExitCode {
@@ -16,12 +16,13 @@
 //!
 //! ```text
 //! $ app list
-//! roll  Rolls dice.
-//! $ app call roll --dice 3
-//! [1,2,3]
-//! $ app call roll --dice 300
-//! error: the call of roll has invalid arguments
-//!   --dice: must be at most 20, got 300
+//! get_forecast  The weather of the next days. [read-only]
+//! $ app call get-forecast --city Lisbon --days 3
+//! Lisbon: 3 sunny days
+//! $ app call get-forecast --days 300
+//! error: the arguments of get_forecast are wrong
+//!   --days: 300 is above the maximum 14
+//!   --city: missing; expected a string
 //! ```
 //!
 //! | command | purpose |

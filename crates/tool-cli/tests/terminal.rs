@@ -92,24 +92,39 @@ fn a_tool_asks_the_person() {
     }
 }
 
+/// The text of a page without the marks of a comment.
+fn uncommented(page: &str) -> String {
+    page.replace("\n//! ", "\n").replace("\n//!\n", "\n\n")
+}
+
+/// The pages show the same program, each in its words: its code, and what it writes.
 #[test]
-fn the_readme_shows_a_program_and_what_it_writes() {
-    let readme = include_str!("../../../README.md");
-    let (_, program) = include_str!("../examples/forecast.rs")
-        .split_once('\n')
-        .unwrap();
-    assert!(readme.contains(&format!("```rust,ignore\n{program}```")));
-    let session = readme.split("```text\n").nth(1).unwrap();
-    let session = session.split("```").next().unwrap();
-    let runs = session.split("$ cargo run -- ").skip(1);
-    let runs: Vec<_> = runs.map(|run| run.split_once('\n').unwrap()).collect();
-    assert_eq!(runs.len(), 2);
-    for (flags, shown) in runs {
-        let flags: Vec<_> = flags.split(' ').collect();
-        let Some(screen) = support::screen_of(&support::forecast(), 80, &flags, &[]) else {
-            return eprintln!("skipped: there is no `script`");
-        };
-        let (screen, _) = screen.split_once("exit code").unwrap();
-        assert_eq!(screen, shown, "{flags:?}");
+fn pages_show_a_program_and_what_it_writes() {
+    let code = include_str!("../examples/forecast.rs");
+    let (_, program) = code.split_once('\n').unwrap();
+    let (docs, _) = program.split_once("///\n").unwrap();
+    let (_, function) = program.split_once("#[tool").unwrap();
+    let parts = [docs, function.split_once("\n}\n").unwrap().0];
+    for (page, prompt, runs) in [
+        (include_str!("../../../README.md"), "$ cargo run -- ", 2),
+        (include_str!("../README.md"), "$ app ", 3),
+        (&uncommented(include_str!("../src/lib.rs")), "$ app ", 3),
+    ] {
+        assert!(parts.iter().all(|part| page.contains(part)), "{page}");
+        let (_, session) = page.split_once("```text\n").unwrap();
+        let (session, _) = session.split_once("```").unwrap();
+        let shown: Vec<_> = session.split(prompt).skip(1).collect();
+        assert_eq!(shown.len(), runs, "{session}");
+        for shown in shown {
+            let (flags, shown) = shown.split_once('\n').unwrap();
+            let flags: Vec<_> = flags.split(' ').collect();
+            let Some(screen) = support::screen_of(&support::forecast(), 80, &flags, &[]) else {
+                return eprintln!("skipped: there is no `script`");
+            };
+            let (screen, _) = screen.split_once("exit code").unwrap();
+            assert_eq!(screen, shown, "{flags:?}");
+        }
     }
+    let readme = include_str!("../../../README.md");
+    assert!(readme.contains(&format!("```rust,ignore\n{program}```")));
 }

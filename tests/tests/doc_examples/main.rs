@@ -109,6 +109,7 @@ fn pages_of_main_types_open_with_what_one_uses() {
     for (page, first) in [
         ("tool_core/struct.Registry.html", "new linked builder call"),
         ("tool_core/struct.ToolCall.html", "new"),
+        ("tool_core/struct.ToolResult.html", "new"),
         ("tool_agent/struct.Agent.html", "new ask ask_for"),
         ("tool_agent/run/struct.Run.html", "new builder"),
         ("tool_mcp/struct.Server.html", "new stdio"),
