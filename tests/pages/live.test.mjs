@@ -35,6 +35,39 @@ for (const width of WIDTHS) {
   });
 }
 
+test("the form stands beside the parameters, at most a screen below the name", async () => {
+  for (const width of WIDTHS) {
+    const page = await open(address, { viewport: { width, height: 900 } });
+    const names = await page.locator("nav ul:not(.tags) a[href^='#tool-']").evaluateAll((links) => links.map(({ hash }) => hash.slice(6)));
+    assert.ok(names.length > 5);
+    for (const name of names) {
+      await tool(page, name);
+      const [heading, words, form] = await page.locator(`#tool-${name}`).evaluate((entry) =>
+        [entry.parentElement.querySelector("summary"), entry.firstElementChild, entry.querySelector("form")]
+          .map((element) => element.getBoundingClientRect().toJSON()));
+      assert.ok(form.top - heading.top < 900, `${name} at ${width}: ${form.top - heading.top}`);
+      if (width < 1000) assert.ok(form.top >= words.bottom, `${name} at ${width}`);
+      else assert.ok(form.top < words.top + 20 && form.left >= words.right && form.width >= 380, `${name} at ${width}`);
+    }
+    await page.context().close();
+  }
+});
+
+test("a large result keeps targets of 24 pixels, and descriptions have their code", async () => {
+  const page = await open(address);
+  const rows = JSON.stringify(Array.from({ length: 5000 }, (_, number) => ({ number, place: { row: 1 } })));
+  const result = { milliseconds: 1, parts: [], content: "rows", structured: rows };
+  await page.route("**/call", (route) => route.fulfill({ body: `${JSON.stringify({ result })}\n` }));
+  const form = await tool(page, "get_forecast");
+  assert.equal(await form.locator(".hint code").first().textContent(), "Lisbon");
+  await form.getByRole("button", { name: "Call", exact: true }).click();
+  await form.getByText("and 4000 more").waitFor();
+  const heights = await form.locator(".json summary").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
+  assert.ok(heights.length > 1000 && Math.min(...heights) >= 24, `${Math.min(...heights)}`);
+  assert.deepEqual(await violations(page), []);
+  quiet(page);
+});
+
 test("each violation stands at its field while one types", async () => {
   const page = await open(address);
   const form = await tool(page, "get_forecast");

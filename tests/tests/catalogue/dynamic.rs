@@ -56,6 +56,34 @@ fn dynamic_tools_are_listed_with_an_example_that_fits() {
 }
 
 #[test]
+fn a_group_without_a_name_has_a_heading() {
+    let live = |name| tool(name, json!({"type": "object"}));
+    for unnamed in ["", " "] {
+        let registry = Registry::builder()
+            .group(unnamed, [live("a").into()])
+            .group("live", [live("b").into()])
+            .build();
+        let docs = Docs::new(&registry.expect("unique names"));
+        let (markdown, html) = (docs.to_markdown(), docs.to_html());
+        assert!(markdown.contains("\n## other tools\n"), "{markdown}");
+        assert!(html.contains("<h2>other tools</h2>"), "{html}");
+        assert!(!markdown.contains("****") && !html.contains("<h2></h2>"));
+    }
+}
+
+#[test]
+fn a_page_without_tools_says_why_there_may_be_none() {
+    let docs = Docs::new(&Registry::new());
+    let markdown = docs.to_markdown();
+    assert!(
+        markdown.contains("write `use my_tools as _;` in"),
+        "{markdown}"
+    );
+    let html = docs.to_html();
+    assert!(html.contains("<code>use my_tools as _;</code>"), "{html}");
+}
+
+#[test]
 fn no_example_is_generated_for_a_complex_schema() {
     let of = |parameters: Value| example(tool("live", parameters).spec());
     let object =

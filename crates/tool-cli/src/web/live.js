@@ -40,6 +40,8 @@
     const limits = Object.keys(LIMITS).filter((key) => schema?.[key] !== undefined).map((key) => limit(key, schema[key]));
     return [schema?.description, limits.join(", ")].filter(Boolean).join(" \u00b7 ");
   };
+  // A description with the code in it, as Markdown has it.
+  const withCode = (text) => visible(text).split(/`([^`]+)`/).map((part, at) => (at % 2 ? make("code", {}, part) : part));
   // A form of a union: its tag, its only key, or its type.
   const nameOf = (choice, at) => {
     const properties = Object.entries(choice.properties ?? {});
@@ -66,7 +68,7 @@
     const id = `field-${++number}`;
     const wrong = make("p", { className: "wrong", id: `${id}-wrong` });
     const words = path === "" ? "" : about(schema);
-    const hint = words ? [make("p", { className: "hint", id: `${id}-hint` }, visible(words))] : [];
+    const hint = words ? [make("p", { className: "hint", id: `${id}-hint` }, ...withCode(words))] : [];
     const label = [visible(name), " ", make("small", {}, [type ?? "", isRequired ? "required" : ""].filter(Boolean).join(", "))];
     const group = (...parts) => {
       const set = make("fieldset", {}, make("legend", {}, ...label), ...hint, ...parts, wrong);
@@ -463,7 +465,8 @@
 
     json.value = example;
     build(parse(example));
-    target.insertBefore(panel, target.children[2] ?? null);
+    // Beside the parameters, before the examples.
+    target.firstElementChild.after(panel);
     judge();
   });
 })();

@@ -8,6 +8,7 @@ use tool_core::__docs::{decode_base64, encode_base64, pretty};
 use tool_core::schema::Json;
 
 use super::html_page::{HtmlPage, POLICY, escape, isolate};
+use super::markdown::NO_TOOLS;
 use super::page::{Page, ProviderLimit, Section};
 use super::prose;
 use super::rows::{Fields, Row};
@@ -104,7 +105,7 @@ impl Writer<'_> {
 
     fn groups(&mut self, page: &Page<'_>) {
         if page.groups.is_empty() {
-            self.push("<p>There are no tools.</p>\n");
+            self.push(&prose::blocks(NO_TOOLS));
         }
         for (group, sections) in &page.groups {
             self.push("<section>\n");

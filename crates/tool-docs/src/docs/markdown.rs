@@ -10,7 +10,8 @@ use super::Docs;
 use super::page::{Page, ProviderLimit, Section};
 use super::rows::{Fields, Row};
 
-const NO_TOOLS: &str = "There are no tools.";
+pub(super) const NO_TOOLS: &str = "There are no tools. A linker leaves out a crate that nothing refers to; \
+                                   write `use my_tools as _;` in the program.";
 
 /// Returns `true` if a page has the structure of a catalogue, so that it may be replaced.
 ///
@@ -34,7 +35,7 @@ pub(super) fn is_generated(text: &str) -> bool {
             index.push(anchor);
         } else if let Some(anchor) = between(line, &["## ", "### "], "<a id=\"", "\"></a>") {
             sections.push(anchor);
-        } else if index.is_empty() && !is_escaped(line) {
+        } else if index.is_empty() && line != NO_TOOLS && !is_escaped(line) {
             return false;
         }
     }
@@ -89,7 +90,7 @@ pub(super) fn write(docs: &Docs) -> String {
         }
     }
     if page.groups.is_empty() {
-        markdown.sentence(NO_TOOLS);
+        markdown.push(&format!("\n{NO_TOOLS}\n"));
     }
     if !page.limits.is_empty() {
         markdown.heading("Provider limits for all tools together");

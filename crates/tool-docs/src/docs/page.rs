@@ -46,7 +46,8 @@ impl<'d> Page<'d> {
         let mut groups: Vec<(String, Vec<Section<'d>>)> = Vec::new();
         for (number, tool) in tools.iter().enumerate() {
             let section = Section::new(tool, number, docs.approved.contains(&*tool.name));
-            let name = tool.group().unwrap_or(tool.location.krate());
+            let name = tool.group().unwrap_or(tool.location.krate()).trim();
+            let name = if name.is_empty() { "other tools" } else { name };
             match groups.iter_mut().find(|(other, _)| other == name) {
                 Some((_, sections)) => sections.push(section),
                 None => groups.push((name.to_owned(), vec![section])),
