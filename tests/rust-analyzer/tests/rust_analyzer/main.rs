@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use self::client::Client;
 
 mod client;
+mod costs;
 
 /// The version that wrote the snapshots: others word hovers differently.
 const PINNED: &str = "rust-analyzer 1.95.";
@@ -241,8 +242,10 @@ fn project() -> PathBuf {
         "[package]\nname = \"trains\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\nmembers = {TEMPLATES:?}\n\n\
          [dependencies]\n\
          serde = {{ version = \"1\", features = [\"derive\"] }}\n\
-         tool-core = {{ path = \"{}\", features = [\"regex\"] }}\n",
+         tool-core = {{ path = \"{}\", features = [\"regex\"] }}\n\
+         tool-dialects = {{ path = \"{}\" }}\n",
         root.join("tool-core").display(),
+        root.join("crates/tool-dialects").display(),
     );
     fs::write(project.join("Cargo.toml"), manifest).expect("a writable folder");
     for template in TEMPLATES {
