@@ -402,9 +402,6 @@ fn target<T: ToolType>() -> &'static Schema {
     T::SCHEMA
 }
 
-/// The handler of each tool in an editor, where no tool is called.
-pub type Handler = InvalidTool;
-
 /// Replaces a tool whose attribute has errors, so that uses of the handler are not further errors.
 pub struct InvalidTool;
 

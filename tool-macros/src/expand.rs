@@ -334,6 +334,23 @@ mod tests {
     }
 
     #[test]
+    fn the_reference_has_the_formats_that_are_accepted() {
+        let function = quote!(
+            #[doc = "Finds."]
+            fn find(#[param(format = "zzz")] a: &str) {}
+        );
+        let expanded = super::tool(TokenStream::new(), function).to_string();
+        let (_, list) = expanded.split_once("write one of ").expect("the list");
+        let (list, _) = list.split_once('"').expect("the end of the message");
+        let keys = reference();
+        let (_, text) = keys["field"]
+            .iter()
+            .find(|(name, _)| name == "format")
+            .expect("a key");
+        assert!(text.ends_with(list), "{text}\n{list}");
+    }
+
+    #[test]
     fn editors_get_the_texts_of_the_reference() {
         let mut reference = reference();
         for keys in reference.values_mut() {

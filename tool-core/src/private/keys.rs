@@ -8,10 +8,18 @@
 pub struct Key;
 
 macro_rules! keys {
-    ($($(#[$doc:meta])* $key:ident)*) => {$(
+    (of toolset: $($keys:tt)*) => {
+        keys!(@ " [Reference](https://docs.rs/tool-core/latest/tool_core/attr.toolset.html)" $($keys)*);
+    };
+    (@ $link:literal $($(#[$doc:meta])* $key:ident)*) => {$(
         $(#[$doc])*
+        ///
+        #[doc = $link]
         pub const $key: Key = Key;
     )*};
+    ($($keys:tt)*) => {
+        keys!(@ " [All keys](https://docs.rs/tool-core/latest/tool_core/attr.tool.html#keys)" $($keys)*);
+    };
 }
 
 /// The macros under their names.
@@ -81,6 +89,7 @@ pub mod tool {
 pub mod toolset {
     use super::Key;
     keys! {
+        of toolset:
         /// `blocks = 2`: the number of blocks of the type, in the first one
         blocks
         /// `block = 2`: the number of this block, in each other one
@@ -170,7 +179,7 @@ mod constraints {
         length
         /// `pattern = "^[a-z]+$"`: regular expression that a string must match (feature `regex`)
         pattern
-        /// `format = "email"`: format of a string, for the model; only the type enforces it
+        /// `format = "email"`: format of a string, for the model; only the type enforces it: one of `date-time`, `date`, `time`, `duration`, `email`, `hostname`, `ipv4`, `ipv6`, `uri` and `uuid`
         format
         /// `unique`: rejects an array with duplicate items
         unique

@@ -61,11 +61,13 @@ fn one(module: &TokenStream, WrittenKey { name, value }: &WrittenKey) -> TokenSt
     let key = (name != "as" && name != "crate").then(|| code!(__keys::#module::#name;));
     let value = match (&*name.to_string(), value.clone().into_iter().next()) {
         ("as" | "provides", Some(_)) => Some(code!(let _: #value;)),
-        // `Self` has no meaning outside of a block.
-        ("description", Some(TokenTree::Ident(word))) if word != "Self" => {
-            Some(code!(let _ = #value;))
-        }
         ("programmatic" | "grammar", Some(word)) => Some(code!(__keys::#name::#word;)),
+        ("crate", Some(_)) => Some(code!(use #value as _;)),
+        // `Self` has no meaning outside of a block, and the handler is declared below.
+        ("handler", _) => None,
+        (_, Some(TokenTree::Ident(word))) if word == "Self" => None,
+        // A flag or a constant.
+        (_, Some(TokenTree::Ident(_))) => Some(code!(let _ = #value;)),
         _ => None,
     };
     code!(#key #value)
@@ -73,9 +75,10 @@ fn one(module: &TokenStream, WrittenKey { name, value }: &WrittenKey) -> TokenSt
 
 // Input:  fn f(from: &str) -> …
 // Output: /// The handler of the tool `f`: the model fills `from`.
-//         type f = Handler;
+//         type f = impl Tool;
 //
-/// The handler of a function, which has its name and so is shown below it.
+/// The handler of a function, which has its name and so is shown below it: in few words, and without an implementation, which
+/// would cost an editor a fifth more. rustc does not accept such a type, and never sees it.
 pub(crate) fn handler(tool: &Tool) -> TokenStream {
     let (path, ident) = (&tool.krate.path, &tool.ident);
     let (vis, cfgs) = (&tool.vis, &tool.cfgs);
@@ -93,7 +96,7 @@ pub(crate) fn handler(tool: &Tool) -> TokenStream {
         return code! {
             #docs
             #[allow(non_camel_case_types)]
-            #vis type #ident = #path::__private::Handler;
+            #vis type #ident = impl #path::Tool;
         };
     };
     // The second time not at the user's token, which would show it twice.
