@@ -49,9 +49,9 @@ export const picture = (page, name, options = {}) =>
 /// The example `desk`.
 export const desk = process.env.TOOL_CLI_DESK ?? `${root}target/debug/examples/desk`;
 
-/// Starts the example `desk` with its page, and returns the address.
-export const serve = async (environment = {}) => {
-  const program = spawn(desk, ["web"], { env: { ...process.env, ...environment }, stdio: ["ignore", "ignore", "pipe"] });
+/// Starts the example `desk`, or another program, with its page, and returns the address.
+export const serve = async (environment = {}, path = desk) => {
+  const program = spawn(path, ["web"], { env: { ...process.env, ...environment }, stdio: ["ignore", "ignore", "pipe"] });
   after(() => program.kill());
   for await (const line of createInterface({ input: program.stderr })) {
     if (line.startsWith("open ")) return line.slice(5);

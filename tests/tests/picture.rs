@@ -171,6 +171,23 @@ fn draw(panels: &[Panel], columns: usize, width: usize) -> String {
     out
 }
 
+/// The others are drawn by `tests/pages/run pictures`, and by the test of the tutorial.
+#[test]
+fn pictures_are_small_and_shown() {
+    let pages = ["README.md", "examples/README.md"].map(|page| {
+        let path = tests::root().join(page);
+        std::fs::read_to_string(path).unwrap()
+    });
+    let pictures = tests::files(&tests::root().join("examples/pictures"));
+    assert!(pictures.len() > 2);
+    for path in pictures {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(std::fs::metadata(&path).unwrap().len() < 150_000, "{name}");
+        let link = format!("pictures/{name})");
+        assert!(pages.iter().any(|page| page.contains(&link)), "{name}");
+    }
+}
+
 #[test]
 fn the_picture_of_the_readme_shows_a_real_tool() {
     let panels = panels();

@@ -101,6 +101,45 @@ fn stable(shown: &str) -> String {
     parts.join("[ref ")
 }
 
+/// Draws a session at a terminal. The commands and what is wrong stand out.
+fn draw(session: &str) -> String {
+    let height = 40 + 20 * session.lines().count();
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 640 {height}\" width=\"640\" height=\"{height}\" role=\"img\" \
+         aria-label=\"Three commands at a terminal\">\n<style>rect{{fill:#f6f8fa;stroke:#d0d7de}}text{{fill:#1f2328;white-space:pre;\
+         font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace}}.run{{fill:#0550ae;font-weight:600}}\
+         .wrong{{fill:#b42318}}@media(prefers-color-scheme:dark){{rect{{fill:#161b22;stroke:#30363d}}text{{fill:#e6edf3}}\
+         .run{{fill:#79c0ff}}.wrong{{fill:#ff7b72}}}}</style>\n\
+         <rect x=\"0.5\" y=\"0.5\" width=\"639\" height=\"{}\" rx=\"8\"/>\n",
+        height - 1
+    );
+    for (line, y) in session.lines().zip((34..).step_by(20)) {
+        assert!(line.len() < 72, "{line} is too wide for the picture");
+        let class = match line.split(' ').next() {
+            Some("$") => " class=\"run\"",
+            Some("error:") => " class=\"wrong\"",
+            _ if line.starts_with("  --") => " class=\"wrong\"",
+            _ => "",
+        };
+        let line = line.replace('&', "&amp;").replace('<', "&lt;");
+        svg += &format!("<text{class} x=\"18\" y=\"{y}\" xml:space=\"preserve\">{line}</text>\n");
+    }
+    svg + "</svg>\n"
+}
+
+#[test]
+fn the_picture_of_a_terminal_shows_the_tutorial() {
+    let sessions = blocks("text");
+    let shown: Vec<_> = [0, 1, 3].map(|at| sessions[at].1).into();
+    let drawn = draw(&shown.join("\n\n"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pictures/terminal.svg");
+    if std::env::var_os("TOOL_CORE_UPDATE").is_some() {
+        std::fs::write(&path, &drawn).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(committed, drawn, "TOOL_CORE_UPDATE=1 draws it again");
+}
+
 #[test]
 fn the_tutorial_shows_what_is_printed() {
     let sessions = blocks("text");
