@@ -1,6 +1,5 @@
 //! The commands of [`Cli`], and which function runs each.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -13,7 +12,7 @@ use tool_docs::Docs;
 use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::registry::inspected;
-use crate::{call, check, flags, listing, output, providers, skill};
+use crate::{call, check, completions, listing, output, providers, skill};
 
 // Here and not in `cli.rs`, because the commands take a `Cli`.
 impl Cli {
@@ -80,47 +79,12 @@ impl Cli {
             "docs" => docs(&registry, matches),
             "render" => providers::render(&registry, matches),
             "check" => check::run(&self, &registry),
-            "completions" => self.complete(&registry, matches),
+            "completions" => completions::write(&self, &registry, matches),
             "skill" => output::document(matches, &skill::page(&registry, &name)),
             #[cfg(feature = "mcp")]
             "install" => crate::install::run(matches, &self.words()),
             other => Err(Failure::wrong(format!("there is no command `{other}`"))),
         }
-    }
-
-    fn complete(&self, registry: &Registry, matches: &ArgMatches) -> Result<(), Failure> {
-        let Some(&shell) = matches.get_one::<Shell>("shell") else {
-            return Err(Failure::wrong("name a shell"));
-        };
-        let tools = registry.specs();
-        let names: Vec<_> = tools.iter().map(|tool| tool.name.to_string()).collect();
-        let tools = tools.iter().map(|tool| flags::completed(tool));
-        let words = self.words();
-        let Some((program, above)) = words.split_first() else {
-            return Err(Failure::wrong(
-                "the program has no name; set one with `Cli::name`",
-            ));
-        };
-        let mut command = self.command();
-        // A page of help for each command would be completed, too.
-        command = command.disable_help_subcommand(true);
-        command = command.mut_subcommand("call", |call| {
-            let call = call.allow_external_subcommands(false);
-            call.disable_help_subcommand(true).subcommands(tools)
-        });
-        command = command.mut_subcommand("show", |show| {
-            show.mut_arg("name", |arg| {
-                arg.value_parser(PossibleValuesParser::new(names))
-            })
-        });
-        for word in above.iter().rev() {
-            let parent = Command::new(program.clone()).disable_help_subcommand(true);
-            command = parent.subcommand(command.name(word.clone()));
-        }
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut command, program, &mut script);
-        std::io::stdout().write_all(&script)?;
-        Ok(())
     }
 }
 

@@ -68,6 +68,7 @@ mod call;
 mod check;
 mod cli;
 mod commands;
+mod completions;
 #[cfg(feature = "eval")]
 mod eval;
 mod example;

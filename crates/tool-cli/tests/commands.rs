@@ -372,8 +372,14 @@ fn completions_know_tools_and_flags() {
 fn bash_completes() {
     let script = desk(&["completions", "bash"], "").out;
     let complete = bash("desk", &script);
-    assert!(complete("desk call get_").contains("get_forecast"));
-    assert!(complete("desk call get_forecast --ci").contains("--city"));
+    assert_eq!(complete("desk sho"), "show\n");
+    assert_eq!(complete("desk call get_"), "get_forecast\n");
+    assert_eq!(complete("desk call get_forecast --ci"), "--city\n");
+    let departure = complete("desk call find_trains --to Porto --dep");
+    assert_eq!(departure.lines().count(), 3, "{departure}");
+    assert_eq!(complete("desk call get_forecast --arg").lines().count(), 2);
+    assert_eq!(complete("desk call get_forecast --city Lis"), "\n");
+    assert!(complete("desk call --jso").contains("--jsonl"));
     assert_eq!(
         complete("desk call get_forecast --unit fah"),
         "fahrenheit\n"
@@ -381,8 +387,8 @@ fn bash_completes() {
     let script = nested(&["completions", "bash"]).out;
     let complete = bash("app", &script);
     assert!(complete("app to").contains("tools"));
-    assert!(complete("app tools call book").contains("book_room"));
-    assert!(complete("app tools call book_room --ni").contains("--nights"));
+    assert_eq!(complete("app tools call book"), "book_room\n");
+    assert_eq!(complete("app tools call book_room --ni"), "--nights\n");
 }
 
 /// Returns a function that completes the last word of a line.
