@@ -5,6 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use tool_core::{Registry, tools};
+use tool_docs::lock::Lock;
+
 #[path = "../../src/program.rs"]
 #[allow(dead_code, unreachable_pub, missing_docs)]
 mod program;
@@ -127,11 +130,28 @@ fn draw(session: &str) -> String {
     svg + "</svg>\n"
 }
 
+/// Returns the commands of the guide, each with what it prints.
+fn sessions() -> Vec<&'static str> {
+    let blocks = blocks("text").into_iter().map(|(_, block)| block);
+    blocks.filter(|block| block.starts_with('$')).collect()
+}
+
+#[test]
+fn the_tutorial_shows_what_a_changed_tool_is_told() {
+    let one = Registry::builder().tools(tools![trips::get_forecast]);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tools.lock.json");
+    let lock = Lock::new(&one.build().unwrap()).to_string();
+    std::fs::write(&path, lock).unwrap();
+    let all = trips::tools().build().unwrap();
+    let failures = tool_docs::testing::check(&all).lock(&path).failures();
+    let said = failures[0].replace(path.to_str().unwrap(), "tools.lock.json");
+    assert!(GUIDE.contains(&format!("```text\n{said}\n```")), "{said}");
+}
+
 #[test]
 fn the_picture_of_a_terminal_shows_the_tutorial() {
-    let sessions = blocks("text");
-    let shown: Vec<_> = [0, 1, 3].map(|at| sessions[at].1).into();
-    let drawn = draw(&shown.join("\n\n"));
+    let sessions = sessions();
+    let drawn = draw(&[0, 1, 3].map(|at| sessions[at]).join("\n\n"));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pictures/terminal.svg");
     if std::env::var_os("TOOL_CORE_UPDATE").is_some() {
         std::fs::write(&path, &drawn).unwrap();
@@ -142,9 +162,9 @@ fn the_picture_of_a_terminal_shows_the_tutorial() {
 
 #[test]
 fn the_tutorial_shows_what_is_printed() {
-    let sessions = blocks("text");
+    let sessions = sessions();
     assert_eq!(sessions.len(), 6);
-    for (_, session) in sessions {
+    for session in sessions {
         let (command, shown) = session.split_once('\n').unwrap();
         let flags = command.strip_prefix("$ cargo run ").unwrap();
         let line = match flags.split_once(' ').unwrap() {

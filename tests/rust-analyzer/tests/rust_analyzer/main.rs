@@ -65,8 +65,9 @@ fn editors_show_what_the_snapshots_have() {
 
 /// Packages with a module in the folder of another package, which rust-analyzer does not load there: it resolves no name of
 /// that module.
-const WITH_MODULES_OF_OTHERS: [&str; 6] = [
+const WITH_MODULES_OF_OTHERS: [&str; 7] = [
     "examples/cookbook",
+    "examples/tutorial",
     "tests/edition-2024",
     "tests/http",
     "tests/otel",
