@@ -52,7 +52,7 @@ pub use background::WAIT_FOR_RESULTS;
 pub use error::MissingTools;
 pub(crate) use error::RegistryError;
 pub use listeners::{ChangeListener, RegistryChange};
-pub use request::RequestBuilder;
+pub use request::{RequestBuilder, RequestCache};
 
 /// A set of tools with unique names.
 ///

@@ -316,6 +316,13 @@ fn rows(data: &Data) -> Vec<Row> {
         AtMost(7200.0),
         measured::above_hand(data, "call in an agent"),
     );
+    add(
+        "agent-tools",
+        "instructions of a call in an agent with 201 and 1,000 tools",
+        "≤ 1.05 × with 14 tools",
+        AtMost(1.05),
+        measured::grown(data, "call in an agent", 14, &[201, 1000]),
+    );
     for (id, way) in [("base64-encode", "encode"), ("base64-decode", "decode")] {
         add(
             id,

@@ -358,6 +358,9 @@ fn conversations(data: &Data, out: &mut String) {
         "call by hand",
         "call in a run",
         "call in an agent",
+        "call in an agent 14",
+        "call in an agent 201",
+        "call in an agent 1000",
         "agent stream",
         "agent stream, values",
     ] {
@@ -372,7 +375,8 @@ fn conversations(data: &Data, out: &mut String) {
     grid.section(
         "Calls in a conversation",
         "Per call, in a conversation of ten rounds with one call each: from the response as a value, which is copied, to \
-         the messages of the next request. `by hand` is a loop that calls the dialect and the registry. \
+         the messages of the next request. `by hand` is a loop that calls the dialect and the registry. `14`, \
+         `201` and `1000` are the tools of the agent, of which the model calls one. \
          `agent stream` is per event of `stream openai-chat`, from its text to the events that an application reads; for `values`, \
          the model makes a value of each text.",
         out,

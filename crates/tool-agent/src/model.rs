@@ -230,14 +230,14 @@ impl Request {
     /// ```
     pub fn new(messages: impl IntoIterator<Item = Value>, tools: ToolRequest) -> Request {
         let messages = messages.into_iter().map(Arc::new).collect();
-        Request::of(Arc::new(messages), tools)
+        Request::of(Arc::new(messages), Arc::new(tools))
     }
 
-    pub(crate) fn of(messages: Arc<Vec<Arc<Value>>>, tools: ToolRequest) -> Request {
+    pub(crate) fn of(messages: Arc<Vec<Arc<Value>>>, tools: Arc<ToolRequest>) -> Request {
         Request {
             messages,
             prefers_stream: false,
-            tools: Arc::new(tools),
+            tools,
             continuation: Map::new(),
             retries: Arc::default(),
         }

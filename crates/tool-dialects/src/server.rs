@@ -238,8 +238,8 @@ impl Dialect for Server {
         self.dialect.follow_up(turn, results)
     }
 
-    fn history_tools(&self, tools: &[ToolEntry], messages: &[&Value]) -> Vec<String> {
-        self.dialect.history_tools(tools, messages)
+    fn history_tools(&self, has_tools: bool, messages: &[&Value]) -> Vec<String> {
+        self.dialect.history_tools(has_tools, messages)
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {

@@ -19,6 +19,7 @@ mod observers;
 mod overflow;
 #[cfg(not(target_family = "wasm"))]
 mod recorder;
+mod requests;
 mod saving;
 #[cfg(not(target_family = "wasm"))]
 mod services;

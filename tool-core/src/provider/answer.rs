@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ptr;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -157,7 +158,7 @@ impl AnswerWay {
 }
 
 /// The answer that settings ask for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -201,6 +202,14 @@ impl From<Answer> for SavedAnswer {
 impl From<SavedAnswer> for Answer {
     fn from(saved: SavedAnswer) -> Answer {
         Answer::Saved(saved)
+    }
+}
+
+impl PartialEq for AnswerFormat {
+    /// Two types may have one name, and equal types different addresses of their schema.
+    fn eq(&self, other: &AnswerFormat) -> bool {
+        ptr::eq(self.schema, other.schema)
+            && (self.is_wrapped, self.name) == (other.is_wrapped, other.name)
     }
 }
 

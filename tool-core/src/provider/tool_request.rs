@@ -56,6 +56,10 @@ pub struct ToolRequest {
     notes: Vec<String>,
     answer_way: Option<AnswerWay>,
     instructions: Option<String>,
+    /// `false` if the registry has no tools for this dialect.
+    has_tools: bool,
+    /// The tools that it has because of the messages.
+    history: Vec<String>,
 }
 
 impl ToolRequest {
@@ -112,7 +116,7 @@ impl ToolRequest {
                 answer::TOOL
             )));
         }
-        let history = dialect.history_tools(&tools, messages);
+        let history = dialect.history_tools(!tools.is_empty(), messages);
         let missing = history.iter().filter(|name| {
             let has_name = |tool: &ToolEntry| *tool.name == ***name;
             !tools.iter().any(has_name)
@@ -144,7 +148,14 @@ impl ToolRequest {
             notes: out.notes,
             answer_way: answer.map(|_| out.answer_way.unwrap_or(AnswerWay::Schema)),
             instructions: out.instructions,
+            has_tools: !tools.is_empty(),
+            history,
         })
+    }
+
+    /// Returns `true` if the request would be the same with these messages.
+    pub(crate) fn fits(&self, dialect: &(impl Dialect + ?Sized), messages: &[&Value]) -> bool {
+        dialect.history_tools(self.has_tools, messages) == self.history
     }
 
     /// Returns the tools, with the rules that they break and the tools that are left out.

@@ -368,10 +368,10 @@ pub trait Dialect: Send + Sync {
         messages
     }
 
-    /// Returns the names of the tools that a request of these tools must have, because the messages have calls of them. By
-    /// default, there are none: most providers look at the tools and at the messages apart.
+    /// Returns the names of the tools that a request must have, because the messages have calls of them. `has_tools` says
+    /// whether it has others. By default, there are none: most providers look at the tools and at the messages apart.
     /// [`RequestBuilder::history`](crate::registry::RequestBuilder::history) sets the messages.
-    fn history_tools(&self, _tools: &[ToolEntry], _messages: &[&Value]) -> Vec<String> {
+    fn history_tools(&self, _has_tools: bool, _messages: &[&Value]) -> Vec<String> {
         Vec::new()
     }
 
@@ -481,8 +481,8 @@ macro_rules! forwards {
                 (**self).follow_up(turn, results)
             }
 
-            fn history_tools(&self, tools: &[ToolEntry], messages: &[&Value]) -> Vec<String> {
-                (**self).history_tools(tools, messages)
+            fn history_tools(&self, has_tools: bool, messages: &[&Value]) -> Vec<String> {
+                (**self).history_tools(has_tools, messages)
             }
 
             fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {

@@ -1,7 +1,9 @@
-//! A registry's part of a request to a provider, and [`RequestBuilder`]: the settings of one request.
+//! A registry's part of a request to a provider, [`RequestBuilder`]: the settings of one request, and [`RequestCache`]: the
+//! requests of a loop.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::Value;
 
@@ -243,8 +245,58 @@ impl<'r, D: Dialect + ?Sized> RequestBuilder<'r, D> {
             .tool_request(self.dialect, &self.options, &self.messages)
     }
 
+    /// Does the same, unless the cache has the request.
+    #[doc(hidden)]
+    pub fn build_in(self, cache: &RequestCache) -> Result<Arc<ToolRequest>, RequestError> {
+        // Weak, so that a removed tool is dropped. Its address is not used again before the cache lets it go.
+        let snapshot = Arc::downgrade(&self.registry.0.current.load());
+        let is_same = |kept: &KeptRequest| {
+            kept.snapshot.ptr_eq(&snapshot)
+                && kept.options == self.options
+                && kept.request.fits(self.dialect, &self.messages)
+        };
+        if let Some(kept) = cache.lock().iter().find(|kept| is_same(kept)) {
+            return Ok(Arc::clone(&kept.request));
+        }
+        let options = self.options.clone();
+        let request = Arc::new(self.build()?);
+        let mut kept = cache.lock();
+        kept.retain(|kept| kept.snapshot.ptr_eq(&snapshot));
+        if kept.len() == RequestCache::LEN {
+            kept.remove(0);
+        }
+        kept.push(KeptRequest {
+            snapshot,
+            options,
+            request: Arc::clone(&request),
+        });
+        Ok(request)
+    }
+
     fn change(mut self, change: impl FnOnce(RequestOptions) -> RequestOptions) -> Self {
         self.options = change(self.options);
         self
+    }
+}
+
+/// The last requests of one dialect. A loop uses it so that tools are rendered again only after a change: of the registry, of
+/// the settings, or of the tools that the messages need.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct RequestCache(Mutex<Vec<KeptRequest>>);
+
+#[derive(Debug)]
+struct KeptRequest {
+    snapshot: Weak<Snapshot>,
+    options: RequestOptions,
+    request: Arc<ToolRequest>,
+}
+
+impl RequestCache {
+    /// A conversation has other settings in its first round, and two agents may take turns.
+    const LEN: usize = 4;
+
+    fn lock(&self) -> MutexGuard<'_, Vec<KeptRequest>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

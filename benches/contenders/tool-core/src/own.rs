@@ -53,6 +53,9 @@ pub const CASES: &[&str] = &[
     "call by hand",
     "call in a run",
     "call in an agent",
+    "call in an agent 14",
+    "call in an agent 201",
+    "call in an agent 1000",
     "agent stream",
     "agent stream, values",
     "base64 encode",
@@ -138,12 +141,13 @@ pub fn work(case: &str) -> Work {
                 black_box(registry.render(&Mcp::default()).into_string());
             })
         }
+        ("call in an agent", Ok(size)) => runs::in_an_agent(size),
         ("stream", _) => streams::text(size),
         ("arguments", _) => streams::arguments(size),
         _ => match case {
             "call by hand" => runs::by_hand(),
             "call in a run" => runs::in_a_run(),
-            "call in an agent" => runs::in_an_agent(),
+            "call in an agent" => runs::in_an_agent(1),
             "agent stream" => runs::stream_in_an_agent(false),
             "agent stream, values" => runs::stream_in_an_agent(true),
             "text as &str" => borrowed_text(),

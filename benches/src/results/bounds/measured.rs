@@ -87,6 +87,19 @@ pub fn above_hand(data: &Data, case: &str) -> Vec<Figure> {
     vec![or_missing(case, above())]
 }
 
+/// Compares a case of tool-core at some sizes with the same case at a smaller one, by instructions.
+pub fn grown(data: &Data, case: &str, from: usize, to: &[usize]) -> Vec<Figure> {
+    let of = |size: usize| get(&data.instructions, OURS, &format!("{case} {size}"));
+    let ratio = |size: usize| {
+        let ratio = of(size)? / of(from)?;
+        Some(figure(ratio, format!("{size}: {ratio:.2}")))
+    };
+    let sizes = to.iter();
+    sizes
+        .map(|size| or_missing(&format!("{case} {size}"), ratio(*size)))
+        .collect()
+}
+
 /// Compares a case that only tool-core has with the case `nested`, by instructions.
 pub fn to_nested(data: &Data, case: &str) -> Vec<Figure> {
     let ratio = || {

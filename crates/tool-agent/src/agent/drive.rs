@@ -278,7 +278,7 @@ impl Agent {
         let tools = self.registry.request(dialect).options(options);
         let tools = tools
             .history(messages.iter().map(|message| &**message))
-            .build();
+            .build_in(&speaker.requests);
         let tools = tools.map_err(AgentError::Request)?;
         if let Some(way) = tools.answer_way() {
             events.push(Event::AnswerWay(way));

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tool_core::dialect::Dialect;
+use tool_core::registry::RequestCache;
 
 use super::prices::Prices;
 use crate::guarded::caught;
@@ -50,6 +51,7 @@ pub(super) struct Speaker {
     /// Kept here, because layers hide the model's name.
     pub(super) name: Option<Arc<str>>,
     pub(super) server: ServerId,
+    pub(super) requests: Arc<RequestCache>,
     /// If they differ from the agent's.
     pub(super) prices: Option<Prices>,
 }
@@ -61,6 +63,7 @@ impl Speaker {
             name: model.name().map(Arc::from),
             model: Arc::new(model),
             server: ServerId::default(),
+            requests: Arc::default(),
             prices: None,
         }
     }

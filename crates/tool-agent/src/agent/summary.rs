@@ -64,7 +64,7 @@ impl Agent {
                     .request(&*speaker.dialect)
                     .options(options)
                     .history(messages.iter().map(|message| &**message))
-                    .build();
+                    .build_in(&speaker.requests);
                 let tools = tools.map_err(AgentError::Request)?;
                 let request = Request::of(Arc::new(messages), tools);
                 let events = EventSink::default();

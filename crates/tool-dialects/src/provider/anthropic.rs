@@ -569,11 +569,11 @@ impl Dialect for Anthropic {
 
     /// Only strict tools have limits. The restrictions of tools for programs are listed here as well.
     /// Any tool will do.
-    fn history_tools(&self, tools: &[ToolEntry], messages: &[&Value]) -> Vec<String> {
-        if tools.is_empty() {
-            response::HISTORY.names(messages)
-        } else {
+    fn history_tools(&self, has_tools: bool, messages: &[&Value]) -> Vec<String> {
+        if has_tools {
             Vec::new()
+        } else {
+            response::HISTORY.names(messages)
         }
     }
 

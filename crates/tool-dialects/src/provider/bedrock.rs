@@ -264,7 +264,7 @@ impl Dialect for Bedrock {
         media::omitted(results, parts)
     }
 
-    fn history_tools(&self, _: &[ToolEntry], messages: &[&Value]) -> Vec<String> {
+    fn history_tools(&self, _: bool, messages: &[&Value]) -> Vec<String> {
         response::HISTORY.names(messages)
     }
 

@@ -58,7 +58,7 @@ impl ToolChoice {
 ///
 /// With the feature `serde`, they can be saved. A type of answers is saved as its schema, and
 /// [`with_answer_of`](RequestOptions::with_answer_of) gives the type again to settings that were read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -16,6 +16,8 @@ use tool_core::dialect::Dialect;
 use tool_core::dialect::write::{EventJson, ValueLimit};
 use tool_core::{Registry, tool, tools};
 
+use super::many;
+
 /// The calls of a conversation.
 const CALLS: usize = 10;
 
@@ -109,7 +111,10 @@ pub fn in_a_run() -> Work {
     })
 }
 
-pub fn in_an_agent() -> Work {
+/// The agent offers this many tools, of which the model calls one.
+pub fn in_an_agent(tools: usize) -> Work {
+    let registry = registry();
+    registry.add(many::tools(tools - 1)).expect("unique names");
     let responses = responses();
     let next = Arc::new(AtomicUsize::new(0));
     let place = Arc::clone(&next);
@@ -118,7 +123,7 @@ pub fn in_an_agent() -> Work {
         let response = responses[place.fetch_add(1, Ordering::Relaxed)].clone();
         std::future::ready(Ok(response))
     };
-    let agent = Agent::new(registry(), OpenAiChat::default(), model);
+    let agent = Agent::new(registry, OpenAiChat::default(), model);
     Work::new(CALLS, move || {
         next.store(0, Ordering::Relaxed);
         let mut run = Run::new("conversation-1");
