@@ -180,6 +180,66 @@ fn a_selection_follows_its_registry() {
     assert_eq!(names(&dice), ["roll_die"]);
 }
 
+/// A server may make a selection for each call.
+#[test]
+fn a_selection_asks_about_the_tool_of_a_call_alone() {
+    let registry = Registry::builder();
+    let registry = registry.tools(tools![roll_die, hidden, meet]).build();
+    let registry = registry.unwrap();
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let take = || std::mem::take(&mut *asked.lock().unwrap());
+    let asking = |registry: &Registry| {
+        let asked = Arc::clone(&asked);
+        registry.select(move |tool| {
+            asked.lock().unwrap().push(tool.name.to_string());
+            tool.name != "hidden"
+        })
+    };
+    let call = |registry: &Registry, name: &str| {
+        let call = ToolCall::new("1", name, "");
+        registry.call_blocking(call).content().to_owned()
+    };
+    let selection = asking(&registry);
+    assert_eq!(call(&selection, "roll_die"), "4");
+    assert_eq!(call(&asking(&selection), "roll_die"), "4");
+    assert_eq!(take(), ["roll_die"; 3]);
+
+    // The error of another call names similar tools.
+    let result = selection.call_blocking(ToolCall::new("1", "hidden", ""));
+    assert!(result.is_error());
+    assert_eq!(take(), ["hidden", "hidden", "meet", "roll_die"]);
+    assert_eq!(call(&selection, "roll_die"), "4");
+    assert_eq!(take(), [""; 0]);
+
+    // A change costs nothing until somebody looks.
+    registry.remove("meet").unwrap();
+    registry.replace(tools![loaded_die][0].clone()).unwrap();
+    assert_eq!(take(), [""; 0]);
+    assert_eq!(call(&selection, "roll_die"), "6");
+    assert_eq!(take(), ["roll_die"]);
+    assert_eq!(names(&selection), ["roll_die"]);
+    assert_eq!(take(), ["hidden", "roll_die"]);
+}
+
+/// A listener sees the changes since it was added, also those of a selection that nobody has looked at.
+#[test]
+fn a_listener_of_a_selection_sees_later_changes_alone() {
+    let registry = Registry::builder().tools(tools![roll_die]).build().unwrap();
+    let between = registry.select(|tool| tool.name != "meet");
+    let selection = between.select(|_| true);
+    registry.add(tools![hidden]).unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&told);
+    let listener = selection.on_change(move |_, change| sink.lock().unwrap().push(line(change)));
+    registry.add(tools![meet]).unwrap();
+    registry.remove("hidden").unwrap();
+    assert_eq!(*told.lock().unwrap(), ["+[] ~[] -[hidden]"]);
+    drop(listener);
+    registry.remove("roll_die").unwrap();
+    assert_eq!(told.lock().unwrap().len(), 1);
+    assert_eq!(names(&selection), [""; 0]);
+}
+
 #[test]
 fn a_selection_is_changed_in_its_registry_alone() {
     let registry = Registry::builder().tools(tools![roll_die]).build().unwrap();

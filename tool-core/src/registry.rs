@@ -29,6 +29,7 @@ mod table;
 use std::any::{Any, TypeId};
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use arc_swap::ArcSwap;
@@ -79,9 +80,12 @@ pub use request::{RequestBuilder, RequestCache};
 pub struct Registry(Arc<Inner>);
 
 struct Inner {
+    /// [`snapshot`](Inner::snapshot) reads it, because the snapshot of a selection may be old.
     current: ArcSwap<Snapshot>,
+    /// Counts the changes of `current`, from one.
+    revision: AtomicU64,
     /// Held while the snapshot is replaced, never by readers. Has the [selections](Registry::select) of this
-    /// registry, which follow its changes.
+    /// registry, whose listeners are told of its changes.
     write_lock: Mutex<Vec<Weak<Inner>>>,
     /// The selected tools, if this registry is a selection.
     selection: Option<Selection>,
@@ -94,9 +98,10 @@ struct Inner {
 
 /// The registry that a selection follows, and which of its tools the selection has.
 struct Selection {
-    /// Owned, because a selection of a selection learns of changes through the selection in between.
     source: Registry,
     is_selected: Box<dyn Fn(&ToolEntry) -> bool + Send + Sync>,
+    /// The revision of the source that the selection has, or 0.
+    followed: AtomicU64,
 }
 
 /// Reads registries, and adds tools.
@@ -117,7 +122,7 @@ impl Registry {
         self,
         names: impl IntoIterator<Item = &'n str>,
     ) -> Result<Registry, MissingTools> {
-        let snapshot = self.0.current.load();
+        let snapshot = self.0.snapshot();
         let missing: Vec<_> = names
             .into_iter()
             .filter(|name| snapshot.get(name).is_none())
@@ -148,7 +153,7 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn specs(&self) -> Vec<ToolEntry> {
-        self.0.current.load().tools().to_vec()
+        self.0.snapshot().tools().to_vec()
     }
 
     /// Returns the tool with this name.
@@ -168,7 +173,7 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn get(&self, name: &str) -> Option<ToolEntry> {
-        self.0.current.load().get(name).cloned()
+        self.find(name).ok()
     }
 
     /// Returns the context values that each call has to bring by [`ToolCall::with`], because the registry has none of their
@@ -239,7 +244,7 @@ impl Registry {
 
     /// Returns the number of tools.
     pub fn len(&self) -> usize {
-        self.0.current.load().len()
+        self.0.snapshot().len()
     }
 
     /// Returns `true` if there are no tools.
@@ -288,7 +293,7 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn groups(&self) -> Vec<String> {
-        let current = self.0.current.load();
+        let current = self.0.snapshot();
         let groups: BTreeSet<_> = current
             .tools()
             .iter()
@@ -332,6 +337,7 @@ impl Registry {
 
     /// Returns the [hosted tools](HostedTool), in the order they were added.
     pub fn hosted(&self) -> Vec<HostedTool> {
+        // A selection has its own, which follow nothing.
         self.0.current.load().hosted.clone()
     }
 
@@ -367,7 +373,7 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn search(&self, query: &str, limit: usize) -> Vec<ToolEntry> {
-        let snapshot = self.0.current.load();
+        let snapshot = self.0.snapshot();
         let found = snapshot.search(query, limit, |tool| tool.is_for_models());
         found.into_iter().cloned().collect()
     }
@@ -511,6 +517,7 @@ impl Inner {
     fn new(snapshot: Snapshot, policy: Policy) -> Inner {
         Inner {
             current: ArcSwap::from_pointee(snapshot),
+            revision: AtomicU64::new(1),
             write_lock: Mutex::default(),
             selection: None,
             listeners: OnceLock::new(),
@@ -589,7 +596,7 @@ impl Host for Inner {
     }
 
     fn search_deferred(&self, query: &str, limit: usize) -> String {
-        let snapshot = self.current.load();
+        let snapshot = self.snapshot();
         let is_found = |tool: &ToolEntry| tool.is_deferred() && tool.is_for_models();
         deferred::found(&snapshot.search(query, limit, is_found))
     }
@@ -607,7 +614,7 @@ impl Default for Registry {
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let snapshot = self.0.current.load();
+        let snapshot = self.0.snapshot();
         f.debug_set().entries(snapshot.names()).finish()
     }
 }

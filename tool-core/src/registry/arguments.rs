@@ -47,7 +47,7 @@ impl Registry {
     pub fn arguments(&self, name: &str) -> Option<ArgumentsReader> {
         let tool = match self.get(name) {
             Some(tool) => tool,
-            None => self.0.current.load().built_in(name)?,
+            None => self.0.snapshot().built_in(name)?,
         };
         let is_lenient = self.0.policy.is_lenient;
         // The input of a trained tool may come with or without the key of its parameter.

@@ -55,7 +55,7 @@ impl Registry {
                 },
             };
             if !tool.admits(call.is_from_app()) {
-                return dispatch::unknown_tool(&inner, call, &inner.current.load());
+                return dispatch::unknown_tool(&inner, call, &inner.snapshot());
             }
             match dispatch::call_path(&inner, &tool, &call) {
                 CallPath::Sync(invoke) => dispatch::run_sync(inner, tool, invoke, call),
@@ -224,7 +224,7 @@ impl Registry {
             }
         };
         if !tool.admits(call.is_from_app()) {
-            return Err(self.0.current.load().unknown_tool(&call.name));
+            return Err(self.0.snapshot().unknown_tool(&call.name));
         }
         dispatch::validate_call(&self.0, &tool, call).map_err(|error| *error)
     }
@@ -290,7 +290,7 @@ impl Registry {
         if turn.offered.is_empty() {
             return turn;
         }
-        let snapshot = self.0.current.load();
+        let snapshot = self.0.snapshot();
         let tools = snapshot.tools().iter();
         let providing: Vec<_> = tools
             .filter_map(|tool| Some((tool.provided()?.tool, &tool.name)))
@@ -304,8 +304,13 @@ impl Registry {
 
     /// Returns the tool with this name, or the snapshot that lacks it.
     #[inline]
-    fn find(&self, name: &str) -> Result<ToolEntry, Arc<Snapshot>> {
-        let current = self.0.current.load();
+    pub(super) fn find(&self, name: &str) -> Result<ToolEntry, Arc<Snapshot>> {
+        if self.0.selection.is_some()
+            && let Some(tool) = self.0.selected(name)
+        {
+            return Ok(tool);
+        }
+        let current = self.0.snapshot();
         match current.get(name) {
             Some(tool) => Ok(tool.clone()),
             None => Err(Arc::clone(&current)),

@@ -53,7 +53,7 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn call_schema_with(&self, key: &str) -> Json {
-        let snapshot = self.0.current.load();
+        let snapshot = self.0.snapshot();
         let (mut calls, mut definitions) = (Vec::new(), Vec::new());
         for tool in &*self.sent_tools(Deferral::Emulated, &snapshot) {
             // Two tools may define the same name.

@@ -1,5 +1,6 @@
 //! Changes the tools of a registry, and tells its listeners.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 use super::listeners::{ChangeListener, RegistryChange};
@@ -161,7 +162,10 @@ impl Registry {
     ) -> ChangeListener {
         let listener = Guarded::new(listener);
         let listeners = self.0.listeners.get_or_init(Arc::default);
+        // Earlier changes are none of its, and later ones are compared with these tools.
+        self.0.refresh();
         let key = listeners.add(Arc::new(move |registry, change| listener(registry, change)));
+        self.0.refresh();
         let listeners = Arc::downgrade(listeners);
         ChangeListener::new(move || {
             if let Some(listeners) = listeners.upgrade() {
@@ -175,7 +179,7 @@ impl Registry {
         let _guard = self.0.lock();
         let mut snapshot = Snapshot::clone(&self.0.current.load());
         let value = change(&mut snapshot.hosted);
-        self.0.current.store(Arc::new(snapshot));
+        self.0.store(snapshot);
         value
     }
 
@@ -198,34 +202,61 @@ impl Registry {
         Ok(removed)
     }
 
-    /// Replaces the snapshot, then tells selections and listeners.
-    pub(super) fn publish(
+    /// Replaces the snapshot, then tells listeners.
+    fn publish(
         &self,
         guard: WriteGuard<'_>,
         current: arc_swap::Guard<Arc<Snapshot>>,
         snapshot: Snapshot,
     ) {
-        let listeners = self.0.listeners.get();
-        if let Some(listeners) = listeners {
+        if let Some(listeners) = self.0.listeners.get() {
             listeners.queue(&current, &snapshot);
         }
-        self.0.current.store(Arc::new(snapshot));
-        let selections: Vec<_> = guard.iter().filter_map(Weak::upgrade).collect();
+        self.0.store(snapshot);
         // Dropping a tool may run code that changes this registry.
         drop(guard);
         drop(current);
-        for selection in selections {
-            Registry(selection).follow();
+        self.tell();
+    }
+
+    /// Tells the listeners of the selections and of this registry that tools have changed.
+    fn tell(&self) {
+        for selection in self.0.selections() {
+            if selection.has_listeners() {
+                selection.refresh();
+                Registry(selection).tell();
+            }
         }
-        if let Some(listeners) = listeners {
+        if let Some(listeners) = self.0.listeners.get() {
             listeners.deliver(self);
         }
     }
 }
 
-pub(super) type WriteGuard<'a> = MutexGuard<'a, Vec<Weak<Inner>>>;
+type WriteGuard<'a> = MutexGuard<'a, Vec<Weak<Inner>>>;
 
 impl Inner {
+    /// Replaces the snapshot, while the registry is locked.
+    pub(super) fn store(&self, snapshot: Snapshot) {
+        self.current.store(Arc::new(snapshot));
+        self.revision.fetch_add(1, Ordering::Release);
+    }
+
+    /// Returns the selections of this registry. Dropping one may run code that changes the registry, so it is not locked.
+    fn selections(&self) -> Vec<Arc<Inner>> {
+        self.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Returns `true` if this registry or a selection of it has listeners.
+    fn has_listeners(&self) -> bool {
+        let listeners = self.listeners.get();
+        if listeners.is_some_and(|listeners| !listeners.is_empty()) {
+            return true;
+        }
+        let selections = self.selections();
+        selections.iter().any(|selection| selection.has_listeners())
+    }
+
     /// Locks the snapshot and the selections against changes.
     pub(super) fn lock(&self) -> WriteGuard<'_> {
         let lock = self.write_lock.lock();

@@ -106,6 +106,10 @@ impl<R> Listeners<R> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().listeners.is_empty()
+    }
+
     /// Adds a listener and returns its key.
     pub(super) fn add(&self, listener: Listener<R>) -> u64 {
         let mut state = self.lock();

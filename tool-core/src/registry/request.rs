@@ -39,7 +39,7 @@ impl Registry {
 
     /// Renders the tools without logging.
     pub(crate) fn rendered(&self, dialect: &(impl Dialect + ?Sized)) -> Rendered {
-        let snapshot = self.0.current.load();
+        let snapshot = self.0.snapshot();
         let tools = self.sent_tools(dialect.deferral(), &snapshot);
         Rendered::new(dialect, &tools, &snapshot.hosted)
     }
@@ -83,7 +83,7 @@ impl Registry {
         options: &RequestOptions,
         messages: &[&Value],
     ) -> Result<ToolRequest, RequestError> {
-        let snapshot = self.0.current.load();
+        let snapshot = self.0.snapshot();
         let mut tools = self.sent_tools(dialect.deferral(), &snapshot);
         if options.has_background
             && snapshot.has_background()
@@ -119,7 +119,7 @@ impl Registry {
 
     /// Returns the tools of a request to a provider that can't search.
     pub(crate) fn listed(&self) -> Vec<ToolEntry> {
-        self.0.current.load().listed()
+        self.0.snapshot().listed()
     }
 }
 
@@ -249,7 +249,7 @@ impl<'r, D: Dialect + ?Sized> RequestBuilder<'r, D> {
     #[doc(hidden)]
     pub fn build_in(self, cache: &RequestCache) -> Result<Arc<ToolRequest>, RequestError> {
         // Weak, so that a removed tool is dropped. Its address is not used again before the cache lets it go.
-        let snapshot = Arc::downgrade(&self.registry.0.current.load());
+        let snapshot = Arc::downgrade(&self.registry.0.snapshot());
         let is_same = |kept: &KeptRequest| {
             kept.snapshot.ptr_eq(&snapshot)
                 && kept.options == self.options

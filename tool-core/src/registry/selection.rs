@@ -1,6 +1,7 @@
 //! [`Registry::select`](super::Registry::select): registries whose tools follow another one.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::snapshot::Snapshot;
 use super::{Inner, Registry, Selection};
@@ -19,10 +20,11 @@ impl Registry {
 
     /// Returns a registry of some of the tools, with the same context values, hooks and limits.
     ///
-    /// The selection is live: the closure is asked again whenever tools change, and calls, listings and
-    /// [listeners](Registry::on_change) of the selection see the change. Tools are added, replaced and removed in
-    /// the registry it was made of, and doing so in the selection is an error. The closure must not change the
-    /// registry. A tool for which it panics is not selected.
+    /// The selection is live: calls, listings and [listeners](Registry::on_change) of the selection see each change. The
+    /// closure is asked about all tools with the first listing after a change, and about one tool for a call. Tools are
+    /// added, replaced and removed in the registry that the selection was made of, and doing so in the selection is an
+    /// error. The closure must neither change the registry nor read the selection. A tool for which it panics is not
+    /// selected.
     ///
     /// The selection starts with all [hosted tools](HostedTool), and later changes of those do not affect the other
     /// registry.
@@ -119,6 +121,7 @@ impl Registry {
         let selection = Selection {
             source: self.clone(),
             is_selected: Box::new(move |tool| is_selected(tool)),
+            followed: AtomicU64::new(0),
         };
         let selected = Registry(Arc::new(Inner {
             selection: Some(selection),
@@ -131,35 +134,79 @@ impl Registry {
         }
         selections.push(Arc::downgrade(&selected.0));
         drop(selections);
-        // After it was added, so that it misses no change.
-        selected.follow();
         selected
     }
+}
 
-    /// Takes over the tools of the registry that a selection follows.
-    pub(super) fn follow(&self) {
-        let Some(Selection {
-            source,
-            is_selected,
-        }) = &self.0.selection
-        else {
+impl Selection {
+    /// Asks the closure of the application.
+    fn has(&self, tool: &ToolEntry) -> bool {
+        catch(|| (self.is_selected)(tool)).unwrap_or(false)
+    }
+
+    /// Returns `true` if the selection has the last change of its source.
+    fn is_current(&self) -> bool {
+        let is_current = |selection: &Selection| selection.is_current();
+        self.source.0.selection.as_ref().is_none_or(is_current)
+            && self.followed.load(Ordering::Acquire)
+                == self.source.0.revision.load(Ordering::Acquire)
+    }
+}
+
+impl Inner {
+    /// Returns the tools. Those of a selection are selected now, if its source has changed since.
+    #[inline]
+    pub(super) fn snapshot(&self) -> arc_swap::Guard<Arc<Snapshot>> {
+        if self.selection.is_some() {
+            self.refresh();
+        }
+        self.current.load()
+    }
+
+    /// Selects the tools again, if this is a selection whose source has changed.
+    pub(super) fn refresh(&self) {
+        let Some(selection) = &self.selection else {
             return;
         };
+        let source = &selection.source.0;
         loop {
-            let all = source.0.current.load_full();
+            source.refresh();
+            // Before the tools, which may be newer then, but never older.
+            let revision = source.revision.load(Ordering::Acquire);
+            if selection.followed.load(Ordering::Acquire) == revision {
+                return;
+            }
+            let all = source.current.load_full();
             // Outside the lock, because the closure may run any code.
-            let tools = all.tools().iter();
-            let tools = tools.filter(|tool| catch(|| is_selected(tool)).unwrap_or(false));
+            let tools = all.tools().iter().filter(|tool| selection.has(tool));
             let tools: Vec<_> = tools.cloned().collect();
-            let guard = self.0.lock();
-            if !Arc::ptr_eq(&all, &source.0.current.load()) {
-                // Another thread has changed the tools meanwhile.
+            let guard = self.lock();
+            if selection.followed.load(Ordering::Acquire) >= revision {
+                // Another thread was faster.
                 continue;
             }
-            let current = self.0.current.load();
+            let current = self.current.load();
             let snapshot = Snapshot::of_valid(tools, current.hosted.clone());
-            self.publish(guard, current, snapshot);
-            return;
+            if let Some(listeners) = self.listeners.get() {
+                listeners.queue(&current, &snapshot);
+            }
+            self.store(snapshot);
+            selection.followed.store(revision, Ordering::Release);
+            // Dropping a tool may run code that changes the registry.
+            drop(guard);
+            drop(current);
         }
+    }
+
+    /// Finds a tool of a selection that is not up to date, and asks about it alone: a selection may be made for one call.
+    pub(super) fn selected(&self, name: &str) -> Option<ToolEntry> {
+        let selection = self.selection.as_ref()?;
+        if selection.is_current() {
+            return None;
+        }
+        let source = &selection.source.0;
+        let found = source.selected(name);
+        let tool = found.or_else(|| source.snapshot().get(name).cloned())?;
+        selection.has(&tool).then_some(tool)
     }
 }
