@@ -315,7 +315,7 @@ fn values_show_what_is_complete() {
     let mut seen = Vec::new();
     for character in text.chars() {
         reader.push(character.encode_utf8(&mut [0; 4]));
-        let values = Value::Object(reader.values());
+        let values = Value::Object((*reader.values()).clone());
         let size = values.to_string().len();
         assert!(size >= before, "{}", reader.text());
         before = size;
@@ -353,6 +353,27 @@ fn a_long_text_is_read_in_linear_time() {
         let ends: Vec<_> = (1..text.len()).step_by(7).collect();
         assert!(read(reader(), &text, &ends).0.is_err());
     }
+}
+
+#[test]
+fn the_values_of_a_long_text_are_read_for_each_piece() {
+    // Parsing all of it for each piece would take an hour.
+    let stop = r#"{"name":"x","hour":1}"#;
+    let mut reader = reader();
+    reader.push(r#"{"title":"a","stops":["#);
+    let mut known = 0;
+    for at in 0..50_000 {
+        reader.push(stop);
+        let stops = reader.values()["stops"].as_array().unwrap().len();
+        assert!(stops >= known && stops <= at + 1);
+        assert!(at > 100 || stops == at + 1, "{stops} of {at}");
+        assert!(stops + stops / 8 >= at, "{stops} of {at}");
+        known = stops;
+        reader.push(",");
+    }
+    reader.push(stop);
+    reader.push("]}");
+    assert_eq!(reader.values()["stops"].as_array().unwrap().len(), 50_001);
 }
 
 /// A key may be empty or look like an index.

@@ -543,7 +543,7 @@ fn watch(agent: &Agent, run: &mut Run) -> (Vec<String>, Option<AgentError>) {
                     let violations = arguments.violations();
                     let violations: Vec<_> = violations.iter().map(ToString::to_string).collect();
                     assert_eq!(arguments.error().is_some(), !violations.is_empty());
-                    let values = Value::Object(arguments.values());
+                    let values = Value::Object((*arguments.values()).clone());
                     format!("{position} {piece} {values} {}", violations.join("; "))
                 }
                 Ok(Event::Usage(usage)) => format!("usage {}", usage.total()),

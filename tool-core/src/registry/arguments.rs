@@ -154,9 +154,11 @@ impl ArgumentsReader {
     }
 
     /// Returns the values that are complete, such as for a form that fills while the model writes. Objects
-    /// and arrays have their complete items; unions appear whole. Parses the text so far, so don't call
-    /// this for each piece of a long text.
-    pub fn values(&self) -> Map<String, Value> {
+    /// and arrays have their complete items; unions appear whole.
+    ///
+    /// It can be called for each piece. Beyond 4 kB, values are added once an eighth more of the text is complete, or all
+    /// of it, so that a long text is parsed a few times alone.
+    pub fn values(&mut self) -> Arc<Map<String, Value>> {
         self.check.values()
     }
 

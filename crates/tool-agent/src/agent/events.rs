@@ -196,7 +196,7 @@ impl fmt::Debug for Event {
 /// /// Fills a form while the model writes.
 /// fn show(event: &Event) {
 ///     if let Event::Arguments { arguments, .. } = event {
-///         for (key, value) in arguments.values() {
+///         for (key, value) in &*arguments.values() {
 ///             println!("{key}: {value}");
 ///         }
 ///         if let Some(error) = arguments.error() {
@@ -209,14 +209,14 @@ impl fmt::Debug for Event {
 pub struct PartialArguments(pub(super) Option<Arc<Mutex<ArgumentsReader>>>);
 
 impl PartialArguments {
-    /// Returns the complete values; see [`ArgumentsReader::values`]. Each call parses the text so far.
-    pub fn values(&self) -> Map<String, Value> {
+    /// Returns the complete values; see [`ArgumentsReader::values`].
+    pub fn values(&self) -> Arc<Map<String, Value>> {
         self.read(ArgumentsReader::values).unwrap_or_default()
     }
 
     /// Returns the error of the call if it is rejected however it goes on; see [`ArgumentsReader::error`].
     pub fn error(&self) -> Option<ToolError> {
-        self.read(ArgumentsReader::error)?
+        self.read(|reader| reader.error())?
     }
 
     /// Returns the violations so far.
@@ -239,9 +239,10 @@ impl PartialArguments {
         }
     }
 
-    fn read<T>(&self, read: impl FnOnce(&ArgumentsReader) -> T) -> Option<T> {
+    fn read<T>(&self, read: impl FnOnce(&mut ArgumentsReader) -> T) -> Option<T> {
         let reader = self.0.as_ref()?;
-        Some(read(&reader.lock().unwrap_or_else(PoisonError::into_inner)))
+        let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(read(&mut reader))
     }
 }
 

@@ -4,12 +4,17 @@
 //! ended, so schemas are known in one place only. It checks the whole text again at the end, because that
 //! shows what is missing or given twice.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{Path, Validator};
 use crate::schema::cursor::before_special;
 use crate::schema::violation::{Violation, Violations};
 use crate::schema::{Property, Schema};
+
+/// Arguments of this many bytes are not parsed for each piece.
+const LONG: usize = 4096;
 
 /// Arguments that arrive in pieces.
 pub(crate) struct Incremental {
@@ -25,6 +30,8 @@ pub(crate) struct Incremental {
     parameter: usize,
     /// The end of the text whose values are complete.
     complete: usize,
+    /// The values up to this end.
+    values: (usize, Arc<Map<String, Value>>),
     violations: Violations,
 }
 
@@ -50,6 +57,7 @@ impl Incremental {
             open: Vec::new(),
             parameter: 0,
             complete: 0,
+            values: Default::default(),
             violations: Violations::default(),
         }
     }
@@ -80,12 +88,20 @@ impl Incremental {
         self.state = State::Collect;
     }
 
-    /// Returns the values that are complete. Parses the text so far.
-    pub(crate) fn values(&self) -> Map<String, Value> {
+    /// Returns the values that are complete, in a long text as of a recent piece, because all of it is parsed.
+    pub(crate) fn values(&mut self) -> Arc<Map<String, Value>> {
+        let (known, values) = &self.values;
+        let is_long = *known > LONG && !self.open.is_empty();
+        let added = self.complete - known;
+        if added == 0 || (is_long && added < known / 8) {
+            return Arc::clone(values);
+        }
         let text = self.text.get(..self.complete).unwrap_or_default();
-        let closing = self.open.iter().rev().map(|&byte| char::from(byte));
-        let text: String = text.chars().chain(closing).collect();
-        serde_json::from_str(&text).unwrap_or_default()
+        let mut text = text.to_owned();
+        text.extend(self.open.iter().rev().map(|&byte| char::from(byte)));
+        let values = Arc::new(serde_json::from_str(&text).unwrap_or_default());
+        self.values = (self.complete, Arc::clone(&values));
+        values
     }
 
     /// Validates a further piece of the text.
