@@ -209,7 +209,7 @@ impl Input {
     /// Decodes each parameter into its slot. Returns all violations.
     pub fn read<'a>(&'a self, slots: &mut [&mut dyn DecodeSlot<'a>]) -> Result<(), ArgumentError> {
         match decode_strict(&self.text, self.parameters, slots) {
-            Some(is_normal) if self.is_dry_run => self.end_strict_dry_run(is_normal, slots),
+            Some(is_normal) if self.is_dry_run => self.end_strict_dry_run(is_normal),
             Some(_) => Ok(()),
             None => self.decode_slow(slots),
         }
@@ -235,19 +235,27 @@ impl Input {
         self.read(slots)
     }
 
-    /// Ends a dry run after strict decoding.
+    /// Ends a dry run after strict decoding. What was decoded is not decoded again, even if it is written in another way.
     #[cold]
-    fn end_strict_dry_run<'a>(
-        &'a self,
-        is_normal: bool,
-        slots: &mut [&mut dyn DecodeSlot<'a>],
-    ) -> Result<(), ArgumentError> {
+    fn end_strict_dry_run(&self, is_normal: bool) -> Result<(), ArgumentError> {
         if !is_normal {
-            return self.decode_slow(slots);
+            self.normalise()?;
         }
         #[cfg(debug_assertions)]
-        self.assert_normalised();
+        if is_normal {
+            self.assert_normalised();
+        }
         Err(ArgumentError::DryRun)
+    }
+
+    /// Validates the arguments and rewrites them for serde, unless that is done.
+    fn normalise(&self) -> Result<&Normalised, ArgumentError> {
+        if let Some(validated) = self.normalised.get() {
+            return Ok(validated);
+        }
+        let schema = Schema::object(self.parameters);
+        let normalised = normalise(&schema, &self.text, self.options)?;
+        Ok(self.normalised.get_or_init(|| Box::new(normalised)))
     }
 
     /// Fails if normalised arguments differ from the text.
@@ -293,14 +301,7 @@ impl Input {
         &'a self,
         slots: &mut [&mut dyn DecodeSlot<'a>],
     ) -> Result<(), ArgumentError> {
-        let normalised = match self.normalised.get() {
-            Some(validated) => validated,
-            None => {
-                let schema = Schema::object(self.parameters);
-                let normalised = normalise(&schema, &self.text, self.options)?;
-                self.normalised.get_or_init(|| Box::new(normalised))
-            }
-        };
+        let normalised = self.normalise()?;
         let decoded = decode_trusted(&normalised.text, self.parameters, slots);
         decoded.map_err(|failure| -> ArgumentError {
             let violations = match failure {
