@@ -4,12 +4,15 @@
 //! cargo run --example voice_home --features voice_home
 //! cargo run --example voice_home --features voice_home -- eval --url http://localhost:11434/v1 --model qwen3
 //! cargo run --example voice_home --features voice_home -- ways ollama http://localhost:11434/v1 qwen3
+//! cargo run --example voice_home --features voice_home -- corrections ollama http://localhost:11434/v1 qwen3
 //! cargo run --example voice_home --features voice_home -- call HassTurnOn --area kitchen
 //! ```
 //!
 //! The commands are the cases of `tools.eval.toml`, and two models are recorded.
 //! `ways` asks a model of a server with the server's tools, with the tools in the prompt, and with the schema of a call.
+//! `corrections` counts how often it corrects a rejected call.
 
+mod corrections;
 mod tools;
 mod ways;
 
@@ -28,27 +31,37 @@ fn main() -> ExitCode {
     if words.len() < 2 {
         words.push("eval".into());
     }
-    if words[1] == "ways" {
+    if words[1] == "ways" || words[1] == "corrections" {
         let given: Vec<_> = words
             .drain(1..)
-            .skip(1)
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
-        let [name, url, model, flags @ ..] = &given[..] else {
-            return wrong("`ways` needs the name of a server, its URL and a model");
+        let [command, name, url, model, flags @ ..] = &given[..] else {
+            return wrong(format_args!(
+                "`{}` needs the name of a server, its URL and a model",
+                given[0]
+            ));
         };
         let server = match server::find(name) {
             Ok(server) => server,
             Err(error) => return wrong(error),
         };
+        if command == "corrections" {
+            if let Some(flag) = flags.first() {
+                return wrong(format_args!("`corrections` has no `{flag}`"));
+            }
+            return match corrections::table(&server, url, model) {
+                Ok(table) => print(&table),
+                Err(error) => failed(error),
+            };
+        }
         let (with_ways, names) = ways::add(cli, &server, url, model);
         cli = with_ways;
         words.push("eval".into());
-        words.extend(
-            names
-                .into_iter()
-                .map(|name| format!("--model={name}").into()),
-        );
+        let names = names
+            .into_iter()
+            .map(|name| format!("--model={name}").into());
+        words.extend(names);
         words.extend(flags.iter().map(Into::into));
     }
     let matches = cli.command().get_matches_from(words);
@@ -57,7 +70,23 @@ fn main() -> ExitCode {
 
 /// Reports a wrong command line.
 fn wrong(error: impl Display) -> ExitCode {
+    report(error);
+    ExitCode::from(2)
+}
+
+fn failed(error: impl Display) -> ExitCode {
+    report(error);
+    ExitCode::FAILURE
+}
+
+fn report(error: impl Display) {
     // If nobody can read the error, there is still the exit code.
     let _ = writeln!(Terminal::stderr(), "error: {error}");
-    ExitCode::from(2)
+}
+
+fn print(text: &str) -> ExitCode {
+    match write!(Terminal::stdout(), "{text}") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
 }

@@ -1,5 +1,5 @@
-//! Asks one model in six ways: with the tools of its server, with the tools in the prompt, and with the schema of a call
-//! besides; each whole and streamed.
+//! Asks one model in eight ways: with the tools of its server, with and without their descriptions, with the tools in the
+//! prompt, and with the schema of a call besides; each whole and streamed.
 
 use serde_json::{Value, json};
 use tool_agent::Agent;
@@ -8,8 +8,13 @@ use tool_agent::dialects::{CallFormat, Prompted};
 use tool_agent::model::{HttpModel, Model, ModelFuture, Request};
 use tool_cli::Cli;
 use tool_core::Registry;
+use tool_core::dialect::ToolRequest;
 
-const WAYS: [&str; 3] = ["tools of the server", "prompt", "prompt and schema"];
+const SERVER: &str = "tools of the server";
+const WITHOUT_DESCRIPTIONS: &str = "tools without descriptions";
+const PROMPT: &str = "prompt";
+const PROMPT_AND_SCHEMA: &str = "prompt and schema";
+pub(crate) const WAYS: [&str; 4] = [SERVER, WITHOUT_DESCRIPTIONS, PROMPT, PROMPT_AND_SCHEMA];
 const SYSTEM: &str = "You control a home. Call the tools for what the user says. The units are degrees Celsius and percent.";
 
 /// Adds the model in each way. Returns the names.
@@ -22,56 +27,109 @@ pub(crate) fn add(mut cli: Cli, server: &Server, url: &str, model: &str) -> (Cli
             names.push(name.clone());
             let (server, url, model) = (*server, url.to_owned(), model.to_owned());
             cli = cli.eval_model(name, move |registry| {
-                let model = HttpModel::new(&server, &model)
-                    .base_url(&url)
-                    .system(SYSTEM)
-                    .max_tokens(200)
-                    .field("temperature", 0)
-                    .streaming(is_streamed);
-                agent(way, registry, &server, model)
+                let free = http(&server, &url, &model).streaming(is_streamed);
+                let first = asked(way, &registry, &server, free.clone());
+                // After its first call, the model may write what it likes.
+                let later = if way == PROMPT_AND_SCHEMA {
+                    free
+                } else {
+                    first.clone()
+                };
+                agent(way, registry, &server, Turns { first, later })
             });
         }
     }
     (cli, names)
 }
 
-fn agent(way: &str, registry: Registry, server: &Server, model: HttpModel) -> Agent {
-    // Small models leave out what stands around a call, and so does a schema.
+/// Returns the model at its server.
+pub(crate) fn http(server: &Server, url: &str, model: &str) -> HttpModel {
+    HttpModel::new(server, model)
+        .base_url(url)
+        .system(SYSTEM)
+        .max_tokens(200)
+        .field("temperature", 0)
+}
+
+/// Makes the model ask in this way.
+pub(crate) fn asked(
+    way: &str,
+    registry: &Registry,
+    server: &Server,
+    model: HttpModel,
+) -> HttpModel {
+    let read = |json: &str| serde_json::from_str(json).unwrap_or_default();
+    match way {
+        WITHOUT_DESCRIPTIONS => {
+            let mut tools: Value = read(registry.render(server).as_str());
+            remove_descriptions(&mut tools);
+            model.field("tools", tools)
+        }
+        PROMPT_AND_SCHEMA => {
+            let schema: Value = read(&registry.call_schema().to_string());
+            model.field(
+                "response_format",
+                json!({"type": "json_object", "schema": schema}),
+            )
+        }
+        _ => model,
+    }
+}
+
+/// Makes the model call a tool, in a way with the tools of the server.
+pub(crate) fn required(way: &str, tools: &ToolRequest, mut model: HttpModel) -> HttpModel {
+    if matches!(way, SERVER | WITHOUT_DESCRIPTIONS) {
+        for (key, value) in tools.fields() {
+            if key != "tools" {
+                model = model.field(key, json!(value));
+            }
+        }
+    }
+    model
+}
+
+fn remove_descriptions(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            // A parameter may have this name, too.
+            object.retain(|key, value| key != "description" || !value.is_string());
+            object.values_mut().for_each(remove_descriptions);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_descriptions),
+        _ => {}
+    }
+}
+
+/// Returns an agent whose requests have the tools as this way wants them.
+pub(crate) fn agent(
+    way: &str,
+    registry: Registry,
+    server: &Server,
+    model: impl Model + 'static,
+) -> Agent {
+    if matches!(way, SERVER | WITHOUT_DESCRIPTIONS) {
+        return Agent::new(registry, *server, model);
+    }
+    // Small models leave out the tags around a call, and so does a schema.
     let format = CallFormat {
         is_bare: true,
         ..CallFormat::QWEN
     };
-    let dialect = Prompted::new(*server, format);
-    if way == WAYS[0] {
-        return Agent::new(registry, *server, model);
-    }
-    if way == WAYS[1] {
-        return Agent::new(registry, dialect, model);
-    }
-    let schema = registry.call_schema().to_string();
-    let schema: Value = serde_json::from_str(&schema).unwrap_or_default();
-    let format = json!({"type": "json_object", "schema": schema});
-    let first = model.clone().field("response_format", format);
-    Agent::new(
-        registry,
-        dialect,
-        FirstCall {
-            first,
-            later: model,
-        },
-    )
+    Agent::new(registry, Prompted::new(*server, format), model)
 }
 
-/// Makes the model write a call first. Its later responses are free.
-struct FirstCall {
-    first: HttpModel,
-    later: HttpModel,
+/// Asks one model for the first response and another for the later ones.
+pub(crate) struct Turns<M> {
+    pub(crate) first: M,
+    pub(crate) later: HttpModel,
 }
 
-impl Model for FirstCall {
+impl<M: Model> Model for Turns<M> {
     fn ask(&self, request: Request) -> ModelFuture<'_> {
-        let is_first = request.messages.len() == 1;
-        let model = if is_first { &self.first } else { &self.later };
-        model.ask(request)
+        if request.messages.len() == 1 {
+            self.first.ask(request)
+        } else {
+            self.later.ask(request)
+        }
     }
 }

