@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use tool_agent::dialects::server::Server;
-use tool_agent::run::{Run, RunSettings};
+use tool_agent::run::{Round, Run, RunSettings};
 use tool_agent::testing::ScriptedModel;
 use tool_core::dialect::ToolChoice;
 use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind};
@@ -105,7 +105,7 @@ pub(crate) fn table(server: &Server, url: &str, model: &str) -> Result<String, S
                 let run = corrected(way, names_all, server, url, model, correction)?;
                 tokens += run.usage().total();
                 let next = run.rounds().get(1);
-                let results = next.into_iter().flat_map(|round| round.calls());
+                let results = next.into_iter().flat_map(Round::calls);
                 let done: Vec<_> = { results }
                     .filter_map(|(call, result)| Some((call, result?)))
                     .filter(|(_, result)| !result.is_error())
@@ -197,5 +197,5 @@ fn understood(tool: &str, arguments: &Value) -> Result<Value, String> {
 
 /// Reads the slots that a tool returns.
 fn slots(result: &tool_core::ToolResult) -> Value {
-    serde_json::from_str(&result.content()).unwrap_or_default()
+    serde_json::from_str(result.content()).unwrap_or_default()
 }
