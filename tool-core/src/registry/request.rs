@@ -245,8 +245,11 @@ impl<'r, D: Dialect + ?Sized> RequestBuilder<'r, D> {
             .tool_request(self.dialect, &self.options, &self.messages)
     }
 
-    /// Does the same, unless the cache has the request.
-    #[doc(hidden)]
+    /// Returns the request of the cache, if it has the one that [`build`](RequestBuilder::build) would return.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`build`](RequestBuilder::build).
     pub fn build_in(self, cache: &RequestCache) -> Result<Arc<ToolRequest>, RequestError> {
         // Weak, so that a removed tool is dropped. Its address is not used again before the cache lets it go.
         let snapshot = Arc::downgrade(&self.registry.0.snapshot());
@@ -279,9 +282,34 @@ impl<'r, D: Dialect + ?Sized> RequestBuilder<'r, D> {
     }
 }
 
-/// The last requests of one dialect. A loop uses it so that tools are rendered again only after a change: of the registry, of
-/// the settings, or of the tools that the messages need.
-#[doc(hidden)]
+/// The last requests to one model. A loop around a model uses it so that tools are rendered again only after a change: of the
+/// registry, of the settings, or of the tools that the messages need. The `Agent` of `tool-agent` does.
+///
+/// It keeps at most four requests. Use a cache of its own for each dialect: it does not compare them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tool_core::registry::RequestCache;
+/// use tool_core::{Registry, tool, tools};
+/// use tool_dialects::Anthropic;
+///
+/// /// Rolls a die.
+/// #[tool]
+/// fn roll_die() -> u8 {
+///     4
+/// }
+///
+/// let (registry, dialect) = (Registry::new(), Anthropic::default());
+/// let cache = RequestCache::default();
+/// let first = registry.request(&dialect).build_in(&cache)?;
+/// let second = registry.request(&dialect).build_in(&cache)?;
+/// assert!(Arc::ptr_eq(&first, &second));
+///
+/// registry.add(tools![roll_die])?;
+/// let third = registry.request(&dialect).build_in(&cache)?;
+/// assert!(third.tools().as_str().contains("roll_die"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct RequestCache(Mutex<Vec<KeptRequest>>);
 
