@@ -213,18 +213,20 @@ impl Registry {
             listeners.queue(&current, &snapshot);
         }
         self.0.store(snapshot);
+        let selections: Vec<_> = guard.iter().filter_map(Weak::upgrade).collect();
         // Dropping a tool may run code that changes this registry.
         drop(guard);
         drop(current);
-        self.tell();
+        self.tell(selections);
     }
 
     /// Tells the listeners of the selections and of this registry that tools have changed.
-    fn tell(&self) {
-        for selection in self.0.selections() {
+    fn tell(&self, selections: Vec<Arc<Inner>>) {
+        for selection in selections {
             if selection.has_listeners() {
                 selection.refresh();
-                Registry(selection).tell();
+                let further = selection.selections();
+                Registry(selection).tell(further);
             }
         }
         if let Some(listeners) = self.0.listeners.get() {

@@ -96,7 +96,7 @@ pub fn grown(data: &Data, case: &str, from: usize, to: &[usize]) -> Vec<Figure> 
     };
     let sizes = to.iter();
     sizes
-        .map(|size| or_missing(&format!("{case} {size}"), ratio(*size)))
+        .map(|size| or_missing(format!("{case} {size}"), ratio(*size)))
         .collect()
 }
 
