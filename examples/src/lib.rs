@@ -22,7 +22,7 @@ pub use tool_cli::terminal;
 
 #[cfg(test)]
 mod tests {
-    /// Reads the sources of all programs, except for those of the cookbook and the tutorial, which do not depend on this package.
+    /// Reads the sources of all programs, except the cookbook and the tutorial, which do not depend on this package.
     #[test]
     fn every_program_prints_through_the_terminal() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

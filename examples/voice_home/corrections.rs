@@ -12,7 +12,7 @@ use tool_core::{Registry, ToolCall, ToolError, ToolErrorKind};
 
 use crate::ways::{self, Turns};
 
-/// What the user says, the tool, the arguments of a rejected call and those of the right one.
+/// The words of the user, the tool, wrong arguments, and right arguments.
 type Correction = (&'static str, &'static str, Value, Value);
 
 fn corrections() -> [Correction; 12] {
@@ -98,10 +98,12 @@ pub(crate) fn table(server: &Server, url: &str, model: &str) -> Result<String, S
         "| way | the result names | accepted | right | tokens |\n|---|---|---|---|---|\n",
     );
     let corrections = corrections();
+    let wanted = corrections.iter().map(understood);
+    let wanted = wanted.collect::<Result<Vec<_>, _>>()?;
     for way in ways::WAYS {
         for names_all in [true, false] {
             let (mut accepted, mut right, mut tokens) = (0, 0, 0);
-            for correction in &corrections {
+            for (correction, wanted) in corrections.iter().zip(&wanted) {
                 let run = corrected(way, names_all, server, url, model, correction)?;
                 tokens += run.usage().total();
                 let next = run.rounds().get(1);
@@ -111,10 +113,8 @@ pub(crate) fn table(server: &Server, url: &str, model: &str) -> Result<String, S
                     .filter(|(_, result)| !result.is_error())
                     .collect();
                 accepted += usize::from(!done.is_empty());
-                let (_, tool, _, wanted) = correction;
-                let wanted = understood(tool, wanted)?;
                 let is_right = |(call, result): &(&ToolCall, &_)| {
-                    call.name == **tool && slots(result) == wanted
+                    call.name == correction.1 && slots(result) == *wanted
                 };
                 right += usize::from(done.len() == 1 && done.iter().all(is_right));
             }
@@ -185,10 +185,10 @@ fn first_violation(error: &ToolError) -> Option<String> {
     Some(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns what the tool understands of these arguments.
-fn understood(tool: &str, arguments: &Value) -> Result<Value, String> {
+/// Returns the slots that the tool reads from the right arguments.
+fn understood((_, tool, _, right): &Correction) -> Result<Value, String> {
     let registry = Registry::linked().map_err(|error| error.to_string())?;
-    let result = registry.call_blocking(ToolCall::new("wanted", tool, arguments.clone()));
+    let result = registry.call_blocking(ToolCall::new("wanted", *tool, right.clone()));
     if result.is_error() {
         return Err(result.content().to_string());
     }

@@ -76,9 +76,13 @@ pub(crate) fn asked(
     }
 }
 
+fn is_of_server(way: &str) -> bool {
+    matches!(way, SERVER | WITHOUT_DESCRIPTIONS)
+}
+
 /// Makes the model call a tool, in a way with the tools of the server.
 pub(crate) fn required(way: &str, tools: &ToolRequest, mut model: HttpModel) -> HttpModel {
-    if matches!(way, SERVER | WITHOUT_DESCRIPTIONS) {
+    if is_of_server(way) {
         for (key, value) in tools.fields() {
             if key != "tools" {
                 model = model.field(key, json!(value));
@@ -107,7 +111,7 @@ pub(crate) fn agent(
     server: &Server,
     model: impl Model + 'static,
 ) -> Agent {
-    if matches!(way, SERVER | WITHOUT_DESCRIPTIONS) {
+    if is_of_server(way) {
         return Agent::new(registry, *server, model);
     }
     // Small models leave out the tags around a call, and so does a schema.

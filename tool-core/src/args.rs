@@ -238,12 +238,11 @@ impl Input {
     /// Ends a dry run after strict decoding. What was decoded is not decoded again, even if it is written in another way.
     #[cold]
     fn end_strict_dry_run(&self, is_normal: bool) -> Result<(), ArgumentError> {
-        if !is_normal {
-            self.normalise()?;
-        }
-        #[cfg(debug_assertions)]
         if is_normal {
+            #[cfg(debug_assertions)]
             self.assert_normalised();
+        } else {
+            self.normalise()?;
         }
         Err(ArgumentError::DryRun)
     }

@@ -1,4 +1,4 @@
-//! What models read, and what they get for a wrong call.
+//! Tests of what models read: the tools, and the reply to a wrong call.
 
 use serde_json::json;
 use tool_core::ToolCall;

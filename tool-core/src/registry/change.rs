@@ -165,7 +165,9 @@ impl Registry {
         // Earlier changes are none of its, and later ones are compared with these tools.
         self.0.refresh();
         let key = listeners.add(Arc::new(move |registry, change| listener(registry, change)));
+        // A change that another thread has made meanwhile.
         self.0.refresh();
+        listeners.deliver(self);
         let listeners = Arc::downgrade(listeners);
         ChangeListener::new(move || {
             if let Some(listeners) = listeners.upgrade() {
@@ -177,9 +179,10 @@ impl Registry {
     /// Replaces the hosted tools of the snapshot.
     fn change_hosted<T>(&self, change: impl FnOnce(&mut Vec<HostedTool>) -> T) -> T {
         let _guard = self.0.lock();
-        let mut snapshot = Snapshot::clone(&self.0.current.load());
+        let current = self.0.current.load();
+        let mut snapshot = Snapshot::clone(&current);
         let value = change(&mut snapshot.hosted);
-        self.0.store(snapshot);
+        self.0.store(&current, snapshot);
         value
     }
 
@@ -198,35 +201,20 @@ impl Registry {
         let current = self.0.current.load();
         let removed = removed(&current);
         let snapshot = current.changed(&removed, added, &self.0.policy)?;
-        self.publish(guard, current, snapshot);
-        Ok(removed)
-    }
-
-    /// Replaces the snapshot, then tells listeners.
-    fn publish(
-        &self,
-        guard: WriteGuard<'_>,
-        current: arc_swap::Guard<Arc<Snapshot>>,
-        snapshot: Snapshot,
-    ) {
-        if let Some(listeners) = self.0.listeners.get() {
-            listeners.queue(&current, &snapshot);
-        }
-        self.0.store(snapshot);
-        let selections: Vec<_> = guard.iter().filter_map(Weak::upgrade).collect();
+        self.0.store(&current, snapshot);
         // Dropping a tool may run code that changes this registry.
         drop(guard);
         drop(current);
-        self.tell(selections);
+        self.tell();
+        Ok(removed)
     }
 
     /// Tells the listeners of the selections and of this registry that tools have changed.
-    fn tell(&self, selections: Vec<Arc<Inner>>) {
-        for selection in selections {
+    fn tell(&self) {
+        for selection in self.0.selections() {
             if selection.has_listeners() {
                 selection.refresh();
-                let further = selection.selections();
-                Registry(selection).tell(further);
+                Registry(selection).tell();
             }
         }
         if let Some(listeners) = self.0.listeners.get() {
@@ -238,8 +226,11 @@ impl Registry {
 type WriteGuard<'a> = MutexGuard<'a, Vec<Weak<Inner>>>;
 
 impl Inner {
-    /// Replaces the snapshot, while the registry is locked.
-    pub(super) fn store(&self, snapshot: Snapshot) {
+    /// Replaces the current snapshot and queues the change for listeners, while the registry is locked.
+    pub(super) fn store(&self, current: &Snapshot, snapshot: Snapshot) {
+        if let Some(listeners) = self.listeners.get() {
+            listeners.queue(current, &snapshot);
+        }
         self.current.store(Arc::new(snapshot));
         self.revision.fetch_add(1, Ordering::Release);
     }

@@ -187,10 +187,7 @@ impl Inner {
             }
             let current = self.current.load();
             let snapshot = Snapshot::of_valid(tools, current.hosted.clone());
-            if let Some(listeners) = self.listeners.get() {
-                listeners.queue(&current, &snapshot);
-            }
-            self.store(snapshot);
+            self.store(&current, snapshot);
             selection.followed.store(revision, Ordering::Release);
             // Dropping a tool may run code that changes the registry.
             drop(guard);

@@ -226,17 +226,11 @@ impl PartialArguments {
     }
 
     pub(super) fn push(&self, piece: &str) {
-        if let Some(reader) = &self.0 {
-            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
-            reader.push(piece);
-        }
+        self.read(|reader| reader.push(piece));
     }
 
     pub(super) fn push_freeform(&self, piece: &str) {
-        if let Some(reader) = &self.0 {
-            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
-            reader.push_freeform(piece);
-        }
+        self.read(|reader| reader.push_freeform(piece));
     }
 
     fn read<T>(&self, read: impl FnOnce(&mut ArgumentsReader) -> T) -> Option<T> {

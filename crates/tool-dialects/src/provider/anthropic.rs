@@ -567,7 +567,6 @@ impl Dialect for Anthropic {
         media::omitted(results, parts)
     }
 
-    /// Only strict tools have limits. The restrictions of tools for programs are listed here as well.
     /// Any tool will do.
     fn history_tools(&self, has_tools: bool, messages: &[&Value]) -> Vec<String> {
         if has_tools {
@@ -577,6 +576,7 @@ impl Dialect for Anthropic {
         }
     }
 
+    /// Only strict tools have limits. The restrictions of tools for programs are listed here as well.
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {
         let programs = program(hosted);
         if !self.is_strict && tools.iter().all(|tool| !tool.has_details()) {
