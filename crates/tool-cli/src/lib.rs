@@ -54,14 +54,15 @@
 //!
 //! # The page
 //!
-//! `web` writes the address of a page to standard error; open it in your browser. The page is the
+//! `web` writes the address of a page to standard error; open it in your browser, or let `--open` do it. The page is the
 //! [catalogue](tool_docs::Docs) with a form for each tool. It marks invalid arguments while you type, shows the
 //! progress and the pictures of calls, and asks you to decide if a hook holds one. Questions of tools
 //! ([`elicit`](tool_core::call::elicit)) are forms, too. Calls go through the registry like a model's.
 //!
 //! The page runs tools, so only you may reach it: the server listens on a loopback address, the page's address contains
 //! a random token, and the server refuses requests for other hosts and from other sites. Keep the address to yourself
-//! while the program runs.
+//! while the program runs. `--open` starts the browser with an address that works once, because other users of the machine
+//! can see how a program was started.
 
 mod answers;
 mod call;

@@ -6,6 +6,7 @@
 // axum's handlers are async, and `Err` is the response itself.
 #![allow(clippy::unused_async, clippy::result_large_err)]
 
+mod browser;
 mod questions;
 
 use std::collections::HashMap;
@@ -17,11 +18,11 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use futures_util::stream;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -68,6 +69,12 @@ pub(crate) fn command() -> Command {
                 .default_value("127.0.0.1:0")
                 .help("Serve at this loopback address; port 0 is a free one"),
         )
+        .arg(
+            Arg::new("open")
+                .long("open")
+                .action(ArgAction::SetTrue)
+                .help("Open the page in your browser"),
+        )
 }
 
 pub(crate) fn run(cli: Cli, builder: RegistryBuilder, matches: &ArgMatches) -> Result<(), Failure> {
@@ -81,18 +88,24 @@ pub(crate) fn run(cli: Cli, builder: RegistryBuilder, matches: &ArgMatches) -> R
     }
     let title = cli.program();
     let registry = cli.registry(builder)?;
-    let token = token()?;
+    let (token, ticket) = (token()?, token()?);
+    let is_opened = matches.get_flag("open");
     runtime(2)?.block_on(async {
         let listener = tokio::net::TcpListener::bind(address).await;
         let listener = listener
             .map_err(|error| Failure::failed(format!("can't listen at {address}: {error}")))?;
         let bound = listener.local_addr().map_err(Failure::failed)?;
         writeln!(Terminal::stderr(), "open http://{bound}/{token}/")?;
+        // The queue of the listener keeps the browser's request until the server runs.
+        if is_opened {
+            browser::open(&format!("http://{bound}/{ticket}/"));
+        }
         let web = Arc::new(Web {
             registry,
             title,
             hosts: hosts(bound),
             token,
+            ticket: Mutex::new(is_opened.then_some(ticket)),
             calls: Mutex::default(),
             questions: Questions::default(),
         });
@@ -125,6 +138,9 @@ struct Web {
     title: String,
     hosts: Vec<String>,
     token: String,
+    /// Replaces the token in one request, which is redirected. Other users of the machine can read the arguments that a
+    /// browser is started with, so the token must not be there.
+    ticket: Mutex<Option<String>>,
     /// The calls that run or wait for a decision, by id.
     calls: Mutex<HashMap<String, Open>>,
     questions: Questions,
@@ -137,6 +153,12 @@ enum Open {
 }
 
 impl Web {
+    /// Returns whether a request has the ticket, which is then used.
+    fn takes(&self, given: &str) -> bool {
+        let mut ticket = self.ticket.lock().unwrap_or_else(PoisonError::into_inner);
+        ticket.take_if(|ticket| is_same(given, ticket)).is_some()
+    }
+
     fn calls(&self) -> MutexGuard<'_, HashMap<String, Open>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,13 +190,8 @@ fn refused(status: StatusCode, reason: &str) -> Response {
 
 /// Refuses requests that do not come from the page, and restricts how browsers may use the responses.
 async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Response {
-    let mut response = match problem(
-        &web,
-        request.method().is_safe(),
-        request.headers(),
-        request.uri().path(),
-    ) {
-        Some((status, reason)) => refused(status, reason),
+    let mut response = match problem(&web, &request) {
+        Some(response) => response,
         None => next.run(request).await,
     };
     let headers = response.headers_mut();
@@ -202,13 +219,9 @@ async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Res
     response
 }
 
-/// Returns the reason why a request is refused, if it is.
-fn problem(
-    web: &Web,
-    is_safe: bool,
-    headers: &HeaderMap,
-    path: &str,
-) -> Option<(StatusCode, &'static str)> {
+/// Returns the response to a request that is not for a page or from one.
+fn problem(web: &Web, request: &Request) -> Option<Response> {
+    let headers = request.headers();
     let one = |name: HeaderName| {
         let mut values = headers.get_all(name).iter();
         match (values.next(), values.next()) {
@@ -219,13 +232,13 @@ fn problem(
     };
     // Another host name that resolves to this machine would let a site bypass the same-origin policy.
     let Ok(Some(host)) = one(header::HOST) else {
-        return Some((
+        return Some(refused(
             StatusCode::BAD_REQUEST,
             "the request has no `Host`, or several",
         ));
     };
     if !web.hosts.iter().any(|known| known == host) {
-        return Some((
+        return Some(refused(
             StatusCode::FORBIDDEN,
             "the request is for another host; open the address that the program wrote",
         ));
@@ -233,19 +246,27 @@ fn problem(
     match one(header::ORIGIN) {
         Ok(None) => {}
         Ok(Some(origin)) if origin.strip_prefix("http://") == Some(host) => {}
-        _ => return Some((StatusCode::FORBIDDEN, "the request comes from another site")),
+        _ => {
+            return Some(refused(
+                StatusCode::FORBIDDEN,
+                "the request comes from another site",
+            ));
+        }
     }
-    let given = path.split('/').nth(1).unwrap_or_default();
+    let given = request.uri().path().split('/').nth(1).unwrap_or_default();
+    if web.takes(given) {
+        return Some(Redirect::to(&format!("/{}/", web.token)).into_response());
+    }
     if !is_same(given, &web.token) {
-        return Some((
+        return Some(refused(
             StatusCode::FORBIDDEN,
             "the address has no valid token; open the one that the program wrote",
         ));
     }
     // Other sites can send some media types without a preflight request.
     let is_json = matches!(one(header::CONTENT_TYPE), Ok(Some("application/json")));
-    if !is_safe && !is_json {
-        return Some((
+    if !request.method().is_safe() && !is_json {
+        return Some(refused(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "the body is to be `application/json`",
         ));

@@ -380,6 +380,9 @@ fn bash_completes() {
     assert_eq!(complete("desk call get_forecast --arg").lines().count(), 2);
     assert_eq!(complete("desk call get_forecast --city Lis"), "\n");
     assert!(complete("desk call --jso").contains("--jsonl"));
+    if cfg!(feature = "web") {
+        assert_eq!(complete("desk web --o"), "--open\n");
+    }
     assert_eq!(
         complete("desk call get_forecast --unit fah"),
         "fahrenheit\n"

@@ -6,8 +6,11 @@ mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+#[cfg(target_os = "linux")]
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
@@ -31,24 +34,32 @@ impl Drop for Page {
 impl Page {
     fn start() -> Page {
         let mut command = support::command();
-        command
-            .arg("web")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
+        Page::of(command.arg("web")).0
+    }
+
+    /// Starts the program, and returns the rest of its log as well.
+    fn of(command: &mut Command) -> (Page, Receiver<String>) {
+        command.stdin(Stdio::null()).stdout(Stdio::null());
         let mut program = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut log = BufReader::new(program.stderr.take().unwrap());
         log.read_line(&mut line).unwrap();
-        // The rest of the log is discarded, because a closed pipe must not end the program.
-        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        // The rest of the log is read, because a closed pipe must not end the program.
+        let (lines, rest) = channel();
+        std::thread::spawn(move || {
+            log.lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| lines.send(line))
+        });
         let address = line.trim().strip_prefix("open http://");
         let address = address.unwrap_or_else(|| panic!("no address in {line}"));
         let (host, token) = address.split_once('/').unwrap();
-        Page {
+        let page = Page {
             program,
             host: host.to_owned(),
             token: token.trim_matches('/').to_owned(),
-        }
+        };
+        (page, rest)
     }
 
     fn connect(&self, head: &str, body: &str) -> TcpStream {
@@ -130,6 +141,71 @@ fn the_page_is_for_those_who_know_its_address() {
     // 128 bits.
     assert_eq!(page.token.len(), 32, "{}", page.token);
     assert_ne!(Page::start().token, page.token);
+}
+
+/// Writes a program with the name of the one that opens pages, and returns the command of a page that starts it.
+#[cfg(target_os = "linux")]
+fn opening(folder: &str, script: Option<&str>) -> Command {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    if let Some(script) = script {
+        let program = folder.join("xdg-open");
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = support::command();
+    command.args(["web", "--open"]).env("PATH", &folder);
+    command.current_dir(folder);
+    command
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_browser_opens_the_page_by_an_address_that_works_once() {
+    // The name tells that the file is complete.
+    let script = "echo \"$1\" > part && exec /bin/mv part address";
+    let (page, _log) = Page::of(&mut opening("open", Some(script)));
+    let written = Path::new(env!("CARGO_TARGET_TMPDIR")).join("open/address");
+    let end = Instant::now() + PATIENCE;
+    while !written.exists() {
+        assert!(Instant::now() < end, "no browser was started");
+        std::thread::yield_now();
+    }
+    let address = fs::read_to_string(written).unwrap();
+    let path = address
+        .trim()
+        .strip_prefix(&format!("http://{}", page.host));
+    let path = path.unwrap_or_else(|| panic!("{address}"));
+    // Other users see the arguments of programs.
+    assert!(!path.contains(&page.token), "{path}");
+    let elsewhere = format!("GET {path} HTTP/1.1\r\nhost: example.com\r\n");
+    assert_eq!(status(&page.raw(&elsewhere, "")), 403);
+    let opened = page.raw(&page.head(&format!("GET {path}")), "");
+    assert_eq!(status(&opened), 303, "{opened}");
+    assert!(
+        opened.contains(&format!("location: /{}/\r\n", page.token)),
+        "{opened}"
+    );
+    let again = page.raw(&page.head(&format!("GET {path}")), "");
+    assert_eq!(status(&again), 403, "{again}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_browser_that_can_not_be_opened_ends_nothing() {
+    for (script, why) in [
+        (None, "there is no `xdg-open`"),
+        (Some("exit 3"), "`xdg-open` failed (exit status: 3)"),
+    ] {
+        let (page, log) = Page::of(&mut opening("no-open", script));
+        let line = log.recv_timeout(PATIENCE).unwrap();
+        let expected = format!("can't open a browser: {why}; open the address above yourself");
+        assert_eq!(line, expected);
+        assert_eq!(status(&page.get("")), 200);
+    }
 }
 
 #[test]
