@@ -36,6 +36,8 @@ use self::telemetry::TraceLinks;
 use self::telemetry::{Invocation, Observed};
 use crate::guarded::{answered, caught, started};
 use crate::run::{DecideError, Increment, Journal, JournalError, Run, RunInfo};
+#[cfg(feature = "conversations")]
+use crate::run::{Page, RunHead};
 
 pub use self::background::BackgroundCalls;
 pub use self::compaction::Compaction;
@@ -69,6 +71,10 @@ pub struct Agent {
     journal: Option<Arc<dyn Journal>>,
     prepare: Option<Prepare>,
     contexts: Option<Contexts>,
+    /// The system prompt of a run.
+    system: Option<PerRun<String>>,
+    /// The tools of a run.
+    tools: Option<PerRun<Registry>>,
     policy: DecisionPolicy,
     call_service: Option<CallService>,
     cancellation: Option<CancellationToken>,
@@ -129,6 +135,8 @@ type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
 /// Attaches the context values of the owner to a call.
 type Contexts =
     Arc<dyn Fn(RunInfo, ToolCall) -> BoxFuture<Result<ToolCall, ContextError>> + Send + Sync>;
+/// Returns a part of the agent for a run.
+type PerRun<T> = Arc<dyn Fn(RunInfo) -> BoxFuture<Result<T, ContextError>> + Send + Sync>;
 /// Runs calls in place of the registry.
 type CallService = Arc<dyn Fn(ToolCall) -> BoxFuture<ToolResult> + Send + Sync>;
 
@@ -294,6 +302,12 @@ impl Agent {
         forbidden
     }
 
+    /// Returns the tools that a run has now.
+    async fn tools_of(&self, run: &RunInfo) -> Result<Registry, AgentError> {
+        let own = part_of("the tools", self.tools.as_ref(), run).await?;
+        Ok(own.unwrap_or_else(|| self.registry.clone()))
+    }
+
     /// Attaches the values of the application to a call. If that fails for this call alone, the error is its result.
     async fn prepared(
         &self,
@@ -328,6 +342,20 @@ impl Agent {
         // This program saves conversations and attaches a user to each call.
         self.warn_without_owners(self.journal.is_some() && self.prepare.is_some());
         Ok(())
+    }
+
+    /// Checks that each tool gets the values that it needs for each call, before the model is asked for one.
+    fn check_contexts(&self, run: &Run) -> Result<(), AgentError> {
+        // A service may attach them.
+        if self.call_service.is_some() {
+            return Ok(());
+        }
+        let missing = self.missing_contexts();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let run = run.id().into();
+        Err(AgentError::MissingContexts { run, missing })
     }
 
     #[cfg(feature = "conversations")]
@@ -387,6 +415,17 @@ impl Agent {
         Ok(Some(run))
     }
 
+    /// Returns the heads of interrupted runs.
+    #[cfg(feature = "conversations")]
+    pub(crate) async fn unfinished(&self, page: Page) -> Result<Vec<RunHead>, AgentError> {
+        let Some(journal) = &self.journal else {
+            return Ok(Vec::new());
+        };
+        let listed = started(JOURNAL, || journal.unfinished(page)).await;
+        let listed = listed.unwrap_or_else(|panic| Err(JournalError::failed(panic)));
+        Ok(listed?)
+    }
+
     /// Saves the changes of a run, if there is a [journal](Agent::journal). [`run`](Agent::run) does this after every
     /// step. Call it yourself after [`Run::push`] and [`Run::decide`] if the run does not continue at once.
     ///
@@ -408,6 +447,23 @@ impl Agent {
         run.mark_saved(last);
         Ok(())
     }
+}
+
+/// Asks the application for a part of the agent that differs by run.
+async fn part_of<T>(
+    part: &'static str,
+    make: Option<&PerRun<T>>,
+    run: &RunInfo,
+) -> Result<Option<T>, AgentError> {
+    let Some(make) = make else {
+        return Ok(None);
+    };
+    let answer = answered(part, || make(run.clone())).await;
+    answer.map(Some).map_err(|error| AgentError::Setup {
+        run: run.id().into(),
+        part,
+        error,
+    })
 }
 
 impl fmt::Debug for Agent {

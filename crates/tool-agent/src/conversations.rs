@@ -17,12 +17,18 @@ use tool_core::dialect::Unanswered;
 use tool_core::hooks::Decision;
 
 use crate::guarded::finished;
-use crate::run::{DecideError, JournalError, Run, RunInfo, RunOutcome, Step};
+use crate::run::{DecideError, JournalError, Page, Run, RunInfo, RunOutcome, Step};
 use crate::transcript::{Change, Entry, Transcript};
 use crate::{Agent, AgentError, BackgroundCalls, Event};
 
 /// Maximum number of updates that a follower may be behind. One that is further behind gets everything again.
 const LATE: usize = 256;
+
+/// Maximum number of interrupted conversations that continue at once.
+const RESUMED_AT_ONCE: usize = 8;
+
+/// Number of interrupted conversations that are read at once.
+const RESUMED_PAGE: usize = 256;
 
 /// The conversations of a service, driven in tasks of tokio.
 ///
@@ -281,6 +287,52 @@ impl Conversations {
         let user = user.trim();
         let is_owner = |run: &RunInfo| !user.is_empty() && run.owner().map(str::trim) == Some(user);
         self.open_if(id, is_owner).await
+    }
+
+    /// Continues the conversations that were [interrupted](crate::run::Journal::unfinished), such as by a crash or a deployment. Call
+    /// it when the service starts. At most eight of them run at a time, and the future completes when all rest, so
+    /// spawn it. Returns the conversations that can't be opened, with the reasons.
+    ///
+    /// Only one process at a time may drive a conversation. With several processes, one of them should resume all.
+    ///
+    /// ```
+    /// use tool_agent::conversations::{ConversationError, Conversations};
+    ///
+    /// async fn start(conversations: Conversations) -> Result<(), ConversationError> {
+    ///     for (id, error) in conversations.resume_all().await? {
+    ///         eprintln!("the conversation {id} does not continue: {error}");
+    ///     }
+    ///     Ok(())
+    /// }
+    /// # let _ = start;
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the journal if it can't list the conversations.
+    pub async fn resume_all(&self) -> Result<Vec<(String, ConversationError)>, ConversationError> {
+        let mut ids = Vec::new();
+        let mut page = Page::new(RESUMED_PAGE);
+        loop {
+            let heads = self.0.agent.unfinished(page).await?;
+            let Some(last) = heads.last() else { break };
+            page = Page::new(RESUMED_PAGE).after(last);
+            ids.extend(heads.into_iter().map(|head| head.id));
+        }
+        let resumed = stream::iter(ids).map(|id| async move {
+            match self.open(&id).await {
+                Ok(conversation) => {
+                    if let Some(conversation) = conversation {
+                        // Locked while the agent drives the run.
+                        drop(conversation.inner.run.lock().await);
+                    }
+                    None
+                }
+                Err(error) => Some((id, error)),
+            }
+        });
+        let failed = resumed.buffer_unordered(RESUMED_AT_ONCE);
+        Ok(failed.filter_map(std::future::ready).collect().await)
     }
 
     async fn open_if(

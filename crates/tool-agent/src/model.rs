@@ -199,6 +199,8 @@ pub struct Request {
     tools: Arc<ToolRequest>,
     /// Fields that the last response requires in this request.
     continuation: Map<String, Value>,
+    /// What the system prompt must say, if that is more than the tools need.
+    instructions: Option<String>,
     /// Shared by clones that are sent again.
     retries: Arc<AtomicU32>,
 }
@@ -239,6 +241,7 @@ impl Request {
             prefers_stream: false,
             tools,
             continuation: Map::new(),
+            instructions: None,
             retries: Arc::default(),
         }
     }
@@ -246,6 +249,17 @@ impl Request {
     /// Sets the fields that the last response requires.
     pub(crate) fn continued(mut self, continuation: Map<String, Value>) -> Request {
         self.continuation = continuation;
+        self
+    }
+
+    /// Puts a prompt before what the tools make the system prompt say.
+    pub(crate) fn system(mut self, prompt: Option<String>) -> Request {
+        self.instructions = prompt.filter(|prompt| !prompt.is_empty()).map(|prompt| {
+            match self.tools.instructions() {
+                Some(more) => format!("{prompt}\n\n{more}"),
+                None => prompt,
+            }
+        });
         self
     }
 
@@ -303,9 +317,11 @@ impl Request {
         fields
     }
 
-    /// Returns what the system prompt must say besides; see [`ToolRequest::instructions`].
+    /// Returns what the system prompt must say besides: the agent's [prompt](crate::Agent::system_with), and what the
+    /// tools need; see [`ToolRequest::instructions`].
     pub fn instructions(&self) -> Option<&str> {
-        self.tools.instructions()
+        let own = self.instructions.as_deref();
+        own.or_else(|| self.tools.instructions())
     }
 
     /// Returns the headers that the tools need; see

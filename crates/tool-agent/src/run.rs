@@ -157,7 +157,7 @@ pub use self::decide::DecideError;
 pub use self::error::RunError;
 pub(crate) use self::error::listed;
 pub use self::file_journal::FileJournal;
-pub use self::head::{Page, RunHead};
+pub use self::head::{Page, RunHead, RunState};
 pub use self::increment::Increment;
 pub use self::info::RunInfo;
 pub use self::journal::{Journal, JournalError, MemoryJournal};

@@ -161,7 +161,7 @@ fn handler_error(error: AgentError) -> HandlerError {
     match error {
         AgentError::Model(error) if error.is_retryable() => HandlerError::from(error.to_string()),
         // For instance, the application's database is down.
-        AgentError::Context { .. } => HandlerError::from(error.to_string()),
+        AgentError::Context { .. } | AgentError::Setup { .. } => HandlerError::from(error.to_string()),
         AgentError::Decide(error @ DecideError::Outdated(_)) => refused(error).into(),
         AgentError::Decide(error) => TerminalError::new_with_code(403, error.to_string()).into(),
         AgentError::Run(error @ RunError::OtherDialect { .. }) => {

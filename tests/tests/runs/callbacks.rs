@@ -16,6 +16,7 @@ use tool_agent::conversations::{Conversation, Conversations};
 use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request, Response};
 use tool_agent::run::{
     Increment, Journal, JournalError, MemoryJournal, Page, Run, RunHead, RunInfo, RunOutcome,
+    RunState,
 };
 use tool_agent::{Agent, BackgroundCalls, Compaction};
 use tool_core::call::CancellationToken;
@@ -325,8 +326,12 @@ impl Journal for Noisy {
         self.around(async move { journal.load(&run).await })
     }
 
-    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        self.0.0.journal.waiting(page)
+    fn in_state(
+        &self,
+        state: RunState,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.0.0.journal.in_state(state, page)
     }
 
     fn runs(

@@ -8,7 +8,8 @@ use std::path::Path;
 use futures_util::FutureExt;
 use properties::random::Random;
 use tool_agent::run::{
-    FileJournal, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunHead, SqliteJournal,
+    FileJournal, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunHead, RunState,
+    SqliteJournal,
 };
 use tool_agent::testing::assert_journal;
 use tool_core::runtime::BoxFuture;
@@ -72,11 +73,15 @@ impl Journal for Wrong {
         }
     }
 
-    fn waiting(&self, mut page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+    fn in_state(
+        &self,
+        state: RunState,
+        mut page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
         if self.1 == Mistake::IgnoresPages {
             page.limit = 99;
         }
-        self.0.waiting(page)
+        self.0.in_state(state, page)
     }
 
     fn runs(

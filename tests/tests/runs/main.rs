@@ -20,6 +20,7 @@ mod overflow;
 #[cfg(not(target_family = "wasm"))]
 mod recorder;
 mod requests;
+mod roles;
 mod saving;
 #[cfg(not(target_family = "wasm"))]
 mod services;

@@ -87,6 +87,22 @@ fn tools_are_rendered_again_only_after_a_change() {
     assert_eq!(ask(&agent), (0, false));
 }
 
+/// Users of several roles take turns.
+#[test]
+fn the_requests_of_several_registries_are_kept() {
+    let all = Registry::builder().tools(tools![get_time]).build().unwrap();
+    let none = all.select(|_| false);
+    let (dialect, cache) = (OpenAiChat::default(), RequestCache::default());
+    let request = |registry: &Registry| registry.request(&dialect).build_in(&cache).unwrap();
+    let (with, without) = (request(&all), request(&none));
+    assert!(Arc::ptr_eq(&with, &request(&all)));
+    assert!(Arc::ptr_eq(&without, &request(&none)));
+    // A request of tools that are gone is not kept.
+    all.remove("get_time").unwrap();
+    assert_eq!(request(&all).tools().as_str(), "[]");
+    assert!(!Arc::ptr_eq(&with, &request(&all)));
+}
+
 #[test]
 fn a_kept_request_has_the_tools_that_the_messages_need() {
     let dialect = Bedrock::default();

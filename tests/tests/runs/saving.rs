@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use tool_agent::model::{ModelError, Request};
 use tool_agent::run::{
     FileJournal, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunHead, RunOutcome,
-    RunSettings, Step,
+    RunSettings, RunState, Step,
 };
 use tool_agent::testing::ScriptedModel;
 use tool_agent::{Agent, AgentError};
@@ -394,8 +394,12 @@ where
         self.journal.load(run)
     }
 
-    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        self.journal.waiting(page)
+    fn in_state(
+        &self,
+        state: RunState,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.journal.in_state(state, page)
     }
 
     fn runs(

@@ -10,7 +10,7 @@ use tool_agent::conversations::{Conversation, ConversationError, Conversations, 
 use tool_agent::model::{Model, ModelError, ModelFuture, Request, Response};
 use tool_agent::run::{
     DecideError, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunError, RunHead,
-    RunInfo,
+    RunInfo, RunState,
 };
 use tool_agent::testing::ScriptedModel;
 use tool_agent::transcript::{Entry, Shown};
@@ -20,7 +20,7 @@ use tool_core::hooks::{Decision, Gate};
 use tool_core::runtime::BoxFuture;
 use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 
-use super::{asking, calling, dialect, saying};
+use super::{asking, calling, dialect, question, saying};
 
 struct Rights(String);
 
@@ -197,8 +197,12 @@ impl Journal for Slow {
         })
     }
 
-    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        self.journal.waiting(page)
+    fn in_state(
+        &self,
+        state: RunState,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.journal.in_state(state, page)
     }
 
     fn runs(
@@ -557,4 +561,79 @@ async fn a_late_follower_gets_everything_again() {
     let updates: Vec<_> = late.take(2).collect().await;
     assert!(matches!(&*updates[0], Update::All { entries, .. } if entries.is_empty()));
     assert!(matches!(&*updates[1], Update::All { entries, .. } if entries.len() == 3));
+}
+
+/// A process ends in the middle of three conversations. Of the others, one rests and one waits.
+#[tokio::test]
+async fn interrupted_conversations_continue_at_the_start() {
+    let journal = MemoryJournal::new();
+    let asked = |id: &str| {
+        let mut run = Run::builder(id).owner("ann").build();
+        run.push(question()).unwrap();
+        run
+    };
+    let before = agent(&journal, ScriptedModel::new([saying("Hello!")]));
+    for id in ["asked-1", "asked-2", "asked-3"] {
+        before.save(&mut asked(id)).await.unwrap();
+    }
+    before.run(&mut asked("answered")).await.unwrap();
+    let waits = agent(
+        &journal,
+        ScriptedModel::new([calling(&[("pay", r#"{"cents":9}"#)])]),
+    );
+    waits.run(&mut asked("waiting")).await.unwrap();
+    before
+        .save(&mut Run::builder("new").owner("ann").build())
+        .await
+        .unwrap();
+
+    let model = ScriptedModel::new(["1", "2", "3"].map(saying));
+    let conversations = Conversations::new(agent(&journal, model.clone())).unwrap();
+    let failed = conversations.resume_all().await.unwrap();
+    assert!(failed.is_empty(), "{failed:?}");
+    assert_eq!(model.requests().len(), 3);
+    for id in ["asked-1", "asked-2", "asked-3"] {
+        let run = before.load(id).await.unwrap().unwrap();
+        assert_eq!(run.rounds().len(), 1, "{id}");
+    }
+    assert_eq!(journal.unfinished(Page::new(9)).await.unwrap(), []);
+    assert_eq!(journal.waiting(Page::new(9)).await.unwrap().len(), 1);
+    // Nothing is left to do.
+    assert!(conversations.resume_all().await.unwrap().is_empty());
+    assert_eq!(model.requests().len(), 3);
+}
+
+/// One that can't be loaded, or that fails again, does not keep the others from going on, and the call ends.
+#[tokio::test]
+async fn a_failing_conversation_does_not_hold_up_the_others() {
+    let journal = MemoryJournal::new();
+    let before = agent(&journal, ScriptedModel::new([]));
+    for at in 0..20 {
+        let mut run = Run::builder(format!("asked-{at}")).owner("ann").build();
+        run.push(question()).unwrap();
+        before.save(&mut run).await.unwrap();
+    }
+    // Of one conversation only the head is left.
+    let mut increments = journal.load("asked-3").await.unwrap();
+    journal.remove("asked-3").await.unwrap();
+    increments.truncate(1);
+    let mut head = journal
+        .runs(Some("ann"), Page::new(1))
+        .await
+        .unwrap()
+        .remove(0);
+    head.id = "asked-3".into();
+    let other = journal.load("asked-4").await.unwrap();
+    journal.append(head, other).await.unwrap();
+
+    let model = ScriptedModel::new(std::iter::repeat_n(saying("Hello!"), 9));
+    let conversations = Conversations::new(agent(&journal, model)).unwrap();
+    let failed = conversations.resume_all().await.unwrap();
+    let ids: Vec<_> = failed.iter().map(|(id, _)| &**id).collect();
+    assert_eq!(ids, ["asked-3"]);
+    // The script had no more responses.
+    assert_eq!(
+        journal.unfinished(Page::new(99)).await.unwrap().len(),
+        20 - 9
+    );
 }

@@ -264,7 +264,7 @@ impl<'r, D: Dialect + ?Sized> RequestBuilder<'r, D> {
         let options = self.options.clone();
         let request = Arc::new(self.build()?);
         let mut kept = cache.lock();
-        kept.retain(|kept| kept.snapshot.ptr_eq(&snapshot));
+        kept.retain(|kept| kept.snapshot.strong_count() > 0);
         if kept.len() == RequestCache::LEN {
             kept.remove(0);
         }
@@ -285,7 +285,7 @@ impl<'r, D: Dialect + ?Sized> RequestBuilder<'r, D> {
 /// The last requests to one model. A loop around a model uses it so that tools are rendered again only after a change: of the
 /// registry, of the settings, or of the tools that the messages need. The `Agent` of `tool-agent` does.
 ///
-/// It keeps at most four requests. Use a cache of its own for each dialect: it does not compare them.
+/// It keeps at most eight requests. Use a cache of its own for each dialect: it does not compare them.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -321,8 +321,8 @@ struct KeptRequest {
 }
 
 impl RequestCache {
-    /// A conversation has other settings in its first round, and two agents may take turns.
-    const LEN: usize = 4;
+    /// A conversation has other settings in its first round, and users of several roles may take turns.
+    const LEN: usize = 8;
 
     fn lock(&self) -> MutexGuard<'_, Vec<KeptRequest>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -28,6 +28,8 @@ impl Agent {
             journal: None,
             prepare: None,
             contexts: None,
+            system: None,
+            tools: None,
             policy: DecisionPolicy::default(),
             call_service: None,
             cancellation: None,
@@ -228,6 +230,7 @@ impl Agent {
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
         self.check(run)?;
+        self.check_contexts(run)?;
         let mut background = Background::of(self.background.clone(), run);
         match self.open_calls {
             OpenCalls::Finish => {

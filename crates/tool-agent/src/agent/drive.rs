@@ -16,13 +16,13 @@ use tool_core::dialect::{
     Dialect, End, Message, RequestOptions, ResponseError, StreamEvent, Turn, Usage,
 };
 use tool_core::runtime::{BoxFuture, NoRuntime};
-use tool_core::{ToolCall, ToolError, ToolResult};
+use tool_core::{Registry, ToolCall, ToolResult};
 
 use super::background::{Background, Ended};
 use super::events::{Caller, EventQueue, EventSink};
 use super::fallback::{Speaker, time_after};
 use super::telemetry::{Chat, Invocation, Summary};
-use super::{Agent, AgentError, Event, Goal, PartialArguments};
+use super::{Agent, AgentError, Event, Goal, PartialArguments, PreparedCall, part_of};
 use crate::guarded::{caught, finished};
 use crate::model::{ModelError, ModelErrorKind, Request, Response};
 use crate::run::{At, Run, RunError, RunOutcome, Step, WithoutIncrements, position_of};
@@ -70,6 +70,7 @@ impl Agent {
         goal: Goal,
     ) -> Result<Option<RunOutcome>, AgentError> {
         self.check(run)?;
+        self.check_contexts(run)?;
         let events = EventSink::new(queue, self.listener.clone());
         let emit = |event: Event| events.push(event);
         let token = self.cancellation.as_ref();
@@ -127,6 +128,7 @@ impl Agent {
                 }
                 Step::Call(calls) if !time.is_over => {
                     let preparing = until_cancelled(token, async {
+                        let registry = self.tools_of(run.info()).await?;
                         let mut prepared = Vec::with_capacity(calls.len());
                         let mut pace = Pace::default();
                         for call in &calls {
@@ -135,12 +137,12 @@ impl Agent {
                         }
                         // Checked last, right before the calls start.
                         let forbidden = self.forbidden(run, &calls).await;
-                        Ok::<_, AgentError>((prepared, forbidden))
+                        Ok::<_, AgentError>((registry, prepared, forbidden))
                     });
                     let Some(prepared) = time.within(preparing).await?.flatten() else {
                         continue;
                     };
-                    let (prepared, forbidden) = prepared?;
+                    let (registry, prepared, forbidden) = prepared?;
                     if revoke(run, forbidden, &emit) {
                         continue;
                     }
@@ -167,13 +169,18 @@ impl Agent {
                             let call = call.clone();
                             emit(Event::Call { call, shown });
                         }
+                        let prepared = PreparedCall {
+                            registry: registry.clone(),
+                            call,
+                            prepared,
+                        };
                         let Some(position) = position else {
-                            running.push(self.call(call, prepared, &stop, events.clone()));
+                            running.push(self.call(prepared, &stop, events.clone()));
                             continue;
                         };
                         emit(Event::Acknowledged(position.clone()));
                         let stop = background.stop();
-                        let calling = self.call(call, prepared, &stop, events.clone());
+                        let calling = self.call(prepared, &stop, events.clone());
                         background.push(position, calling.boxed());
                     }
                 }
@@ -260,8 +267,11 @@ impl Agent {
     ) -> Result<(), AgentError> {
         let dialect = &*speaker.dialect;
         run.prepare_for(&speaker.server, dialect);
+        let registry = self.tools_of(run.info()).await?;
         if let Some(old) = self.old_messages(run)
-            && self.shorten(speaker, invocation, run, old).await?
+            && self
+                .shorten(speaker, &registry, invocation, run, old)
+                .await?
         {
             return Ok(());
         }
@@ -275,7 +285,7 @@ impl Agent {
         }
         let has_answer = options.has_answer();
         let forbids_calls = options.forbids_calls();
-        let tools = self.registry.request(dialect).options(options);
+        let tools = registry.request(dialect).options(options);
         let tools = tools
             .history(messages.iter().map(|message| &**message))
             .build_in(&speaker.requests);
@@ -284,7 +294,8 @@ impl Agent {
             events.push(Event::AnswerWay(way));
         }
         let request = Request::of(messages, tools);
-        let mut request = request.continued(run.continuation().clone());
+        let system = part_of("the system prompt", self.system.as_ref(), run.info()).await?;
+        let mut request = request.continued(run.continuation().clone()).system(system);
         request.prefers_stream = events.is_read();
         let asking = self.response(speaker, invocation, request, run, events, None);
         let (mut turn, shows_text) = match asking.await {
@@ -293,7 +304,10 @@ impl Agent {
                 let compaction = self.compaction.as_ref();
                 let old = compaction.and_then(|compaction| run.old_messages(compaction.kept_parts));
                 let is_shorter = match old {
-                    Some(old) => self.shorten(speaker, invocation, run, old).await?,
+                    Some(old) => {
+                        self.shorten(speaker, &registry, invocation, run, old)
+                            .await?
+                    }
                     None => false,
                 };
                 if is_shorter {
@@ -308,7 +322,7 @@ impl Agent {
             turn.accept_answer(|results| dialect.results(results));
         }
         let micros = self.micros(speaker, run, turn.usage);
-        run.respond_at(dialect, &self.registry, turn, micros)?;
+        run.respond_at(dialect, &registry, turn, micros)?;
         if forbids_calls {
             // The request could not forbid calls with every provider.
             run.deny_calls(dialect, "calls are not allowed now; answer in text");
@@ -324,12 +338,13 @@ impl Agent {
     async fn shorten(
         &self,
         speaker: &Speaker,
+        registry: &Registry,
         invocation: &Invocation<'_>,
         run: &mut Run,
         old: Range<usize>,
     ) -> Result<bool, AgentError> {
         // Boxed because it is large and rarely needed.
-        let summarising = Box::pin(self.summarise(speaker, invocation, run, old));
+        let summarising = Box::pin(self.summarise(speaker, registry, invocation, run, old));
         let Some(summary) = summarising.await? else {
             return Ok(false);
         };
@@ -543,13 +558,17 @@ impl Agent {
     /// Runs one call. Either the token of the run or its own token cancels it.
     pub(super) fn call(
         &self,
-        unprepared: ToolCall,
-        prepared: Result<ToolCall, ToolError>,
+        call: PreparedCall,
         stop: &CancellationToken,
         events: EventSink,
     ) -> impl Future<Output = ToolResult> + Send + use<> {
-        let registry = self.registry.clone();
+        let PreparedCall {
+            registry,
+            call: unprepared,
+            prepared,
+        } = call;
         let service = self.call_service.clone();
+        let is_limited = self.tools.is_some();
         let stop = stop.clone();
         async move {
             let mut call = match prepared {
@@ -564,8 +583,11 @@ impl Agent {
             }
             let own = call.cancellation().cloned();
             let both = if own.is_some() { stop.child() } else { stop };
-            let call = call.cancel_with(&both);
+            let mut call = call.cancel_with(&both);
+            // The service does not know which tools the run has.
+            let is_unknown = is_limited && registry.resolve(&mut call).is_none();
             let running: BoxFuture<ToolResult> = match &service {
+                _ if is_unknown => Box::pin(registry.call(call)),
                 None => Box::pin(registry.call(call)),
                 Some(service) => match caught(&unprepared.name, || service(call)) {
                     Ok(running) => running,

@@ -62,6 +62,25 @@ pub enum AgentError {
     Decide(DecideError),
     /// The run with this id has an owner, but the agent has no [`contexts`](crate::Agent::contexts).
     NoContexts(String),
+    /// Tools need context values for each call, but the agent has neither [`contexts`](crate::Agent::contexts) nor
+    /// [`each_call`](crate::Agent::each_call).
+    MissingContexts {
+        /// The id of the run.
+        run: String,
+        /// The names of the tools, each with the path of a type; see
+        /// [`Agent::missing_contexts`](crate::Agent::missing_contexts).
+        missing: Vec<(String, &'static str)>,
+    },
+    /// The closure of [`Agent::system_with`](crate::Agent::system_with) or
+    /// [`Agent::tools_with`](crate::Agent::tools_with) failed.
+    Setup {
+        /// The id of the run.
+        run: String,
+        /// "the system prompt" or "the tools".
+        part: &'static str,
+        /// The error of the closure.
+        error: Box<dyn Error + Send + Sync>,
+    },
     /// The closure of [`Agent::contexts`](crate::Agent::contexts) failed.
     Context {
         /// The id of the run.
@@ -219,6 +238,8 @@ impl AgentError {
             AgentError::NoPrices(_) => "no_prices",
             AgentError::Decide(_) => "not_decided",
             AgentError::NoContexts(_) => "no_contexts",
+            AgentError::MissingContexts { .. } => "missing_contexts",
+            AgentError::Setup { .. } => "setup",
             AgentError::Context { .. } => "context",
             AgentError::Unfinished(_) => "unfinished",
             AgentError::Panicked(_) => "panicked",
@@ -259,6 +280,19 @@ impl fmt::Display for AgentError {
                     "the run {run:?} has an owner; say with `Agent::contexts` how its calls get the rights of the owner"
                 )
             }
+            AgentError::MissingContexts { run, missing } => {
+                write!(f, "the run {run:?} does not start, because nothing attaches ")?;
+                for (at, (tool, context)) in missing.iter().enumerate() {
+                    let comma = if at == 0 { "" } else { ", " };
+                    write!(f, "{comma}the `{context}` of {tool}")?;
+                }
+                f.write_str(
+                    "; attach values of the owner with `Agent::contexts`, and others with `Agent::each_call`",
+                )
+            }
+            AgentError::Setup { run, part, error } => {
+                write!(f, "the run {run:?} does not get {part}: {error}")
+            }
             AgentError::Context { run, tool, error } => {
                 write!(
                     f,
@@ -288,7 +322,9 @@ impl Error for AgentError {
             AgentError::Run(error) => error.source(),
             AgentError::Journal(error) => error.source(),
             AgentError::Decide(error) => error.source(),
-            AgentError::Context { error, .. } | AgentError::Summary(error) => error.source(),
+            AgentError::Context { error, .. }
+            | AgentError::Setup { error, .. }
+            | AgentError::Summary(error) => error.source(),
             AgentError::Unfinished(unfinished) => match &unfinished.reason {
                 UnfinishedReason::Failed(error) => error.source(),
                 UnfinishedReason::Ended(_) => None,
@@ -301,6 +337,7 @@ impl Error for AgentError {
             | AgentError::AnswerType { .. }
             | AgentError::NoPrices(_)
             | AgentError::NoContexts(_)
+            | AgentError::MissingContexts { .. }
             | AgentError::Panicked(_) => None,
         }
     }

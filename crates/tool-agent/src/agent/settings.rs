@@ -404,6 +404,93 @@ impl Agent {
         self
     }
 
+    /// Sets the system prompt of each run, for instance with the name of its [owner](RunInfo::owner). The closure is called
+    /// for each request, and its prompt follows the prompt of the model, such as `HttpModel::system`. An empty one is
+    /// omitted. A run should get the same prompt each time, because providers cache what requests have in common from
+    /// their start.
+    ///
+    /// ```
+    /// use tool_agent::Agent;
+    /// use tool_agent::dialects::Anthropic;
+    /// use tool_agent::run::RunInfo;
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::Registry;
+    ///
+    /// let agent = Agent::new(Registry::new(), Anthropic::default(), ScriptedModel::new([]))
+    ///     .system_with(async |run: RunInfo| {
+    ///         let user = run.owner().unwrap_or("a guest");
+    ///         Ok(format!("You help {user} to plan a trip."))
+    ///     });
+    /// # let _ = agent;
+    /// ```
+    ///
+    /// If the closure returns an error or panics, no request is sent, and the agent returns
+    /// [`AgentError::Setup`](crate::AgentError::Setup).
+    #[doc(alias("instructions", "dynamic system prompt"))]
+    pub fn system_with<F>(mut self, prompt: impl Fn(RunInfo) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send + 'static,
+    {
+        self.system = Some(Arc::new(move |run| Box::pin(prompt(run))));
+        self
+    }
+
+    /// Sets the tools of each run, for instance by the role of its [owner](RunInfo::owner), so that one agent serves all
+    /// roles. The closure is called for each request and before calls start. The model is offered these tools alone. A
+    /// call of another one does not run, even if the run had it in an earlier round: for the model it is unknown.
+    ///
+    /// Return a [selection](Registry::select) of the agent's registry. Make it once for each role and not in the closure,
+    /// because the agent keeps the request of a registry.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_agent::Agent;
+    /// use tool_agent::dialects::OpenAiChat;
+    /// use tool_agent::run::{Run, RunInfo};
+    /// use tool_agent::testing::ScriptedModel;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Returns an order.
+    /// #[tool(read_only)]
+    /// fn order(number: u32) -> String {
+    ///     format!("{number}: a lamp")
+    /// }
+    ///
+    /// /// Pays the price of an order back.
+    /// #[tool(destructive)]
+    /// fn refund(number: u32) -> String {
+    ///     format!("{number} is paid back")
+    /// }
+    ///
+    /// let all = Registry::builder().tools(tools![order, refund]).build()?;
+    /// let technicians = all.select(|tool| tool.name != "refund");
+    /// let model = ScriptedModel::default().call("refund", json!({"number": 7})).say("I can't.");
+    /// let agent = Agent::new(all.clone(), OpenAiChat::default(), model)
+    ///     .contexts(async |_, call| Ok(call))
+    ///     .tools_with(move |run: RunInfo| {
+    ///         let is_lead = run.owner() == Some("eve");
+    ///         std::future::ready(Ok(if is_lead { &all } else { &technicians }.clone()))
+    ///     });
+    ///
+    /// let mut run = Run::builder("run-1").owner("ada").build();
+    /// run.push(agent.dialect().user_message("Pay 7 back."))?;
+    /// agent.run_blocking(&mut run)?;
+    /// let (_, result) = run.rounds()[0].calls().next().unwrap();
+    /// assert!(result.unwrap().content().contains("unknown tool refund"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// If the closure returns an error or panics, no request is sent, no call starts, and the agent returns
+    /// [`AgentError::Setup`](crate::AgentError::Setup).
+    #[doc(alias("roles", "permissions", "dynamic tools"))]
+    pub fn tools_with<F>(mut self, tools: impl Fn(RunInfo) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Registry, Box<dyn Error + Send + Sync>>> + Send + 'static,
+    {
+        self.tools = Some(Arc::new(move |run| Box::pin(tools(run))));
+        self
+    }
+
     /// Sets who may [decide](Agent::decide) on held calls. The closure returns `true` if the
     /// [`user`](DecisionRequest::user) may. The agent asks it for each decision, and again before the call starts. If
     /// the decision is no longer allowed by then, the call waits again. [`DecisionPolicy`] lists further rules, which

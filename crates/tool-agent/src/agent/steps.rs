@@ -11,7 +11,7 @@ use super::{Agent, AgentError};
 use crate::run::{Run, RunInfo, RunOutcome};
 use tool_core::call::CancellationToken;
 use tool_core::hooks::Decision;
-use tool_core::{ToolCall, ToolError, ToolResult};
+use tool_core::{Registry, ToolCall, ToolError, ToolResult};
 
 /// The single steps of an [`Agent`]. Use them to drive runs by other means than [`Agent::run`], such as an engine for
 /// durable execution. [`Agent::run`] performs the same steps, so a run gets the same messages either way.
@@ -86,9 +86,11 @@ pub struct Steps<'a> {
 /// # let _ = prepare;
 /// ```
 pub struct PreparedCall {
-    call: ToolCall,
+    /// The tools of its run.
+    pub(super) registry: Registry,
+    pub(super) call: ToolCall,
     /// The prepared call, or the error with which it ends.
-    prepared: Result<ToolCall, ToolError>,
+    pub(super) prepared: Result<ToolCall, ToolError>,
 }
 
 impl Agent {
@@ -116,10 +118,14 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// Returns [`AgentError::Context`] if the owner's values can't be created.
+    /// Returns [`AgentError::Context`] if the owner's values can't be created, and [`AgentError::Setup`] if the
+    /// [tools](Agent::tools_with) of the run can't.
     pub async fn prepare(&self, run: &RunInfo, call: ToolCall) -> Result<PreparedCall, AgentError> {
-        let prepared = self.prepared(run, &call).await?;
-        Ok(PreparedCall { call, prepared })
+        Ok(PreparedCall {
+            registry: self.tools_of(run).await?,
+            prepared: self.prepared(run, &call).await?,
+            call,
+        })
     }
 
     /// Runs a call like [`Steps::call`], without events.
@@ -128,7 +134,7 @@ impl Agent {
         call: PreparedCall,
         stop: &CancellationToken,
     ) -> impl Future<Output = ToolResult> + Send + use<> {
-        self.call(call.call, call.prepared, stop, EventSink::default())
+        self.call(call, stop, EventSink::default())
     }
 
     /// Returns the context values that are needed but never attached, because the agent has neither
@@ -251,7 +257,8 @@ impl Steps<'_> {
     ///
     /// # Errors
     ///
-    /// Returns [`AgentError::Context`] if the owner's values can't be created.
+    /// Returns [`AgentError::Context`] if the owner's values can't be created, and [`AgentError::Setup`] if the
+    /// [tools](Agent::tools_with) of the run can't.
     pub async fn prepare(&self, run: &RunInfo, call: ToolCall) -> Result<PreparedCall, AgentError> {
         let preparing = self.agent.prepare(run, call);
         self.invocation.step(preparing).await
@@ -264,14 +271,13 @@ impl Steps<'_> {
         call: PreparedCall,
         stop: &CancellationToken,
     ) -> impl Future<Output = ToolResult> + Send + use<> {
-        let PreparedCall { call, prepared } = call;
         if self.events.is_read() {
-            let shown = self.agent.registry.shown(&call);
-            let call = call.clone();
+            let shown = self.agent.registry.shown(&call.call);
+            let call = call.call.clone();
             self.events.push(Event::Call { call, shown });
         }
         let events = self.events.clone();
-        self.agent.call(call, prepared, stop, events)
+        self.agent.call(call, stop, events)
     }
 
     /// Adds the result of a call like [`Run::finish`]. If the call may have run in a process that is gone, create the

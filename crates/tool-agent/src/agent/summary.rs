@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
+use tool_core::Registry;
 use tool_core::dialect::{End, RequestOptions, ToolChoice, Usage};
 
 use super::compaction::Summary;
@@ -37,6 +38,7 @@ impl Agent {
     pub(super) async fn summarise(
         &self,
         speaker: &Speaker,
+        registry: &Registry,
         invocation: &Invocation<'_>,
         run: &Run,
         old: Range<usize>,
@@ -59,8 +61,7 @@ impl Agent {
                 messages.extend(between.into_iter().chain([asked]).map(Arc::new));
                 // The messages contain calls, and some providers reject those in a request without tools.
                 let options = RequestOptions::new().choice(ToolChoice::None);
-                let tools = self
-                    .registry
+                let tools = registry
                     .request(&*speaker.dialect)
                     .options(options)
                     .history(messages.iter().map(|message| &**message))

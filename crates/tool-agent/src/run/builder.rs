@@ -31,10 +31,22 @@ pub struct RunBuilder {
 /// Creates runs.
 impl Run {
     /// Creates a run without an owner, for a program with one user. The id identifies it in a [`Journal`](super::Journal) and is part
-    /// of its calls' [idempotency keys](tool_core::CallContext::idempotency_key), so it must be unique. Use
-    /// [`random_id`](super::random_id) to create one. If you have several users, give the run an [owner](RunBuilder::owner).
+    /// of its calls' [idempotency keys](tool_core::CallContext::idempotency_key), so it must be unique, as
+    /// those of [`unique`](Run::unique) are. If you have several users, give the run an [owner](RunBuilder::owner).
     pub fn new(id: impl Into<String>) -> Run {
         Run::builder(id).build()
+    }
+
+    /// Creates a run with a [random id](super::random_id).
+    ///
+    /// ```
+    /// use tool_agent::run::Run;
+    ///
+    /// let run = Run::unique().owner("user-7").build();
+    /// assert_ne!(run.id(), Run::unique().build().id());
+    /// ```
+    pub fn unique() -> RunBuilder {
+        Run::builder(super::random_id())
     }
 
     /// Creates a run with an [owner](RunBuilder::owner), or with settings other than the default.

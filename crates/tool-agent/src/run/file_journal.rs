@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use self::error::failed;
 use self::record::{Record, Tail};
 use super::journal::check_next;
-use super::{Increment, Journal, JournalError, Page, RunHead};
+use super::{Increment, Journal, JournalError, Page, RunHead, RunState};
 use tool_core::runtime::BoxFuture;
 
 /// A [`Journal`] in a folder, for programs without a database. Each run is a file. Each append is a line at its end,
@@ -27,7 +27,7 @@ use tool_core::runtime::BoxFuture;
 ///
 /// Several programs may share a folder. Appends are made under an advisory lock, and if two programs continue a run,
 /// one of them gets [`JournalError::Conflict`]. A network drive may not support such locks. Reads and writes block the
-/// thread for the time of one small file. But [`waiting`](Journal::waiting), [`runs`](Journal::runs) and
+/// thread for the time of one small file. But [`in_state`](Journal::in_state), [`runs`](Journal::runs) and
 /// [`remove_before`](Journal::remove_before) read the end of every file. So with many runs, `SqliteJournal` (feature
 /// `sqlite`) is faster. Only the program's user can read the files, on systems with such permissions.
 ///
@@ -125,8 +125,13 @@ impl Journal for FileJournal {
         Box::pin(ready(self.file(run).load()))
     }
 
-    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        Box::pin(ready(self.heads().map(|heads| page.of_waiting(heads))))
+    fn in_state(
+        &self,
+        state: RunState,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        let heads = self.heads();
+        Box::pin(ready(heads.map(|heads| page.in_state(state, &heads))))
     }
 
     fn runs(
@@ -134,7 +139,8 @@ impl Journal for FileJournal {
         owner: Option<&str>,
         page: Page,
     ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        Box::pin(ready(self.heads().map(|heads| page.of_owner(owner, heads))))
+        let heads = self.heads();
+        Box::pin(ready(heads.map(|heads| page.of_owner(owner, &heads))))
     }
 
     fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {

@@ -27,23 +27,58 @@ pub struct RunHead {
     pub owner: Option<String>,
     /// The time of the save, in milliseconds since the start of 1970 (UTC). 0 on platforms without a clock.
     pub saved_ms: u64,
+    /// `true` if a request or a call comes next, which a program makes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unfinished: bool,
     /// The calls that wait for decisions. Empty while the run has other steps to do, because then somebody else
     /// continues it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<Pending>,
 }
 
+/// Who continues a run.
+///
+/// ```
+/// use tool_agent::run::{Run, RunState};
+///
+/// assert_eq!(Run::new("conversation-1").head().state(), RunState::Idle);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RunState {
+    /// The user, by the next message.
+    Idle,
+    /// A person, by a decision on a call.
+    Waiting,
+    /// The program: a request or a call comes next. If no process drives the run, it was interrupted.
+    Unfinished,
+}
+
+impl RunHead {
+    /// Returns who continues the run.
+    pub fn state(&self) -> RunState {
+        match self.waiting.is_empty() {
+            false => RunState::Waiting,
+            true if self.is_unfinished => RunState::Unfinished,
+            true => RunState::Idle,
+        }
+    }
+}
+
 impl Run {
     /// Returns the current entry of the run for the lists of a [`Journal`](super::Journal).
     pub fn head(&self) -> RunHead {
+        let (is_unfinished, waiting) = match self.next() {
+            Step::Wait(waiting) if !self.runs_in_background() => (false, waiting),
+            Step::Request(messages) => (!messages.is_empty(), Vec::new()),
+            step => (!matches!(step, Step::Done(_)), Vec::new()),
+        };
         RunHead {
             id: self.id().to_owned(),
             owner: self.info().owner().map(str::to_owned),
             saved_ms: now_ms(),
-            waiting: match self.next() {
-                Step::Wait(waiting) if !self.runs_in_background() => waiting,
-                _ => Vec::new(),
-            },
+            is_unfinished,
+            waiting,
         }
     }
 }
@@ -103,33 +138,42 @@ impl Page {
         self
     }
 
-    /// Returns this page of the heads with waiting calls, earliest first. Use it to implement
-    /// [`Journal::waiting`](super::Journal::waiting) for a store without queries.
-    pub fn of_waiting(&self, mut heads: Vec<RunHead>) -> Vec<RunHead> {
-        heads.retain(|head| !head.waiting.is_empty() && self.is_before(key(head)));
+    /// Returns this page of the heads in a state, earliest first. Use it to implement
+    /// [`Journal::in_state`](super::Journal::in_state) for a store without queries.
+    pub fn in_state<'h>(
+        &self,
+        state: RunState,
+        heads: impl IntoIterator<Item = &'h RunHead>,
+    ) -> Vec<RunHead> {
+        let is_before = |head: &RunHead| match &self.after {
+            Some((time, id)) => (*time, &**id) < key(head),
+            None => true,
+        };
+        let heads = heads.into_iter();
+        let mut heads: Vec<_> = heads
+            .filter(|head| head.state() == state && is_before(head))
+            .collect();
         heads.sort_by(|a, b| key(a).cmp(&key(b)));
-        heads.truncate(self.limit);
-        heads
+        heads.into_iter().take(self.limit).cloned().collect()
     }
 
     /// Returns this page of the heads of an owner, latest first. Use it to implement
     /// [`Journal::runs`](super::Journal::runs) for a store without queries.
-    pub fn of_owner(&self, owner: Option<&str>, mut heads: Vec<RunHead>) -> Vec<RunHead> {
+    pub fn of_owner<'h>(
+        &self,
+        owner: Option<&str>,
+        heads: impl IntoIterator<Item = &'h RunHead>,
+    ) -> Vec<RunHead> {
         let after = |head: &RunHead| match &self.after {
             Some((time, id)) => key(head) < (*time, id),
             None => true,
         };
-        heads.retain(|head| head.owner.as_deref() == owner && after(head));
+        let heads = heads.into_iter();
+        let mut heads: Vec<_> = heads
+            .filter(|head| head.owner.as_deref() == owner && after(head))
+            .collect();
         heads.sort_by(|a, b| Reverse(key(a)).cmp(&Reverse(key(b))));
-        heads.truncate(self.limit);
-        heads
-    }
-
-    fn is_before(&self, key: (u64, &str)) -> bool {
-        match &self.after {
-            Some((time, id)) => (*time, &**id) < key,
-            None => true,
-        }
+        heads.into_iter().take(self.limit).cloned().collect()
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Increment, Page, RunHead};
+use super::{Increment, Page, RunHead, RunState};
 use tool_core::runtime::BoxFuture;
 
 /// A store of runs. For each run, it has a list of increments and a [head](RunHead).
@@ -56,13 +56,52 @@ pub trait Journal: Send + Sync {
     /// Returns an error if they can't be read.
     fn load(&self, run: &str) -> BoxFuture<Result<Vec<Increment>, JournalError>>;
 
+    /// Returns the heads of runs in a state, earliest first.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if they can't be read.
+    fn in_state(
+        &self,
+        state: RunState,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>>;
+
     /// Returns the heads of runs with calls that wait for decisions, earliest first. This is an inbox. Your program
     /// decides who may see which entry.
     ///
     /// # Errors
     ///
     /// Returns an error if they can't be read.
-    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>>;
+    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.in_state(RunState::Waiting, page)
+    }
+
+    /// Returns the heads of runs that a program was driving when they were saved, earliest first. If no process drives
+    /// them any more, they were interrupted, such as by a crash or an error. `Conversations::resume_all` (feature
+    /// `conversations`) continues them.
+    ///
+    /// ```
+    /// use tool_agent::run::{Journal, JournalError, Page};
+    /// use tool_agent::{Agent, AgentError};
+    ///
+    /// /// Continues the first interrupted runs, when no other process drives any.
+    /// async fn go_on(agent: &Agent, journal: &dyn Journal) -> Result<(), AgentError> {
+    ///     for head in journal.unfinished(Page::new(100)).await? {
+    ///         if let Some(mut run) = agent.load(&head.id).await? {
+    ///             agent.run(&mut run).await?;
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if they can't be read.
+    fn unfinished(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.in_state(RunState::Unfinished, page)
+    }
 
     /// Returns the heads of an owner's runs, latest first. `None` means the runs without an owner.
     ///
@@ -116,8 +155,12 @@ impl<J: Journal + ?Sized> Journal for Arc<J> {
         (**self).load(run)
     }
 
-    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        (**self).waiting(page)
+    fn in_state(
+        &self,
+        state: RunState,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        (**self).in_state(state, page)
     }
 
     fn runs(
@@ -291,8 +334,8 @@ impl MemoryJournal {
         Box::pin(ready(run(&mut runs)))
     }
 
-    fn heads(runs: &HashMap<String, Saved>) -> Vec<RunHead> {
-        runs.values().map(|saved| saved.head.clone()).collect()
+    fn heads(runs: &HashMap<String, Saved>) -> impl Iterator<Item = &RunHead> {
+        runs.values().map(|saved| &saved.head)
     }
 }
 
@@ -331,8 +374,12 @@ impl Journal for MemoryJournal {
         })
     }
 
-    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        self.with(|runs| Ok(page.of_waiting(MemoryJournal::heads(runs))))
+    fn in_state(
+        &self,
+        state: RunState,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        self.with(|runs| Ok(page.in_state(state, MemoryJournal::heads(runs))))
     }
 
     fn runs(

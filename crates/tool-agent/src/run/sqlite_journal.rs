@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
 use super::journal::check_next;
-use super::{Increment, Journal, JournalError, Page, RunHead};
+use super::{Increment, Journal, JournalError, Page, RunHead, RunState};
 use tool_core::runtime::BoxFuture;
 
 /// A [`Journal`] in its own SQLite database. SQLite is built into your program. Use this journal on one machine.
@@ -47,20 +47,20 @@ pub struct SqliteJournal {
 }
 
 /// The version of the tables, stored in `user_version`.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
-/// An increment is a row, as JSON. `waiting` indexes the runs with waiting calls.
+/// An increment is a row, as JSON. `state` is a number; see [`number_of`].
 const TABLES: &str = "
     CREATE TABLE run (
         id TEXT PRIMARY KEY,
         owner TEXT,
         saved_ms INTEGER NOT NULL,
-        is_waiting INTEGER NOT NULL,
+        state INTEGER NOT NULL,
         head TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX run_of_owner ON run (owner, saved_ms, id);
     CREATE INDEX run_by_age ON run (saved_ms);
-    CREATE INDEX waiting ON run (saved_ms, id) WHERE is_waiting;
+    CREATE INDEX run_in_state ON run (state, saved_ms, id);
     CREATE TABLE increment (
         run TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
         number INTEGER NOT NULL,
@@ -68,6 +68,13 @@ const TABLES: &str = "
         hash TEXT NOT NULL,
         PRIMARY KEY (run, number)
     ) STRICT, WITHOUT ROWID;
+";
+
+/// Changes the tables of version 1, whose state only told whether a run waits.
+const FROM_1: &str = "
+    ALTER TABLE run RENAME COLUMN is_waiting TO state;
+    DROP INDEX waiting;
+    CREATE INDEX run_in_state ON run (state, saved_ms, id);
 ";
 
 impl SqliteJournal {
@@ -120,11 +127,12 @@ impl SqliteJournal {
         })))
     }
 
-    /// Returns the heads of a query. Its parameters are the time and id of the previous head, and a limit.
+    /// Returns the heads of a query. Its parameters are the time and id of the previous head, a limit, and the state or the
+    /// owner of the runs.
     fn heads(
         &self,
         sql: &str,
-        owner: Option<&str>,
+        of: &dyn ToSql,
         page: &Page,
         first: (i64, &str),
     ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
@@ -135,9 +143,8 @@ impl SqliteJournal {
         self.with(|runs| {
             let limit = i64::try_from(page.limit).unwrap_or(i64::MAX);
             let mut statement = runs.prepare_cached(sql)?;
-            let rows = statement.query_map(params![time, id, limit, owner], |row| {
-                row.get::<_, String>(0)
-            })?;
+            let rows =
+                statement.query_map(params![time, id, limit, of], |row| row.get::<_, String>(0))?;
             let mut heads = Vec::new();
             for json in rows {
                 heads.push(serde_json::from_str(&json?).map_err(JournalError::failed)?);
@@ -163,8 +170,8 @@ fn connect(path: &Path) -> rusqlite::Result<Result<Connection, i64>> {
     let is_empty = transaction.query_row(tables, [], |row| row.get::<_, i64>(0))? == 0;
     match version {
         VERSION => {}
-        0 if is_empty => {
-            transaction.execute_batch(TABLES)?;
+        0 | 1 if is_empty == (version == 0) => {
+            transaction.execute_batch(if is_empty { TABLES } else { FROM_1 })?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
         other => return Ok(Err(other)),
@@ -191,12 +198,12 @@ impl Journal for SqliteJournal {
             let json = serde_json::to_string(&head).map_err(JournalError::failed)?;
             let sql = "INSERT INTO run VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id) DO UPDATE SET \
                 owner = excluded.owner, saved_ms = excluded.saved_ms, \
-                is_waiting = excluded.is_waiting, head = excluded.head";
+                state = excluded.state, head = excluded.head";
             runs.prepare_cached(sql)?.execute(params![
                 head.id,
                 head.owner,
                 clamped(head.saved_ms),
-                !head.waiting.is_empty(),
+                number_of(head.state()),
                 json
             ])?;
             let mut insert =
@@ -240,10 +247,14 @@ impl Journal for SqliteJournal {
         })
     }
 
-    fn waiting(&self, page: Page) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        let sql = "SELECT head FROM run WHERE is_waiting AND (saved_ms, id) > (?1, ?2) \
-            AND ?4 IS NULL ORDER BY saved_ms, id LIMIT ?3";
-        self.heads(sql, None, &page, (-1, ""))
+    fn in_state(
+        &self,
+        state: RunState,
+        page: Page,
+    ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
+        let sql = "SELECT head FROM run WHERE state = ?4 AND (saved_ms, id) > (?1, ?2) \
+            ORDER BY saved_ms, id LIMIT ?3";
+        self.heads(sql, &number_of(state), &page, (-1, ""))
     }
 
     fn runs(
@@ -254,7 +265,7 @@ impl Journal for SqliteJournal {
         let sql = "SELECT head FROM run WHERE owner IS ?4 AND (saved_ms < ?1 OR (saved_ms = ?1 AND \
             id < ?2)) ORDER BY saved_ms DESC, id DESC LIMIT ?3";
         // Later than every saved time; see `clamped`.
-        self.heads(sql, owner, &page, (i64::MAX, ""))
+        self.heads(sql, &owner, &page, (i64::MAX, ""))
     }
 
     fn remove(&self, run: &str) -> BoxFuture<Result<(), JournalError>> {
@@ -277,6 +288,15 @@ impl fmt::Debug for SqliteJournal {
         f.debug_struct("SqliteJournal")
             .field("path", &self.path)
             .finish_non_exhaustive()
+    }
+}
+
+/// Returns the number of a state. A database keeps it, so it never changes.
+fn number_of(state: RunState) -> i64 {
+    match state {
+        RunState::Idle => 0,
+        RunState::Waiting => 1,
+        RunState::Unfinished => 2,
     }
 }
 

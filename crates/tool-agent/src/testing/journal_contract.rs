@@ -280,6 +280,15 @@ fn heads_are_listed_in_pages<J: Journal>(open: &impl Fn() -> J) {
     checked(save(&journal, &mut run, 40));
     let waiting = pages(9, waiting).concat();
     assert!(!waiting.contains(&"list-a".to_owned()), "{waiting:?}");
+
+    // The model has to answer, and the answer ends that.
+    let unfinished = |page| wait(open().unfinished(page));
+    let has = |id: &str| pages(1, unfinished).contains(&vec![id.to_owned()]);
+    assert!(has("list-b") && !has("list-a") && !has("list-g"));
+    let mut run = Run::replay(load(&journal, "list-b")).expect("a run was saved");
+    run.cancel(&OpenAiChat::default()).expect("its own dialect");
+    checked(save(&journal, &mut run, 50));
+    assert!(!has("list-b"));
 }
 
 fn removed_runs_are_gone<J: Journal>(open: &impl Fn() -> J) {
