@@ -8,6 +8,9 @@ use std::{env, fs};
 
 use tests::{folder_of, root};
 
+/// The folders of `templates`.
+const TEMPLATES: [&str; 4] = ["server", "agent", "tools", "service"];
+
 /// Returns the minor version of the packages, such as `0.1`.
 fn version() -> String {
     let manifest = include_str!("../../Cargo.toml");
@@ -54,7 +57,7 @@ fn target() -> PathBuf {
 #[test]
 fn templates_and_pages_name_the_current_version() {
     let version = version();
-    let pages = ["server", "agent", "tools"].map(|name| format!("templates/{name}/Cargo.toml"));
+    let pages = TEMPLATES.map(|name| format!("templates/{name}/Cargo.toml"));
     for page in pages.iter().map(String::as_str).chain(["llms.txt"]) {
         let text = fs::read_to_string(root().join(page)).unwrap();
         let named = text.split("tool-").skip(1).filter_map(|part| {
@@ -73,7 +76,7 @@ fn templates_and_pages_name_the_current_version() {
 /// A project starts with a page that says how to run it, and leaves out what programs write.
 #[test]
 fn templates_have_a_page_and_ignore_what_is_built() {
-    for name in ["server", "agent", "tools"] {
+    for name in TEMPLATES {
         let folder = root().join("templates").join(name);
         let read = |file| fs::read_to_string(folder.join(file)).unwrap();
         let page = read("README.md");
@@ -122,14 +125,14 @@ fn tests_with_tool_docs_compile_no_package_again() {
     }
 }
 
-/// Compiles three projects with their dependencies, so it runs only on demand.
+/// Compiles the projects with their dependencies, so it runs only on demand.
 #[test]
 fn each_template_compiles_and_passes_its_tests() {
     if env::var_os("TOOL_CORE_TEMPLATES").is_none() {
         println!("skipped: TOOL_CORE_TEMPLATES is not set; `.ci/run templates` sets it");
         return;
     }
-    for template in ["server", "agent", "tools"] {
+    for template in TEMPLATES {
         let output = Command::new(env!("CARGO"))
             .args(["test", "--offline", "--color=never"])
             .env("CARGO_TARGET_DIR", target())
