@@ -80,7 +80,8 @@ fn has_no_headers(name: &HeaderValue, core: &Core) -> bool {
     name.is_ok_and(|name| core.list().with_headers(name).is_none())
 }
 
-#[cfg(test)]
+// `client` turns on the tools from elsewhere that the tests use.
+#[cfg(all(test, feature = "client"))]
 mod tests {
     use serde_json::{Value, json};
     use tool_core::dynamic::DynamicTool;
