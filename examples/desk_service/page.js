@@ -209,6 +209,8 @@ $("sign-in").onsubmit = async (event) => {
 };
 
 function receive(frame) {
+  // This page shows answers alone.
+  if (frame?.type === "reasoning") return;
   const list = $("content");
   const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 60;
   if (frame?.type === "all") {

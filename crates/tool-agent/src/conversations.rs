@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
+use std::ops::Deref;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -398,6 +399,19 @@ impl Conversation {
         lock(&self.inner.shown).0.clone()
     }
 
+    /// Returns the overall state of the conversation.
+    ///
+    /// ```
+    /// use tool_agent::conversations::Conversation;
+    ///
+    /// fn title(conversation: &Conversation) -> &str {
+    ///     if conversation.status().is_busy { "writing …" } else { "" }
+    /// }
+    /// ```
+    pub fn status(&self) -> Status {
+        lock(&self.inner.shown).1.clone()
+    }
+
     /// Returns a stream with the whole conversation, followed by each change. The stream keeps the conversation open.
     pub fn follow(&self) -> impl Stream<Item = Arc<Update>> + Send + Unpin + use<> {
         let shown = lock(&self.inner.shown);
@@ -515,7 +529,8 @@ impl Conversation {
             let agent = &own.shared.agent;
             let saved = caught(agent.save(&mut run)).await;
             if let Err(error) = own.shared.mend(&mut run, saved).await {
-                own.show(&run, Status::of(&run, Some(error.publish())));
+                let status = Status::of(&run, Some(error.publish()));
+                own.show(run, status);
                 return Err(error.into());
             }
             drop(own.drive(run, None));
@@ -557,10 +572,16 @@ impl Conversation {
         run.cancel(dialect).map_err(AgentError::from)?;
         let saved = agent.save(&mut run).await;
         let saved = self.shared.mend(&mut run, saved).await;
-        self.show(&run, Status::of(&run, None));
+        let status = Status::of(&run, None);
+        self.show(run, status);
         self.shared.changed();
         self.inner.background.cancel();
         Ok(saved?)
+    }
+
+    /// Waits until nothing drives the conversation.
+    pub(crate) async fn rested(&self) {
+        drop(self.inner.run.lock().await);
     }
 
     /// Returns the run, unless the agent is driving it.
@@ -585,7 +606,7 @@ impl Conversation {
             is_busy: true,
             ..Status::default()
         };
-        self.show(&run, busy);
+        self.show(&*run, busy);
         self.shared.changed();
         let (saved, is_saved) = oneshot::channel();
         let driving = async move {
@@ -599,11 +620,12 @@ impl Conversation {
                 };
                 while let Some(event) = events.next().await {
                     let event = event?;
+                    // A follower that comes after `reply` has the message.
+                    own.apply(&event);
                     if matches!(event, Event::Message(_)) {
                         // Fails if nobody is waiting for it.
                         saved.take().map(|saved| saved.send(Ok(())));
                     }
-                    own.apply(&event);
                 }
                 Ok(())
             })
@@ -611,8 +633,8 @@ impl Conversation {
             let ended = own.shared.mend(&mut run, ended).await;
             let problem = ended.as_ref().err().map(AgentError::publish);
             let has_ended = ended.is_ok();
-            own.show(&run, Status::of(&run, problem));
-            drop(run);
+            let status = Status::of(&run, problem);
+            own.show(run, status);
             own.shared.changed();
             if let (Some(saved), Err(error)) = (saved, ended) {
                 let _ = saved.send(Err(error));
@@ -646,10 +668,12 @@ impl Conversation {
         }
     }
 
-    /// Shows the run as it is, because no event tells of undone changes.
-    fn show(&self, run: &Run, status: Status) {
+    /// Shows the run as it is, because no event tells of undone changes. A guard is released first, so that whoever hears
+    /// of the end can reply at once.
+    fn show(&self, run: impl Deref<Target = Run>, status: Status) {
         let mut shown = lock(&self.inner.shown);
-        let transcript = Transcript::new(self.shared.agent.registry(), run);
+        let transcript = Transcript::new(self.shared.agent.registry(), &run);
+        drop(run);
         let old = std::mem::replace(&mut *shown, (transcript, status));
         let send = |update| drop(self.inner.updates.send(Arc::new(update)));
         let (before, after) = (old.0.entries(), shown.0.entries());

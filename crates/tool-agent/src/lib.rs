@@ -10,6 +10,7 @@
 // agent     drives a run by a model, with events
 // transcript  a run in the form for a person
 // conversations  runs in tasks, and their followers (`conversations`)
+// ui        conversations in the protocols of front ends (`conversations`)
 // testing   models for tests
 // guide     only documentation
 
@@ -36,6 +37,8 @@ pub mod model;
 pub mod run;
 pub mod testing;
 pub mod transcript;
+#[cfg(feature = "conversations")]
+pub mod ui;
 
 pub use tool_dialects as dialects;
 

@@ -87,7 +87,8 @@ pub struct Entry {
     pub shown: Shown,
 }
 
-/// A change to the entries of a [`Transcript`]. In JSON it has the `type` `entry`, `text`, `arguments` or `progress`.
+/// A change to the entries of a [`Transcript`]. In JSON it has the `type` `entry`, `text`, `reasoning`, `arguments` or
+/// `progress`.
 ///
 /// While the model writes, only the new piece is in the change, so a long response does not cost more for each piece.
 ///
@@ -113,6 +114,13 @@ pub enum Change {
         /// The key of the entry.
         key: String,
         /// What follows the text so far.
+        piece: String,
+    },
+    /// The model reasons. Changes no entry, because a run does not keep it for a person.
+    Reasoning {
+        /// The key that the entry of the text gets, if one follows.
+        key: String,
+        /// What follows the reasoning so far.
         piece: String,
     },
     /// The arguments of a call continue.
@@ -359,8 +367,12 @@ impl Transcript {
         let entry = match event {
             Event::Message(text) => Some(self.say(text.clone())),
             Event::Text(piece) => return Some(self.write(piece)),
+            Event::Reasoning(piece) => {
+                let (key, piece) = (self.text_key(), piece.clone());
+                return Some(Change::Reasoning { key, piece });
+            }
             Event::FellBack { .. } => {
-                let index = *self.indices.get(&format!("model-{}", self.rounds))?;
+                let index = *self.indices.get(&self.text_key())?;
                 let entry = &mut self.entries[index];
                 if let Shown::Model { text } = &mut entry.shown {
                     text.clear();
@@ -412,6 +424,11 @@ impl Transcript {
         entry.cloned().map(|entry| Change::Entry { entry })
     }
 
+    /// Returns the key of the text of the next response.
+    fn text_key(&self) -> String {
+        format!("model-{}", self.rounds)
+    }
+
     fn say(&mut self, text: String) -> &Entry {
         let key = format!("user-{}", self.messages);
         self.messages += 1;
@@ -420,7 +437,7 @@ impl Transcript {
 
     /// Adds a piece to the text of the response.
     fn write(&mut self, piece: &str) -> Change {
-        let key = format!("model-{}", self.rounds);
+        let key = self.text_key();
         let is_new = !self.indices.contains_key(&key);
         let text = String::new();
         let entry = self.entry(key, Shown::Model { text });
@@ -438,7 +455,7 @@ impl Transcript {
     fn add_round(&mut self, round: &Round) {
         if !round.text().is_empty() {
             let text = round.text().to_owned();
-            self.entry(format!("model-{}", self.rounds), Shown::Model { text });
+            self.entry(self.text_key(), Shown::Model { text });
         }
         for (index, (call, result)) in round.calls().enumerate() {
             let mut shown = ShownCall {
@@ -513,6 +530,7 @@ impl Change {
             entry: Entry { key, .. },
         }
         | Change::Text { key, .. }
+        | Change::Reasoning { key, .. }
         | Change::Arguments { key, .. }
         | Change::Progress { key, .. }) = self;
         // The last entries change most.
@@ -520,7 +538,7 @@ impl Change {
         match (self, found) {
             (Change::Entry { entry }, Some(found)) => found.clone_from(entry),
             (Change::Entry { entry }, None) => entries.push(entry.clone()),
-            (_, None) => {}
+            (_, None) | (Change::Reasoning { .. }, _) => {}
             (Change::Text { piece, .. }, Some(found)) => {
                 if let Shown::Model { text } = &mut found.shown {
                     text.push_str(piece);
@@ -549,6 +567,14 @@ fn call_in(entry: &mut Entry) -> Option<&mut ShownCall> {
 
 fn key_of(position: &CallPosition) -> String {
     format!("call-{}-{}", position.round(), position.index())
+}
+
+/// Returns the number of the response that an entry belongs to. An entry of the user belongs to none.
+#[cfg(feature = "conversations")]
+pub(crate) fn round_of(key: &str) -> Option<usize> {
+    let (kind, rest) = key.split_once('-')?;
+    let round = rest.split('-').next()?.parse();
+    round.ok().filter(|_| kind != "user")
 }
 
 impl From<&Pending> for ShownHold {

@@ -1,0 +1,296 @@
+//! The current turn of a conversation, for a front end that has a part of it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::conversations::{Status, Update};
+use crate::transcript::{CallStatus, Change, Entry, Shown, ShownCall, ShownHold, round_of};
+
+/// A part of the turn that the front end lacks. `key` is the key of an entry.
+pub(super) enum Piece<'a> {
+    /// The turn after this number of messages of the user begins, or continues.
+    Start(usize),
+    /// A response of the model begins.
+    Response,
+    Reasoning {
+        key: &'a str,
+        piece: &'a str,
+    },
+    /// The text of the response continues. If `is_new`, it starts, or starts again.
+    Text {
+        key: &'a str,
+        piece: &'a str,
+        is_new: bool,
+    },
+    CallStarted {
+        key: &'a str,
+        call: &'a ShownCall,
+    },
+    /// The arguments that the model is writing continue.
+    Arguments {
+        key: &'a str,
+        piece: &'a str,
+    },
+    /// The arguments are complete.
+    Call {
+        key: &'a str,
+        call: &'a ShownCall,
+    },
+    Held {
+        key: &'a str,
+        hold: &'a ShownHold,
+    },
+    Progress {
+        key: &'a str,
+        progress: &'a str,
+    },
+    /// The call ended. If `is_asked`, the front end has asked for a decision.
+    Result {
+        key: &'a str,
+        call: &'a ShownCall,
+        is_asked: bool,
+    },
+    /// The conversation rests, with these calls that wait, by key.
+    End {
+        status: &'a Status,
+        holds: &'a BTreeMap<String, ShownHold>,
+    },
+}
+
+/// The turn that a front end shows: the entries since the last message of the user.
+#[derive(Default)]
+pub(super) struct Turn {
+    /// The number of messages of the user that the turn waits for.
+    awaited: usize,
+    /// The entries before they have come.
+    entries: Vec<Entry>,
+    /// The number of messages of the user, once the conversation is known.
+    number: Option<usize>,
+    /// The first response that may belong to the turn.
+    first: usize,
+    /// The last response of which the front end has a part.
+    response: Option<usize>,
+    texts: HashMap<String, String>,
+    calls: HashMap<String, SentCall>,
+    holds: BTreeMap<String, ShownHold>,
+}
+
+/// What a front end has of a call.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SentCall {
+    /// The arguments, if they were sent from here.
+    pub(super) arguments: Option<String>,
+    /// The arguments are complete.
+    pub(super) is_complete: bool,
+    /// The fingerprint of the last question for a decision.
+    pub(super) asked: Option<String>,
+    /// The call has a result.
+    pub(super) has_ended: bool,
+}
+
+impl Turn {
+    /// Creates the turn of a front end that has these calls, by key, and the texts up to them.
+    pub(super) fn continued(calls: HashMap<String, SentCall>) -> Turn {
+        let response = calls.keys().filter_map(|key| round_of(key)).max();
+        Turn {
+            response,
+            calls,
+            ..Turn::default()
+        }
+    }
+
+    /// Creates the turn after this number of messages of the user. What updates tell before is passed over.
+    pub(super) fn after(messages: usize) -> Turn {
+        Turn {
+            awaited: messages,
+            ..Turn::default()
+        }
+    }
+
+    /// Passes on what an update adds. Returns `true` at the end of the turn.
+    pub(super) fn apply(&mut self, update: &Update, mut write: impl FnMut(Piece<'_>)) -> bool {
+        if self.number.is_none() && !matches!(update, Update::All { .. }) {
+            update.apply(&mut self.entries);
+            let (number, start) = last_turn(&self.entries);
+            if number >= self.awaited {
+                let entries = std::mem::take(&mut self.entries);
+                self.start(number, &entries[..start], &entries[start..], &mut write);
+            }
+            return false;
+        }
+        match update {
+            Update::All { entries, .. } if last_turn(entries).0 < self.awaited => {
+                self.entries.clone_from(entries);
+                false
+            }
+            Update::All { entries, status } => {
+                let (number, start) = last_turn(entries);
+                match self.number {
+                    None => self.start(number, &entries[..start], &entries[start..], &mut write),
+                    // The follower was late, and the next turn has begun.
+                    Some(known) if known != number => {
+                        return self.rest(&Status::default(), &mut write);
+                    }
+                    Some(_) => {}
+                }
+                for entry in &entries[start..] {
+                    self.entry(entry, &mut write);
+                }
+                self.rest(status, &mut write)
+            }
+            Update::Status { status } => self.rest(status, &mut write),
+            Update::Change(change) => {
+                self.change(change, &mut write);
+                false
+            }
+        }
+    }
+
+    fn start(
+        &mut self,
+        number: usize,
+        before: &[Entry],
+        turn: &[Entry],
+        write: &mut impl FnMut(Piece<'_>),
+    ) {
+        self.number = Some(number);
+        let before = before.iter().filter_map(|entry| round_of(&entry.key));
+        self.first = before.max().map_or(0, |last| last + 1);
+        for entry in turn {
+            if let Shown::Model { text } = &entry.shown
+                && round_of(&entry.key) <= self.response
+            {
+                self.texts.insert(entry.key.clone(), text.clone());
+            }
+        }
+        write(Piece::Start(number));
+    }
+
+    fn rest(&self, status: &Status, write: &mut impl FnMut(Piece<'_>)) -> bool {
+        if !status.is_busy {
+            let holds = &self.holds;
+            write(Piece::End { status, holds });
+        }
+        !status.is_busy
+    }
+
+    fn change(&mut self, change: &Change, write: &mut impl FnMut(Piece<'_>)) {
+        match change {
+            Change::Entry { entry } => self.entry(entry, write),
+            Change::Text { key, piece } => {
+                if let Some(text) = self.texts.get_mut(key) {
+                    // It is void if another model goes on.
+                    let is_new = text.is_empty();
+                    text.push_str(piece);
+                    write(Piece::Text { key, piece, is_new });
+                }
+            }
+            Change::Reasoning { key, piece } => {
+                self.begin(key, write);
+                write(Piece::Reasoning { key, piece });
+            }
+            Change::Arguments { key, piece } => {
+                if let Some(call) = self.calls.get_mut(key).filter(|call| !call.is_complete) {
+                    call.arguments.get_or_insert_default().push_str(piece);
+                    write(Piece::Arguments { key, piece });
+                }
+            }
+            Change::Progress { key, progress } => {
+                if let Some(progress) = progress.as_ref().filter(|_| self.calls.contains_key(key)) {
+                    write(Piece::Progress { key, progress });
+                }
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry, write: &mut impl FnMut(Piece<'_>)) {
+        let key = &entry.key;
+        // A call in the background may end in a later turn, in which the front end does not show it.
+        if round_of(key).is_none_or(|round| round < self.first) {
+            return;
+        }
+        match &entry.shown {
+            Shown::User { .. } => {}
+            Shown::Model { text } => self.text(key, text, write),
+            Shown::Call(call) => self.call(key, call, write),
+        }
+    }
+
+    /// Tells of the response that an entry belongs to, if it is new.
+    fn begin(&mut self, key: &str, write: &mut impl FnMut(Piece<'_>)) {
+        let response = round_of(key);
+        if response > self.response {
+            self.response = response;
+            write(Piece::Response);
+        }
+    }
+
+    fn text(&mut self, key: &str, text: &str, write: &mut impl FnMut(Piece<'_>)) {
+        let sent = self.texts.get(key).map(String::as_str);
+        let (piece, is_new) = match sent.and_then(|sent| text.strip_prefix(sent)) {
+            Some(piece) => (piece, sent == Some("")),
+            None => (text, true),
+        };
+        if !piece.is_empty() {
+            self.begin(key, write);
+            write(Piece::Text { key, piece, is_new });
+        }
+        self.texts.insert(key.to_owned(), text.to_owned());
+    }
+
+    fn call(&mut self, key: &str, call: &ShownCall, write: &mut impl FnMut(Piece<'_>)) {
+        match &call.hold {
+            Some(hold) => self.holds.insert(key.to_owned(), hold.clone()),
+            None => self.holds.remove(key),
+        };
+        if !self.calls.contains_key(key) {
+            self.begin(key, write);
+            write(Piece::CallStarted { key, call });
+        }
+        let sent = self.calls.entry(key.to_owned()).or_default();
+        if call.status == CallStatus::Writing {
+            let old = sent.arguments.get_or_insert_default();
+            if let Some(piece) = call.arguments.strip_prefix(&**old)
+                && !piece.is_empty()
+            {
+                write(Piece::Arguments { key, piece });
+                call.arguments.clone_into(old);
+            }
+            return;
+        }
+        // A person may have changed them.
+        let is_changed = |old: &String| *old != call.arguments;
+        if !sent.is_complete || sent.arguments.as_ref().is_some_and(is_changed) {
+            sent.arguments = Some(call.arguments.clone());
+            write(Piece::Call { key, call });
+        }
+        sent.is_complete = true;
+        match &call.hold {
+            Some(hold) if sent.asked.as_ref() != Some(&hold.fingerprint) => {
+                sent.asked = Some(hold.fingerprint.clone());
+                write(Piece::Held { key, hold });
+            }
+            _ => {}
+        }
+        let has_ended = matches!(
+            call.status,
+            CallStatus::Done | CallStatus::Denied | CallStatus::Failed
+        );
+        if has_ended && !sent.has_ended {
+            sent.has_ended = true;
+            let is_asked = sent.asked.is_some();
+            write(Piece::Result {
+                key,
+                call,
+                is_asked,
+            });
+        }
+    }
+}
+
+/// Returns the number of messages of the user, and the index after the last one.
+pub(super) fn last_turn(entries: &[Entry]) -> (usize, usize) {
+    let is_user = |entry: &&Entry| matches!(entry.shown, Shown::User { .. });
+    let number = entries.iter().filter(is_user).count();
+    let last = entries.iter().rposition(|entry| is_user(&entry));
+    (number, last.map_or(0, |last| last + 1))
+}
