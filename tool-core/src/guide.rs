@@ -27,6 +27,8 @@
 //! | [servers](https://docs.rs/tool-agent/latest/tool_agent/guide/servers/) | ask a model on your machine, at a gateway or in a cloud |
 //! | [approvals](https://docs.rs/tool-agent/latest/tool_agent/guide/approvals/) | let the right person decide about a call, with many users |
 //! | [journals](https://docs.rs/tool-agent/latest/tool_agent/guide/journals/) | save conversations, so that a crash repeats nothing |
+//! | [chat](https://docs.rs/tool-agent/latest/tool_agent/guide/chat/) | build a service in which several users talk with a model |
+//! | [deploying](https://docs.rs/tool-agent/latest/tool_agent/guide/deploying/) | start a new version of it, and know what happens to calls that wait or run |
 //! | [background](https://docs.rs/tool-agent/latest/tool_agent/guide/background/) | let a model go on while a call takes minutes |
 //! | [moving](https://docs.rs/tool-agent/latest/tool_agent/guide/moving/) | go on at another provider, by hand or when a model is down |
 //! | [telemetry of agents](https://docs.rs/tool-agent/latest/tool_agent/guide/telemetry/) | see what models and runs do, and what they cost |

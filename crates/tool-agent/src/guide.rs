@@ -6,6 +6,14 @@ pub mod approvals {}
 #[doc = include_str!("guide/background.md")]
 pub mod background {}
 
+#[cfg(feature = "conversations")]
+#[doc = include_str!("guide/chat.md")]
+pub mod chat {}
+
+#[cfg(feature = "conversations")]
+#[doc = include_str!("guide/deploying.md")]
+pub mod deploying {}
+
 #[doc = include_str!("guide/journals.md")]
 pub mod journals {}
 

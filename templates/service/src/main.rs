@@ -76,13 +76,22 @@ async fn main() -> Result<(), Box<dyn Error>> {
         agent(registry.clone(), Demo, journal.clone(), &users)
     };
     let conversations = Conversations::new(agent)?;
+    let interrupted = conversations.clone();
+    tokio::spawn(async move {
+        match interrupted.resume_all().await {
+            Ok(failed) => failed
+                .iter()
+                .for_each(|(id, error)| eprintln!("{id} does not continue: {error}")),
+            Err(error) => eprintln!("interrupted conversations do not continue: {error}"),
+        }
+    });
 
     // For other machines, put a server with TLS before it, because the tokens must not be read on the way.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
     for line in users.addresses(&listener.local_addr()?.to_string()) {
         println!("{line}");
     }
-    // Stop the program at any time. The journal has each step, so a conversation goes on when somebody opens it.
+    // Stop the program at any time. The journal has each step, and the next start continues.
     let service = Service {
         conversations,
         journal,

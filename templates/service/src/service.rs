@@ -13,7 +13,7 @@ use futures_util::{Stream, StreamExt};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_agent::conversations::{Conversation, ConversationError, Conversations};
-use tool_agent::run::{FileJournal, Journal, JournalError, Page, Run, random_id};
+use tool_agent::run::{FileJournal, Journal, JournalError, Page, Run};
 use tool_agent::transcript::ShownHold;
 use tool_core::Registry;
 use tool_core::hooks::Decision;
@@ -141,7 +141,7 @@ async fn create(
     State(service): State<Service>,
     Extension(user): Extension<User>,
 ) -> Result<String, Refusal> {
-    let run = Run::builder(random_id()).owner(user.name).build();
+    let run = Run::unique().owner(user.name).build();
     let conversation = service.conversations.create(run).await.map_err(refusal)?;
     Ok(conversation.info().id().to_owned())
 }

@@ -4,7 +4,7 @@ use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::Semaphore;
 use tool_agent::conversations::{Conversation, ConversationError, Conversations, Status, Update};
 use tool_agent::model::{Model, ModelError, ModelFuture, Request, Response};
@@ -437,6 +437,57 @@ async fn what_another_process_did_is_loaded_after_a_conflict() {
         matches!(exists, Err(ConversationError::Agent(_))),
         "{exists:?}"
     );
+}
+
+static SHIPPED: AtomicUsize = AtomicUsize::new(0);
+static MAY_SHIP: Semaphore = Semaphore::const_new(0);
+
+/// Ships.
+#[tool(unlinked)]
+async fn ship(order: u32) -> String {
+    SHIPPED.fetch_add(1, Ordering::SeqCst);
+    drop(MAY_SHIP.acquire().await);
+    format!("shipped {order}")
+}
+
+/// A rolling deployment: the new process opens a conversation that the old one still drives.
+#[tokio::test]
+async fn a_process_that_opens_a_conversation_takes_over_and_repeats_no_call() {
+    let journal = MemoryJournal::new();
+    let process = |responses: Vec<Value>| {
+        let registry = Registry::builder().tools(tools![ship]).build().unwrap();
+        let agent = Agent::new(registry, dialect(), ScriptedModel::new(responses));
+        let agent = agent.journal(journal.clone());
+        Conversations::new(agent.contexts(async |_, call| Ok(call))).unwrap()
+    };
+    let old = process(vec![
+        calling(&[("ship", r#"{"order":1}"#)]),
+        saying("It is shipped."),
+    ]);
+    let new = process(vec![saying("Please check.")]);
+    let conversation = create(&old).await;
+    conversation.reply("Ship it.").await.unwrap();
+    while SHIPPED.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let opened = new.open("run-1").await.unwrap().unwrap();
+    let (taken, status) = rest(&opened).await;
+    assert!(
+        results(&taken)[0].contains("may have had an effect"),
+        "{taken:?}"
+    );
+    assert_eq!(status.problem, None);
+
+    // The call of the old process ends, and its result fits no more.
+    MAY_SHIP.add_permits(1);
+    let (entries, status) = rest(&conversation).await;
+    let problem = status.problem.unwrap_or_default();
+    assert!(
+        problem.starts_with("the conversation went on elsewhere"),
+        "{problem}"
+    );
+    assert_eq!(entries, taken);
+    assert_eq!(SHIPPED.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
