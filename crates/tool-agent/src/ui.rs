@@ -1,15 +1,16 @@
-//! Conversations in the protocols that front ends speak: the AI SDK's [`useChat`](ai_sdk).
+//! Conversations in the protocols that front ends speak: the AI SDK's [`useChat`](ai_sdk), and [AG-UI](ag_ui).
 //!
 //! A page posts what its user wrote or decided, and gets a stream of server-sent events until the conversation rests.
 //! The server's [`Conversation`] is the truth: of a request, only the last text of
 //! the user and the decisions count, however the page changed the messages before them. The agent's
 //! [policy](crate::Agent::may_decide) rules on the decisions. What is sent has no secrets, as in a
-//! [`Transcript`](crate::transcript::Transcript).
+//! [`Transcript`].
 //!
 //! The items of each stream are the data of server-sent events, which any web framework sends. The stream ends when the
 //! conversation rests: at its answer, an error, or calls that wait for decisions. A page that hangs up ends its stream
 //! alone, and the conversation continues.
 
+pub mod ag_ui;
 pub mod ai_sdk;
 mod turn;
 
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use futures_util::{Stream, StreamExt, stream};
 
 use crate::conversations::{Conversation, ConversationError, Update};
+use crate::transcript::{Shown, Transcript};
 
 use self::turn::{Piece, Turn};
 
@@ -45,6 +47,19 @@ async fn reply(
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Returns the key of the call that waits with this fingerprint.
+fn waiting<'t>(transcript: &'t Transcript, fingerprint: &str) -> Option<&'t str> {
+    let mut entries = transcript.entries().iter();
+    let found = entries.find(|entry| match &entry.shown {
+        Shown::Call(call) => {
+            let hold = call.hold.as_ref();
+            hold.is_some_and(|hold| hold.fingerprint == fingerprint)
+        }
+        _ => false,
+    })?;
+    Some(&found.key)
 }
 
 /// Writes what followers of a conversation get, to the end of a turn. Returns the data of server-sent events.

@@ -17,7 +17,7 @@ use tool_agent::conversations::{Conversation, ConversationError, Conversations};
 use tool_agent::dialects::OpenAiChat;
 use tool_agent::model::{Model, ModelError, ModelErrorKind, ModelFuture, Request};
 use tool_agent::run::{MemoryJournal, Run, RunInfo};
-use tool_agent::ui::ai_sdk;
+use tool_agent::ui::{ag_ui, ai_sdk};
 use tool_core::call::Progress;
 use tool_core::content::{Content, Image};
 use tool_core::hooks::Gate;
@@ -210,6 +210,16 @@ async fn messages(
     Ok(Json(messages.unwrap_or_default()))
 }
 
+async fn agent(
+    State(all): State<Conversations>,
+    Json(request): Json<ag_ui::Request>,
+) -> Result<Response, Refusal> {
+    let opening = open_or_create(&all, request.thread());
+    let conversation = opening.await.map_err(refusal)?;
+    let events = request.answer(&conversation, USER).await.map_err(refusal)?;
+    Ok(sse(events).into_response())
+}
+
 /// Returns the routes for pages, and `/go`, which lets a waiting answer go on.
 pub fn router() -> Router {
     let (all, gate) = conversations();
@@ -217,6 +227,7 @@ pub fn router() -> Router {
         .route("/api/chat", post(chat))
         .route("/api/chat/{id}", get(messages))
         .route("/api/chat/{id}/stream", get(resume))
+        .route("/ag-ui", post(agent))
         .route("/go", post(async move || gate.add_permits(1)))
         .with_state(all)
 }

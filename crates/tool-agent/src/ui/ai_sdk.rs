@@ -118,7 +118,7 @@ use tool_core::content::Content;
 use tool_core::hooks::Decision;
 
 use super::turn::{Piece, SentCall, Turn};
-use super::{Encoder, encode, reply};
+use super::{Encoder, encode, reply, waiting};
 use crate::conversations::{Conversation, ConversationError, Status};
 use crate::transcript::{CallStatus, Shown, ShownCall, ShownHold, Transcript, Verdict};
 
@@ -309,9 +309,8 @@ async fn decide(
             has_ended: state.starts_with("output-"),
             ..SentCall::default()
         };
-        let hold = transcript.call(&key).and_then(|call| call.hold.as_ref());
         if let Some(approval) = part.approval {
-            let is_waiting = hold.is_some_and(|hold| hold.fingerprint == approval.id);
+            let is_waiting = waiting(&transcript, &approval.id).is_some();
             call.asked = Some(approval.id.clone());
             if let Some(is_approved) = approval.approved.filter(|_| is_waiting) {
                 let decision = if is_approved {
@@ -488,6 +487,8 @@ impl Encoder for Chunks {
             Piece::Start(number) => {
                 send(json!({"type": "start", "messageId": message_id(number)}));
             }
+            // This protocol replaces nothing.
+            Piece::All(_) => {}
             Piece::Response => {
                 self.end_step(&mut send);
                 self.is_in_step = true;
@@ -508,7 +509,7 @@ impl Encoder for Chunks {
                     json!({"type": "tool-input-delta", "toolCallId": key, "inputTextDelta": piece}),
                 );
             }
-            Piece::Call { key, call } => {
+            Piece::Call { key, call, .. } => {
                 let input = value_of(&call.arguments);
                 send(json!({"type": "tool-input-available", "toolCallId": key,
                     "toolName": call.name, "input": input}));

@@ -9,6 +9,8 @@ use crate::transcript::{CallStatus, Change, Entry, Shown, ShownCall, ShownHold, 
 pub(super) enum Piece<'a> {
     /// The turn after this number of messages of the user begins, or continues.
     Start(usize),
+    /// All entries, in place of everything before. Only if the turn [replaces](Turn::replacing).
+    All(&'a [Entry]),
     /// A response of the model begins.
     Response,
     Reasoning {
@@ -30,10 +32,11 @@ pub(super) enum Piece<'a> {
         key: &'a str,
         piece: &'a str,
     },
-    /// The arguments are complete.
+    /// The arguments are complete. The front end has the pieces in `sent`.
     Call {
         key: &'a str,
         call: &'a ShownCall,
+        sent: &'a str,
     },
     Held {
         key: &'a str,
@@ -72,6 +75,10 @@ pub(super) struct Turn {
     texts: HashMap<String, String>,
     calls: HashMap<String, SentCall>,
     holds: BTreeMap<String, ShownHold>,
+    /// The next state of all entries is passed on as it is, not as its parts.
+    is_whole: bool,
+    /// Those after it are too.
+    replaces: bool,
 }
 
 /// What a front end has of a call.
@@ -106,6 +113,15 @@ impl Turn {
         }
     }
 
+    /// Makes a front end replace what is void or was missed, from the start if `is_whole`.
+    pub(super) fn replacing(self, is_whole: bool) -> Turn {
+        Turn {
+            is_whole,
+            replaces: true,
+            ..self
+        }
+    }
+
     /// Passes on what an update adds. Returns `true` at the end of the turn.
     pub(super) fn apply(&mut self, update: &Update, mut write: impl FnMut(Piece<'_>)) -> bool {
         if self.number.is_none() && !matches!(update, Update::All { .. }) {
@@ -113,7 +129,8 @@ impl Turn {
             let (number, start) = last_turn(&self.entries);
             if number >= self.awaited {
                 let entries = std::mem::take(&mut self.entries);
-                self.start(number, &entries[..start], &entries[start..], &mut write);
+                self.start(number, start, &entries, &mut write);
+                self.is_whole = self.replaces;
             }
             return false;
         }
@@ -125,15 +142,23 @@ impl Turn {
             Update::All { entries, status } => {
                 let (number, start) = last_turn(entries);
                 match self.number {
-                    None => self.start(number, &entries[..start], &entries[start..], &mut write),
+                    None => self.start(number, start, entries, &mut write),
                     // The follower was late, and the next turn has begun.
                     Some(known) if known != number => {
                         return self.rest(&Status::default(), &mut write);
                     }
                     Some(_) => {}
                 }
+                let is_whole = std::mem::replace(&mut self.is_whole, self.replaces);
+                if is_whole {
+                    write(Piece::All(entries));
+                }
                 for entry in &entries[start..] {
-                    self.entry(entry, &mut write);
+                    self.entry(entry, &mut |piece| {
+                        if !is_whole {
+                            write(piece);
+                        }
+                    });
                 }
                 self.rest(status, &mut write)
             }
@@ -148,10 +173,11 @@ impl Turn {
     fn start(
         &mut self,
         number: usize,
-        before: &[Entry],
-        turn: &[Entry],
+        start: usize,
+        entries: &[Entry],
         write: &mut impl FnMut(Piece<'_>),
     ) {
+        let (before, turn) = entries.split_at(start);
         self.number = Some(number);
         let before = before.iter().filter_map(|entry| round_of(&entry.key));
         self.first = before.max().map_or(0, |last| last + 1);
@@ -260,8 +286,9 @@ impl Turn {
         // A person may have changed them.
         let is_changed = |old: &String| *old != call.arguments;
         if !sent.is_complete || sent.arguments.as_ref().is_some_and(is_changed) {
-            sent.arguments = Some(call.arguments.clone());
-            write(Piece::Call { key, call });
+            let old = sent.arguments.replace(call.arguments.clone());
+            let sent = old.as_deref().unwrap_or_default();
+            write(Piece::Call { key, call, sent });
         }
         sent.is_complete = true;
         match &call.hold {
