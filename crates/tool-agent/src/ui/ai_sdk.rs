@@ -105,9 +105,12 @@
 //! | progress of a call | `onData`, with the transient `data-progress` |
 //! | an error | `error`, with the sentence of [`Status::problem`](crate::conversations::Status::problem) |
 //!
-//! `stop()` in the page ends its stream alone. Add a route with [`Conversation::stop`] to stop the agent. If the agent goes
-//! on with another model in the middle of a text ([`Event::FellBack`](crate::Event::FellBack)), the page shows the void text
-//! until it is loaded again.
+//! `stop()` in the page ends its stream alone. Add a route with [`Conversation::stop`] to stop the agent.
+//!
+//! This protocol takes nothing back, and a stream has one message. So a page shows two things only after it is loaded
+//! again: that a text is void, if the agent goes on with another model in the middle of it
+//! ([`Event::FellBack`](crate::Event::FellBack)), and the result of a [call in the background](crate::guide::background) that
+//! ends in a later turn.
 
 use std::collections::{BTreeMap, HashMap};
 
