@@ -321,3 +321,132 @@ pub(super) fn last_turn(entries: &[Entry]) -> (usize, usize) {
     let last = entries.iter().rposition(|entry| is_user(&entry));
     (number, last.map_or(0, |last| last + 1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(number: usize) -> Entry {
+        let (key, text) = (format!("user-{number}"), String::new());
+        let shown = Shown::User { text };
+        Entry { key, shown }
+    }
+
+    fn model(round: usize, text: &str) -> Entry {
+        let (key, text) = (format!("model-{round}"), text.to_owned());
+        let shown = Shown::Model { text };
+        Entry { key, shown }
+    }
+
+    fn call(key: &str, status: CallStatus) -> Entry {
+        let call = ShownCall {
+            status,
+            ..ShownCall::default()
+        };
+        let (key, shown) = (key.to_owned(), Shown::Call(call.into()));
+        Entry { key, shown }
+    }
+
+    fn all(entries: &[Entry]) -> Update {
+        let (entries, is_busy) = (entries.to_vec(), true);
+        let status = Status {
+            is_busy,
+            ..Status::default()
+        };
+        Update::All { entries, status }
+    }
+
+    fn change(entry: Entry) -> Update {
+        Update::Change(Change::Entry { entry })
+    }
+
+    /// Returns what a front end gets, and whether that is the end.
+    fn told(turn: &mut Turn, update: &Update) -> (Vec<String>, bool) {
+        let mut told = Vec::new();
+        let has_ended = turn.apply(update, |piece| {
+            told.push(match piece {
+                Piece::Start(number) => format!("start {number}"),
+                Piece::All(entries) => format!("all {}", entries.len()),
+                Piece::Response => "response".into(),
+                Piece::Text { piece, is_new, .. } => format!("text {piece} {is_new}"),
+                Piece::CallStarted { key, .. } => format!("call {key}"),
+                Piece::Call { key, .. } => format!("arguments of {key}"),
+                Piece::Result { key, .. } => format!("result of {key}"),
+                Piece::End { .. } => "end".into(),
+                _ => "other".into(),
+            });
+        });
+        (told, has_ended)
+    }
+
+    fn is_told(turn: &mut Turn, update: &Update, expected: &[&str]) {
+        let expected = expected.iter().map(|&piece| piece.to_owned()).collect();
+        assert_eq!(told(turn, update), (expected, false));
+    }
+
+    #[test]
+    fn a_call_of_an_earlier_turn_ends_without_the_front_end() {
+        let mut turn = Turn::default();
+        let old = call("call-0-0", CallStatus::Running);
+        let entries = [user(0), old, model(1, "Later."), user(1)];
+        is_told(&mut turn, &all(&entries), &["start 2"]);
+        let late = change(call("call-0-0", CallStatus::Done));
+        is_told(&mut turn, &late, &[]);
+        let own = change(call("call-2-0", CallStatus::Done));
+        let expected = [
+            "response",
+            "call call-2-0",
+            "arguments of call-2-0",
+            "result of call-2-0",
+        ];
+        is_told(&mut turn, &own, &expected);
+    }
+
+    #[test]
+    fn a_void_text_starts_again() {
+        let mut turn = Turn::default();
+        let entries = [user(0), model(0, "I be")];
+        let expected = ["start 1", "response", "text I be true"];
+        is_told(&mut turn, &all(&entries), &expected);
+        is_told(&mut turn, &change(model(0, "")), &[]);
+        let piece = "Yes".to_owned();
+        let key = "model-0".to_owned();
+        let written = Update::Change(Change::Text { key, piece });
+        is_told(&mut turn, &written, &["text Yes true"]);
+        is_told(&mut turn, &change(model(0, "Yes.")), &["text . false"]);
+    }
+
+    #[test]
+    fn a_turn_that_is_awaited_passes_over_what_was_before() {
+        let mut turn = Turn::after(2);
+        is_told(&mut turn, &all(&[user(0), model(0, "One")]), &[]);
+        is_told(&mut turn, &change(model(0, "One.")), &[]);
+        let status = Status::default();
+        is_told(&mut turn, &Update::Status { status }, &[]);
+        is_told(&mut turn, &change(user(1)), &["start 2"]);
+        let expected = ["response", "text Two true"];
+        is_told(&mut turn, &change(model(1, "Two")), &expected);
+    }
+
+    #[test]
+    fn a_late_follower_gets_no_part_of_the_next_turn() {
+        let mut turn = Turn::default();
+        is_told(&mut turn, &all(&[user(0)]), &["start 1"]);
+        let next = all(&[user(0), model(0, "One."), user(1), model(1, "Two.")]);
+        assert_eq!(told(&mut turn, &next), (vec!["end".into()], true));
+    }
+
+    #[test]
+    fn everything_replaces_what_was_missed() {
+        let mut turn = Turn::default().replacing(true);
+        let entries = [user(0), model(0, "One ")];
+        is_told(&mut turn, &all(&entries), &["start 1", "all 2"]);
+        let longer = change(model(0, "One two"));
+        is_told(&mut turn, &longer, &["text two false"]);
+        is_told(
+            &mut turn,
+            &all(&[user(0), model(0, "One two three")]),
+            &["all 2"],
+        );
+    }
+}
