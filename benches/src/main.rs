@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The parts are `instructions`, `times`, `allocations`, `dynamic`, `journals`, `cli`, `schema`, `compile`, `edit`, `size`,
-//! `cold`, `facts` and `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the pages are generated. A
+//! `cold`, `jobs`, `facts` and `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the pages are generated. A
 //! part whose tool is not installed says so and keeps its figures.
 //!
 //! Environment variables:
@@ -34,6 +34,7 @@ mod edit;
 mod facts;
 mod figures;
 mod instructions;
+mod jobs;
 mod journals;
 mod leaf;
 mod results;
@@ -63,6 +64,7 @@ const PARTS: &[(&str, Part)] = &[
     ("edit", edit::measure),
     ("size", size::measure),
     ("cold", cold::measure),
+    ("jobs", jobs::measure),
     ("facts", facts::measure),
     ("bfcl", bfcl::measure),
 ];

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use crate::cargo::home;
 use crate::{Result, versions};
 use data::Data;
-pub use data::PEERS;
+pub use data::{OURS, PEERS};
 
 const HEAD: &str = "# Benchmark results
 
@@ -31,7 +31,8 @@ fn pages() -> Result<[(PathBuf, String); 3]> {
     sections::write(&data, &mut page);
     let readme = home().join("../README.md");
     let text = std::fs::read_to_string(&readme)?;
-    let text = comparison::replace(&text, &comparison::short()?)?;
+    let text = comparison::replace(&text, "facts", &comparison::short()?)?;
+    let text = comparison::replace(&text, "jobs", &comparison::jobs(&data)?)?;
     Ok([
         (home().join("RESULTS.md"), page),
         (home().join("COMPARISON.md"), comparison::page()?),

@@ -6,10 +6,11 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::data::ORDER;
+use super::data::{Data, ORDER, OURS};
 use crate::Result;
 use crate::facts::OPTIONS;
-use crate::figures::{Figures, load};
+use crate::figures::{Figures, get, load};
+use crate::jobs::JOBS;
 use crate::versions;
 
 /// The crates and the rows in the README.
@@ -39,17 +40,42 @@ builds on rmcp. rig also has agents, embeddings and vector stores. tool-core tak
 `JsonSchema` through `DynamicTool::typed`, with the feature `schemars1`.
 ";
 
-/// The comments around the table in the README.
-const BEGIN: &str = "<!-- written by `benches/run facts` -->\n";
-const END: &str = "<!-- end of what `benches/run facts` writes -->\n";
-
-/// Replaces the table of a text.
-pub fn replace(text: &str, table: &str) -> Result<String> {
-    let (before, rest) = text.split_once(BEGIN).ok_or("README.md: no table")?;
+/// Replaces the table of a part in a text, which stands between two comments.
+pub fn replace(text: &str, part: &str, table: &str) -> Result<String> {
+    let begin = format!("<!-- written by `benches/run {part}` -->\n");
+    let end = format!("<!-- end of what `benches/run {part}` writes -->\n");
+    let (before, rest) = text
+        .split_once(&begin)
+        .ok_or(format!("README.md: no table of {part}"))?;
     let (_, after) = rest
-        .split_once(END)
-        .ok_or("README.md: no end of the table")?;
-    Ok(format!("{before}{BEGIN}{table}{END}{after}"))
+        .split_once(&end)
+        .ok_or(format!("README.md: no end of the table of {part}"))?;
+    Ok(format!("{before}{begin}{table}{end}{after}"))
+}
+
+/// Returns the table of what each job needs.
+pub fn jobs(data: &Data) -> Result<String> {
+    let mut out = "| a program with | crates |\n|---|---:|\n".to_owned();
+    let ours = JOBS.iter().map(|&(job, _)| (job, &data.jobs, OURS, job));
+    let theirs = [
+        (
+            "tools for MCP clients, by rmcp",
+            &data.cold,
+            "rmcp",
+            "crates",
+        ),
+        (
+            "an agent that asks a model over HTTP, by rig",
+            &data.cold,
+            "rig",
+            "crates",
+        ),
+    ];
+    for (name, figures, who, measure) in ours.chain(theirs) {
+        let crates = get(figures, who, measure).ok_or(format!("no figure of {name}"))?;
+        writeln!(out, "| {name} | {crates} |")?;
+    }
+    Ok(out)
 }
 
 /// What was observed of a contender.

@@ -50,6 +50,7 @@ pub struct Data {
     pub edit: Figures,
     pub size: Figures,
     pub cold: Figures,
+    pub jobs: Figures,
     pub bfcl: Figures,
 }
 
@@ -67,6 +68,7 @@ impl Data {
             edit: load("edit")?,
             size: load("size")?,
             cold: load("cold")?,
+            jobs: load("jobs")?,
             bfcl: load("bfcl")?,
         })
     }
