@@ -873,7 +873,7 @@ async fn caught(
 }
 
 /// Keeps the span of the request that started this.
-fn in_this_span<T>(running: impl Future<Output = T>) -> impl Future<Output = T> {
+pub(crate) fn in_this_span<T>(running: impl Future<Output = T>) -> impl Future<Output = T> {
     #[cfg(feature = "tracing")]
     let running = tracing::Instrument::in_current_span(running);
     running

@@ -16,9 +16,10 @@ mod turn;
 
 use std::sync::Arc;
 
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::stream::{self, BoxStream};
+use futures_util::{Stream, StreamExt};
 
-use crate::conversations::{Conversation, ConversationError, Update};
+use crate::conversations::{Conversation, ConversationError, Update, in_this_span};
 use crate::transcript::{Shown, Transcript};
 
 use self::turn::{Piece, Turn};
@@ -49,6 +50,22 @@ async fn reply(
     }
 }
 
+/// Decides on calls, and then writes the rest of the turn. As a call runs before the next decision is made, the answer
+/// begins before that, and the decisions are made even if the front end hangs up.
+fn encode_after<E: Encoder>(
+    conversation: &Conversation,
+    deciding: impl Future<Output = (Turn, E)> + Send + 'static,
+) -> BoxStream<'static, String> {
+    let conversation = conversation.clone();
+    let deciding = tokio::spawn(in_this_span(deciding));
+    let events = stream::once(async move {
+        // Fails only if the runtime is shutting down.
+        let decided = stream::iter(deciding.await.ok());
+        decided.flat_map(move |(turn, encoder)| encode(conversation.follow(), turn, encoder))
+    });
+    events.flatten().boxed()
+}
+
 /// Returns the key of the call that waits with this fingerprint.
 fn waiting<'t>(transcript: &'t Transcript, fingerprint: &str) -> Option<&'t str> {
     let mut entries = transcript.entries().iter();
@@ -63,11 +80,7 @@ fn waiting<'t>(transcript: &'t Transcript, fingerprint: &str) -> Option<&'t str>
 }
 
 /// Writes what followers of a conversation get, to the end of a turn. Returns the data of server-sent events.
-fn encode<E: Encoder, U>(
-    updates: U,
-    turn: Turn,
-    encoder: E,
-) -> impl Stream<Item = String> + Send + Unpin + use<E, U>
+fn encode<E: Encoder, U>(updates: U, turn: Turn, encoder: E) -> BoxStream<'static, String>
 where
     U: Stream<Item = Arc<Update>> + Send + Unpin + 'static,
 {

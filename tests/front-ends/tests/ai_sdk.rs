@@ -188,6 +188,19 @@ async fn calls_wait_for_decisions_and_the_same_message_goes_on() {
 }
 
 #[tokio::test]
+async fn decisions_are_made_although_the_page_hangs_up() {
+    let (_, conversation) = new().await;
+    let chunks = post(&conversation, &[say("pay twice")]).await;
+    let request = request(&[decided(&chunks, &[true, false])]).unwrap();
+    drop(request.answer(&conversation, USER).await.unwrap());
+    let mut updates = conversation.follow();
+    let mut entries = Vec::new();
+    while !json!(entries).to_string().contains("I got: ") {
+        updates.next().await.unwrap().apply(&mut entries);
+    }
+}
+
+#[tokio::test]
 async fn a_refused_decision_asks_again() {
     let (_, conversation) = new().await;
     let chunks = post(&conversation, &[say("pay")]).await;

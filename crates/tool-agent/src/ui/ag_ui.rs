@@ -48,14 +48,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use futures_util::{Stream, StreamExt};
+use futures_util::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::content::Content;
 use tool_core::hooks::Decision;
 
 use super::turn::{Piece, SentCall, Turn};
-use super::{Encoder, encode, reply, waiting};
+use super::{Encoder, encode, encode_after, reply, waiting};
 use crate::conversations::{Conversation, ConversationError, Status};
 use crate::transcript::{CallStatus, Entry, Shown, ShownCall, ShownHold, round_of};
 
@@ -186,8 +186,8 @@ impl Request {
     /// Does what the front end asks for in the name of a user, and returns the answer: the data of server-sent events.
     ///
     /// A text is a [reply](Conversation::reply) once the conversation rests, and a decision is
-    /// [decided](Conversation::decide). Decisions on calls that do not wait any more count for nothing. If a decision is
-    /// refused, the answer ends with the reason.
+    /// [decided](Conversation::decide). Decisions are made even if the answer is dropped, and those on calls that do not
+    /// wait any more count for nothing. If a decision is refused, the answer ends with the reason.
     ///
     /// ```
     /// use futures_util::Stream;
@@ -220,19 +220,25 @@ impl Request {
             run: self.run,
             ..Events::default()
         };
-        let turn = match self.action {
+        let events = match self.action {
             Action::Say(text) => {
                 let (updates, turn) = reply(conversation, text).await?;
-                let turn = turn.replacing(false);
-                return Ok(encode(updates, turn, encoder).left_stream());
+                encode(updates, turn.replacing(false), encoder)
             }
             Action::Resume(answers, calls) => {
-                encoder.problem = decide(conversation, answers, user).await;
-                Turn::continued(calls).replacing(false)
+                let (own, user) = (conversation.clone(), user.to_owned());
+                let deciding = async move {
+                    encoder.problem = decide(&own, answers, &user).await;
+                    (Turn::continued(calls).replacing(false), encoder)
+                };
+                encode_after(conversation, deciding)
             }
-            Action::Follow => Turn::default().replacing(true),
+            Action::Follow => {
+                let turn = Turn::default().replacing(true);
+                encode(conversation.follow(), turn, encoder)
+            }
         };
-        Ok(encode(conversation.follow(), turn, encoder).right_stream())
+        Ok(events)
     }
 }
 

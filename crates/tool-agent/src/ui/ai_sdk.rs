@@ -114,14 +114,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use futures_util::{Stream, StreamExt};
+use futures_util::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tool_core::content::Content;
 use tool_core::hooks::Decision;
 
 use super::turn::{Piece, SentCall, Turn};
-use super::{Encoder, encode, reply, waiting};
+use super::{Encoder, encode, encode_after, reply, waiting};
 use crate::conversations::{Conversation, ConversationError, Status};
 use crate::transcript::{CallStatus, Shown, ShownCall, ShownHold, Transcript, Verdict};
 
@@ -241,8 +241,8 @@ impl Request {
     /// last of which is `[DONE]`.
     ///
     /// A text is a [reply](Conversation::reply) once the conversation rests, a decision is [decided](Conversation::decide), and another try is a
-    /// [retry](Conversation::retry). Decisions on calls that do not wait any more count for nothing. If a decision is
-    /// refused, the answer asks again and ends with the reason.
+    /// [retry](Conversation::retry). Decisions are made even if the answer is dropped, and those on calls that do not
+    /// wait any more count for nothing. If a decision is refused, the answer asks again and ends with the reason.
     ///
     /// ```
     /// use futures_util::Stream;
@@ -271,25 +271,29 @@ impl Request {
         user: &str,
     ) -> Result<impl Stream<Item = String> + Send + Unpin + use<>, ConversationError> {
         let mut encoder = Chunks::default();
-        let turn = match self.action {
+        let events = match self.action {
             Action::Say(text) => {
                 let (updates, turn) = reply(conversation, text).await?;
-                return Ok(encode(updates, turn, encoder).left_stream());
+                encode(updates, turn, encoder)
             }
-            Action::Retry => {
-                match conversation.retry() {
-                    // It goes on because it was opened.
-                    Ok(()) | Err(ConversationError::Busy) => Turn::default(),
-                    Err(error) => return Err(error),
+            Action::Retry => match conversation.retry() {
+                // It goes on because it was opened.
+                Ok(()) | Err(ConversationError::Busy) => {
+                    encode(conversation.follow(), Turn::default(), encoder)
                 }
-            }
+                Err(error) => return Err(error),
+            },
             Action::Continue(parts) => {
-                let (calls, problem) = decide(conversation, parts, user).await;
-                encoder.problem = problem;
-                Turn::continued(calls)
+                let (own, user) = (conversation.clone(), user.to_owned());
+                let deciding = async move {
+                    let (calls, problem) = decide(&own, parts, &user).await;
+                    encoder.problem = problem;
+                    (Turn::continued(calls), encoder)
+                };
+                encode_after(conversation, deciding)
             }
         };
-        Ok(encode(conversation.follow(), turn, encoder).right_stream())
+        Ok(events)
     }
 }
 
