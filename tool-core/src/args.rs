@@ -5,6 +5,7 @@
 //! that JSON Schema allows and decoding rejects.
 
 use std::any::{Any, TypeId, type_name};
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
 
 use crate::call::boundary::Guarded;
@@ -12,7 +13,7 @@ use crate::call::cancellation::CancellationToken;
 use crate::call::context::CallContext;
 use crate::call::type_map::Shared;
 use crate::call::{Arguments, CallHead};
-use crate::decode::{DecodeFailure, DecodeSlot, decode_strict, decode_trusted};
+use crate::decode::{DecodeFailure, DecodeSlot, decode_strict, decode_strict_dry, decode_trusted};
 use crate::schema::decode_check::rejection;
 use crate::schema::messages;
 use crate::schema::validate::{
@@ -208,10 +209,12 @@ impl Input {
 
     /// Decodes each parameter into its slot. Returns all violations.
     pub fn read<'a>(&'a self, slots: &mut [&mut dyn DecodeSlot<'a>]) -> Result<(), ArgumentError> {
-        match decode_strict(&self.text, self.parameters, slots) {
-            Some(is_normal) if self.is_dry_run => self.end_strict_dry_run(is_normal),
-            Some(_) => Ok(()),
-            None => self.decode_slow(slots),
+        if self.is_dry_run {
+            self.read_dry(slots)
+        } else if decode_strict(&self.text, self.parameters, slots) {
+            Ok(())
+        } else {
+            self.decode_slow(slots)
         }
     }
 
@@ -235,14 +238,23 @@ impl Input {
         self.read(slots)
     }
 
-    /// Ends a dry run after strict decoding. What was decoded is not decoded again, even if it is written in another way.
+    /// Reads the arguments and ends a dry run. What was decoded is not decoded again, even if it is written in another way.
     #[cold]
-    fn end_strict_dry_run(&self, is_normal: bool) -> Result<(), ArgumentError> {
-        if is_normal {
-            #[cfg(debug_assertions)]
-            self.assert_normalised();
-        } else {
-            self.normalise()?;
+    fn read_dry<'a>(&'a self, slots: &mut [&mut dyn DecodeSlot<'a>]) -> Result<(), ArgumentError> {
+        match decode_strict_dry(&self.text, self.parameters, slots) {
+            Some(Some(text)) => {
+                if let Cow::Owned(text) = text {
+                    let coercions = Vec::new();
+                    let normalised = Normalised { text, coercions };
+                    self.normalised.get_or_init(|| Box::new(normalised));
+                }
+                #[cfg(debug_assertions)]
+                self.assert_normalised();
+            }
+            Some(None) => {
+                self.normalise()?;
+            }
+            None => self.decode_slow(slots)?,
         }
         Err(ArgumentError::DryRun)
     }
@@ -257,13 +269,13 @@ impl Input {
         Ok(self.normalised.get_or_init(|| Box::new(normalised)))
     }
 
-    /// Fails if normalised arguments differ from the text.
+    /// Fails if validation would make other arguments of the text.
     #[cfg(debug_assertions)]
     fn assert_normalised(&self) {
         let schema = Schema::object(self.parameters);
         let normalised = normalise(&schema, &self.text, self.options);
         let normalised = normalised.ok().map(|normalised| normalised.text);
-        assert_eq!(normalised.as_ref(), Some(&self.text));
+        assert_eq!(normalised.as_deref(), Some(self.normalised_text()));
     }
 
     /// Returns the text of the arguments.
@@ -302,7 +314,7 @@ impl Input {
     ) -> Result<(), ArgumentError> {
         let normalised = self.normalise()?;
         let decoded = decode_trusted(&normalised.text, self.parameters, slots);
-        decoded.map_err(|failure| -> ArgumentError {
+        decoded.map_err(|failure| {
             let violations = match failure {
                 Some(DecodeFailure {
                     property,
@@ -325,10 +337,6 @@ impl Input {
                 None => Violations::one(String::new(), "could not be decoded"),
             };
             ValidateError::Invalid(violations).into()
-        })?;
-        if self.is_dry_run {
-            return Err(ArgumentError::DryRun);
-        }
-        Ok(())
+        })
     }
 }

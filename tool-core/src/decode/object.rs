@@ -1,11 +1,12 @@
 //! Decodes the members of an object into slots: the parameters of a call, or the fields of a struct.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Decode;
 use super::reader::{ReadError, Reader, Result, Tag};
 use crate::schema::sets::BitSet;
-use crate::schema::validate::conforms_within;
+use crate::schema::validate::{conforms_within, plain_length, push_null};
 use crate::schema::{Property, Schema};
 
 /// A value that can't be decoded.
@@ -16,23 +17,54 @@ pub(crate) struct DecodeFailure {
     pub(crate) at: Range<usize>,
 }
 
-/// Decodes every member of the object in `text` into the slot of its property. Returns `None` if that
-/// fails, or if the arguments are not in the form that strict decoding can verify. Otherwise returns `true`
-/// if [`normalise`](crate::schema::validate::normalise) would certainly return the text unchanged.
+/// Decodes every member of the object in `text` into the slot of its property. Returns `false` if that
+/// fails, or if the arguments are not in the form that strict decoding can verify.
 #[inline]
 pub(crate) fn decode_strict<'a>(
     text: &'a str,
     properties: &'static [Property],
     slots: &mut [&mut dyn DecodeSlot<'a>],
-) -> Option<bool> {
+) -> bool {
     // A tool without parameters needs no reader.
     if properties.is_empty() && text == "{}" {
-        return Some(true);
+        return true;
     }
     let mut reader = Reader::new(text);
     reader.is_strict = true;
+    reader.object(properties, slots).is_ok() && reader.is_at_end()
+}
+
+/// Decodes like [`decode_strict`]. Returns `None` where that returns `false`. Otherwise returns what
+/// [`normalise`](crate::schema::validate::normalise) makes of the text, if that is known.
+pub(crate) fn decode_strict_dry<'a>(
+    text: &'a str,
+    properties: &'static [Property],
+    slots: &mut [&mut dyn DecodeSlot<'a>],
+) -> Option<Option<Cow<'a, str>>> {
+    let mut reader = Reader::new(text);
+    reader.is_strict = true;
+    reader.nulls = Some(Box::default());
     let decoded = reader.object(properties, slots).is_ok() && reader.is_at_end();
-    decoded.then_some(reader.is_normal)
+    let nulls = *reader.nulls.unwrap_or_default();
+    decoded.then(|| reader.is_normal.then(|| with_nulls(text, nulls)))
+}
+
+/// Adds `null` members before the ends of objects.
+fn with_nulls<'a>(text: &'a str, mut nulls: Vec<(usize, &'static Property)>) -> Cow<'a, str> {
+    if nulls.is_empty() {
+        return text.into();
+    }
+    // The content of a variant may be read after what follows it.
+    nulls.sort_by_key(|(end, _)| *end);
+    let mut output = String::with_capacity(text.len() + 16 * nulls.len());
+    let mut copied = 0;
+    for (end, property) in nulls {
+        output.push_str(&text[copied..end]);
+        copied = end;
+        push_null(&mut output, property);
+    }
+    output.push_str(&text[copied..]);
+    output.into()
 }
 
 /// Decodes arguments that [`normalise`](crate::schema::validate::normalise) returned. The error is
@@ -184,7 +216,26 @@ impl<'de> Reader<'de> {
         property: &'static Property,
         slot: &mut dyn DecodeSlot<'de>,
     ) -> Result<()> {
+        if self.nulls.is_some() {
+            return self.inexact_dry(property, slot);
+        }
         self.validated(property.schema, |reader| reader.decode(property, slot))
+    }
+
+    /// Decodes like [`inexact`](Self::inexact). A value that is spelled plainly is in its normalised form.
+    #[cold]
+    #[inline(never)]
+    fn inexact_dry(
+        &mut self,
+        property: &'static Property,
+        slot: &mut dyn DecodeSlot<'de>,
+    ) -> Result<()> {
+        self.cursor.peek();
+        let is_plain = plain_length(property.schema, self.cursor.rest()).is_some();
+        let is_normal = self.is_normal && is_plain;
+        self.validated(property.schema, |reader| reader.decode(property, slot))?;
+        self.is_normal = is_normal;
+        Ok(())
     }
 
     /// Decodes a value. In the strict mode, it is validated first unless its type is as exact as the schema.
@@ -258,7 +309,9 @@ impl<'de> Reader<'de> {
             Some(default) => default,
             None if property.is_required() => return Err(ReadError::mismatch()),
             None if property.is_nullable() && !property.has_fallback() => {
-                self.is_normal = false;
+                if let Some(nulls) = &mut self.nulls {
+                    nulls.push((self.cursor.position().saturating_sub(1), property));
+                }
                 "null"
             }
             // The generated code uses a default for an empty slot.

@@ -34,8 +34,15 @@ pub struct Reader<'de> {
     pub(super) depth: usize,
     /// `true` in the strict mode.
     pub(super) is_strict: bool,
-    /// `true` while normalised arguments are the text: nothing has a default, and no value has two spellings.
+    /// `true` while normalised arguments are the text and [`nulls`](Self::nulls): no value has two spellings.
     pub(super) is_normal: bool,
+    /// The `null` members that the normalised arguments have besides, with the position of the brace that follows. Only
+    /// in dry runs.
+    #[allow(
+        clippy::box_collection,
+        reason = "all readers are moved, and few have some"
+    )]
+    pub(super) nulls: Option<Box<Vec<(usize, &'static Property)>>>,
     /// `true` at the key of a map, where numbers and booleans are in quotes.
     is_key: bool,
     /// The tags of the enums around the next value, which is an object, beside its own members.
@@ -65,6 +72,7 @@ impl<'de> Reader<'de> {
             depth: DEPTH + 1,
             is_strict: false,
             is_normal: true,
+            nulls: None,
             is_key: false,
             tags: Vec::new(),
             around: Vec::new(),

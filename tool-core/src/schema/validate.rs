@@ -24,6 +24,7 @@ pub(crate) use self::path::push_index;
 pub(crate) use self::path::{Path, path_at, push_key};
 pub(crate) use self::results::validate_result;
 use self::rewrite::Rewrite;
+pub(crate) use self::text::push_null;
 use super::const_string::count_characters;
 use super::cursor::Cursor;
 use super::messages::{did_you_mean, expected, integer_in_full, itself, push, shorten, unknown};
@@ -68,7 +69,7 @@ pub(crate) fn conforms_within(budget: &mut usize, schema: &Schema, text: &str) -
 
 /// Returns the length of a string or an integer that conforms to a schema and is spelled plainly. Other
 /// values need a validator.
-fn plain_length(schema: &Schema, text: &str) -> Option<usize> {
+pub(crate) fn plain_length(schema: &Schema, text: &str) -> Option<usize> {
     let mut cursor = Cursor::new(text);
     let conforms = match &schema.kind {
         Kind::Integer(range) => {

@@ -131,12 +131,17 @@ impl<'t> Validator<'t> {
     pub(super) fn insert_null(&mut self, property: &Property) {
         if let Some(output) = &mut self.output {
             output.copy_to(self.cursor.position().saturating_sub(1));
-            let is_first = output.text.trim_end().ends_with('{');
-            output.text.push_str(if is_first { "\"" } else { ",\"" });
-            output.text.push_str(property.name_json());
-            output.text.push_str("\":null");
+            push_null(&mut output.text, property);
         }
     }
+}
+
+/// Adds a `null` member to an object without its last brace.
+pub(crate) fn push_null(output: &mut String, property: &Property) {
+    let is_first = output.trim_end().ends_with('{');
+    output.push_str(if is_first { "\"" } else { ",\"" });
+    output.push_str(property.name_json());
+    output.push_str("\":null");
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use harness::now::now;
 use harness::{Work, cases};
+use tool_core::hooks::Gate;
 use tool_core::{Registry, ToolCall, ToolType, tool, tools};
 
 /// The case `nested` with a space after each colon and each comma, as Python writes JSON.
@@ -58,9 +59,55 @@ pub fn constrained() -> Work {
     calls(registry.expect("one tool"), "sort", arguments)
 }
 
+/// Searches flats.
+#[tool(unlinked)]
+fn find_flats(
+    /// The city.
+    city: String,
+    /// The highest rent.
+    rent: Option<u32>,
+    /// The number of rooms.
+    #[param(range = 1..=9)]
+    rooms: Option<u8>,
+    /// The district.
+    district: Option<String>,
+    /// Whether there is a balcony.
+    balcony: Option<bool>,
+) -> String {
+    black_box((city, rent, rooms, district, balcony));
+    "found".into()
+}
+
+fn flats() -> Registry {
+    let registry = Registry::builder().tools(tools![find_flats]).build();
+    registry.expect("one tool")
+}
+
+const FLATS: &str = r#"{"city":"Lisbon, Portugal","rooms":3}"#;
+
+/// A call that leaves out three of five parameters.
+pub fn left_out() -> Work {
+    calls(flats(), "find_flats", FLATS.into())
+}
+
+/// Validates the call that leaves out parameters.
+pub fn validate_left_out() -> Work {
+    validate_in(flats(), "find_flats", FLATS.into())
+}
+
+/// The call of another case in a registry with a hook that allows every call.
+pub fn hooked(tool: &'static str, arguments: String) -> Work {
+    let registry = Registry::builder().linked().before(async |_| Gate::Allow);
+    calls(registry.build().expect("unique names"), tool, arguments)
+}
+
 /// Validates the call of another case without running it.
 pub fn validate(tool: &'static str, arguments: String) -> Work {
     let registry = Registry::linked().expect("unique names");
+    validate_in(registry, tool, arguments)
+}
+
+fn validate_in(registry: Registry, tool: &'static str, arguments: String) -> Work {
     Work::new(1, move || {
         let call = ToolCall::new("call_1", tool, &*arguments);
         black_box(registry.validate(&call)).expect("a valid call");
