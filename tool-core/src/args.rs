@@ -5,7 +5,6 @@
 //! that JSON Schema allows and decoding rejects.
 
 use std::any::{Any, TypeId, type_name};
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
 
 use crate::call::boundary::Guarded;
@@ -13,7 +12,9 @@ use crate::call::cancellation::CancellationToken;
 use crate::call::context::CallContext;
 use crate::call::type_map::Shared;
 use crate::call::{Arguments, CallHead};
-use crate::decode::{DecodeFailure, DecodeSlot, decode_strict, decode_strict_dry, decode_trusted};
+use crate::decode::{
+    DecodeFailure, DecodeSlot, decode_strict, decode_strict_dry, decode_trusted, with_nulls,
+};
 use crate::schema::decode_check::rejection;
 use crate::schema::messages;
 use crate::schema::validate::{
@@ -242,8 +243,9 @@ impl Input {
     #[cold]
     fn read_dry<'a>(&'a self, slots: &mut [&mut dyn DecodeSlot<'a>]) -> Result<(), ArgumentError> {
         match decode_strict_dry(&self.text, self.parameters, slots) {
-            Some(Some(text)) => {
-                if let Cow::Owned(text) = text {
+            Some((true, nulls)) => {
+                if !nulls.is_empty() {
+                    let text = with_nulls(&self.text, nulls);
                     let coercions = Vec::new();
                     let normalised = Normalised { text, coercions };
                     self.normalised.get_or_init(|| Box::new(normalised));
@@ -251,7 +253,7 @@ impl Input {
                 #[cfg(debug_assertions)]
                 self.assert_normalised();
             }
-            Some(None) => {
+            Some((false, _)) => {
                 self.normalise()?;
             }
             None => self.decode_slow(slots)?,

@@ -13,7 +13,9 @@ mod structure;
 mod variant;
 
 pub(crate) use self::object::DecodeSlot;
-pub(crate) use self::object::{DecodeFailure, decode_strict, decode_strict_dry, decode_trusted};
+pub(crate) use self::object::{
+    DecodeFailure, decode_strict, decode_strict_dry, decode_trusted, with_nulls,
+};
 pub use self::object::{DescribedSlot, OtherSlot, Slot, take};
 pub use self::reader::{ReadError, Reader};
 pub use self::structure::{Absent, Both, BySerde, HasDefault, HasFrom, HasTryFrom, Tag, Wrapper};

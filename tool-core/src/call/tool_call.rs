@@ -66,6 +66,20 @@ pub(crate) const TRUNCATED: &str =
     "the response was truncated before the arguments ended; repeat the call in a shorter response";
 
 impl ToolCall {
+    /// Returns a copy with empty arguments.
+    pub(crate) fn without_arguments(&self) -> ToolCall {
+        ToolCall {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            arguments: Arguments::Text(String::new()),
+            wire_id: self.wire_id,
+            is_truncated: self.is_truncated,
+            is_wrapped: self.is_wrapped,
+            origin: self.origin.clone(),
+            extensions: self.extensions.clone(),
+        }
+    }
+
     /// Creates a call of the tool `name`. The arguments are JSON text (`&str`, `String`) or a
     /// value (`Value`, `Map`).
     ///

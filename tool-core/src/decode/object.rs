@@ -1,6 +1,5 @@
 //! Decodes the members of an object into slots: the parameters of a call, or the fields of a struct.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Decode;
@@ -34,26 +33,26 @@ pub(crate) fn decode_strict<'a>(
     reader.object(properties, slots).is_ok() && reader.is_at_end()
 }
 
-/// Decodes like [`decode_strict`]. Returns `None` where that returns `false`. Otherwise returns what
-/// [`normalise`](crate::schema::validate::normalise) makes of the text, if that is known.
+/// Positions of braces, each with the property for which a `null` member is added before it.
+pub(crate) type Nulls = Vec<(usize, &'static Property)>;
+
+/// Decodes like [`decode_strict`]. Returns `None` where that returns `false`. Otherwise returns whether
+/// [`normalise`](crate::schema::validate::normalise) would certainly change nothing but add these members.
 pub(crate) fn decode_strict_dry<'a>(
     text: &'a str,
     properties: &'static [Property],
     slots: &mut [&mut dyn DecodeSlot<'a>],
-) -> Option<Option<Cow<'a, str>>> {
+) -> Option<(bool, Nulls)> {
     let mut reader = Reader::new(text);
     reader.is_strict = true;
     reader.nulls = Some(Box::default());
     let decoded = reader.object(properties, slots).is_ok() && reader.is_at_end();
     let nulls = *reader.nulls.unwrap_or_default();
-    decoded.then(|| reader.is_normal.then(|| with_nulls(text, nulls)))
+    decoded.then_some((reader.is_normal, nulls))
 }
 
-/// Adds `null` members before the ends of objects.
-fn with_nulls<'a>(text: &'a str, mut nulls: Vec<(usize, &'static Property)>) -> Cow<'a, str> {
-    if nulls.is_empty() {
-        return text.into();
-    }
+/// Returns the text with these members.
+pub(crate) fn with_nulls(text: &str, mut nulls: Nulls) -> String {
     // The content of a variant may be read after what follows it.
     nulls.sort_by_key(|(end, _)| *end);
     let mut output = String::with_capacity(text.len() + 16 * nulls.len());
@@ -63,8 +62,7 @@ fn with_nulls<'a>(text: &'a str, mut nulls: Vec<(usize, &'static Property)>) -> 
         copied = end;
         push_null(&mut output, property);
     }
-    output.push_str(&text[copied..]);
-    output.into()
+    output + &text[copied..]
 }
 
 /// Decodes arguments that [`normalise`](crate::schema::validate::normalise) returned. The error is

@@ -23,6 +23,7 @@ use serde::de::{
 };
 use serde_json::de::StrRead;
 
+use super::object::Nulls;
 use crate::schema::Property;
 use crate::schema::cursor::Cursor;
 use crate::schema::validate::{DEPTH, budget};
@@ -36,13 +37,8 @@ pub struct Reader<'de> {
     pub(super) is_strict: bool,
     /// `true` while normalised arguments are the text and [`nulls`](Self::nulls): no value has two spellings.
     pub(super) is_normal: bool,
-    /// The `null` members that the normalised arguments have besides, with the position of the brace that follows. Only
-    /// in dry runs.
-    #[allow(
-        clippy::box_collection,
-        reason = "all readers are moved, and few have some"
-    )]
-    pub(super) nulls: Option<Box<Vec<(usize, &'static Property)>>>,
+    /// The `null` members that the normalised arguments have besides. Only in dry runs, so boxed.
+    pub(super) nulls: Option<Box<Nulls>>,
     /// `true` at the key of a map, where numbers and booleans are in quotes.
     is_key: bool,
     /// The tags of the enums around the next value, which is an object, beside its own members.

@@ -452,11 +452,16 @@ async fn run_with_hooks(
         !(policy.before.is_empty() && policy.after.is_empty() && call.approvals().is_empty());
     let mut hook_call = has_hooks.then(|| HookCall {
         tool: tool.clone(),
-        call: call.clone(),
+        // The arguments follow once they are valid. Only `after` hooks see others.
+        call: if policy.after.is_empty() {
+            call.without_arguments()
+        } else {
+            call.clone()
+        },
         host: Arc::clone(inner) as Arc<dyn Host>,
     });
     let with_examples = tool.has_examples().then(|| tool.clone());
-    let running = run_gated(inner, tool, call, hook_call.as_mut(), scope, depth);
+    let running = run_gated(inner, tool, call, &mut hook_call, scope, depth);
     let (outcome, coercions) = match token {
         Some(token) => until_cancelled(&token, running).await,
         None => running.await,
@@ -521,7 +526,7 @@ async fn run_gated(
     inner: &Arc<Inner>,
     tool: ToolEntry,
     mut call: ToolCall,
-    hook_call: Option<&mut HookCall>,
+    hook_call: &mut Option<HookCall>,
     scope: Scope,
     depth: u32,
 ) -> Finished {
@@ -555,7 +560,7 @@ async fn run_gated(
         }
     }
     let mut input = input(Arc::clone(inner), &tool, call, depth);
-    if let Some(hook_call) = hook_call {
+    if hook_call.is_some() {
         let decided = (&decided, is_changed);
         let outcome = run_before_hooks(policy, &tool, &mut input, hook_call, decided).await;
         if let Err(outcome) = outcome {
@@ -607,12 +612,12 @@ async fn run_gated(
 }
 
 /// Validates the call and runs the `before` hooks. Returns an error with the outcome if the tool must
-/// not run.
+/// not run. The last hook takes the call.
 async fn run_before_hooks(
     policy: &Policy,
     tool: &ToolEntry,
     input: &mut Input,
-    hook_call: &mut HookCall,
+    hook_call: &mut Option<HookCall>,
     (decided, is_changed): (&Decided, bool),
 ) -> Result<(), CallOutcome> {
     // First, so that nobody is asked to approve a call that can't run.
@@ -632,12 +637,22 @@ async fn run_before_hooks(
         }
         Err(Err(CallFailure::Held(Box::new(hold))))
     };
-    for request in hook_call.call.approvals() {
+    let approvals = hook_call
+        .iter()
+        .flat_map(|hook_call| hook_call.call.approvals());
+    for request in approvals {
         let reason = request.reason().to_owned();
         check_hold(input, reason, false, Some(request.clone()))?;
     }
-    for hook in &policy.before {
-        match run_hook(|| hook(hook_call.clone())).await {
+    for (number, hook) in (1..).zip(&policy.before) {
+        let is_last = number == policy.before.len() && policy.after.is_empty();
+        let given = if is_last {
+            hook_call.take()
+        } else {
+            hook_call.clone()
+        };
+        let Some(given) = given else { break };
+        match run_hook(|| hook(given)).await {
             Ok(Gate::Allow) => {}
             Ok(Gate::Deny(reason)) => return Err(Err(CallFailure::Denied(reason))),
             Ok(Gate::Change(arguments)) => {
@@ -659,10 +674,12 @@ async fn run_before_hooks(
 fn validate(
     tool: &ToolEntry,
     input: &mut Input,
-    hook_call: &mut HookCall,
+    hook_call: &mut Option<HookCall>,
 ) -> Result<(), CallOutcome> {
     dry_run(tool, input).map_err(Err)?;
-    hook_call.call.arguments = Arguments::Text(input.normalised_text().to_owned());
+    if let Some(hook_call) = hook_call {
+        hook_call.call.arguments = Arguments::Text(input.normalised_text().to_owned());
+    }
     Ok(())
 }
 
