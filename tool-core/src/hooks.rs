@@ -31,7 +31,8 @@ pub(crate) type AfterHook =
     Arc<dyn Fn(HookCall, ToolResult) -> BoxFuture<ToolResult> + Send + Sync>;
 
 /// The return type of the closure of a [`before`](crate::RegistryBuilder::before) or an
-/// [`after`](crate::RegistryBuilder::after) hook: a future of a `T`. Every such future implements it.
+/// [`after`](crate::RegistryBuilder::after) hook, and of closures of an agent: a future of a `T`. Every such future
+/// implements it.
 ///
 /// ```
 /// use tool_core::hooks::{Gate, HookCall, HookFuture};
@@ -48,7 +49,7 @@ pub(crate) type AfterHook =
 /// # Ok::<(), tool_core::RegistryError>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a hook returns a future of `{T}`, but this closure returns `{Self}`",
+    message = "this closure returns `{Self}`, but has to return a future of `{T}`",
     label = "not a future of `{T}`",
     note = "write `async` before the closure, such as `async |hook| …`, and return a `{T}` from it"
 )]

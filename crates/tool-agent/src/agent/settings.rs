@@ -9,7 +9,7 @@ use tool_core::call::CancellationToken;
 #[cfg(feature = "tracing")]
 use tool_core::call::TraceContext;
 use tool_core::dialect::{RequestOptions, ToolChoice};
-use tool_core::hooks::{DecisionPolicy, DecisionRequest};
+use tool_core::hooks::{DecisionPolicy, DecisionRequest, HookFuture};
 use tool_core::{Registry, ToolCall, ToolResult, ToolType};
 
 #[cfg(feature = "tracing")]
@@ -398,7 +398,7 @@ impl Agent {
         contexts: impl Fn(RunInfo, ToolCall) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = Result<ToolCall, Box<dyn Error + Send + Sync>>> + Send + 'static,
+        F: HookFuture<Result<ToolCall, Box<dyn Error + Send + Sync>>> + Send + 'static,
     {
         self.contexts = Some(Arc::new(move |run, call| Box::pin(contexts(run, call))));
         self
@@ -519,7 +519,7 @@ impl Agent {
         allows: impl Fn(DecisionRequest) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = bool> + Send + 'static,
+        F: HookFuture<bool> + Send + 'static,
     {
         self.policy = DecisionPolicy::new(allows);
         self
