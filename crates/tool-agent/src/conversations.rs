@@ -290,9 +290,9 @@ impl Conversations {
         self.open_if(id, is_owner).await
     }
 
-    /// Continues the conversations that were [interrupted](crate::run::Journal::unfinished), such as by a crash or a deployment. Call
-    /// it when the service starts. At most eight of them run at a time, and the future completes when all rest, so
-    /// spawn it. Returns the conversations that can't be opened, with the reasons.
+    /// Continues the conversations that were [interrupted](crate::run::Journal::unfinished), such as by a crash or a
+    /// deployment. Call it when the service starts. At most eight of them run at a time, and the future completes when all
+    /// rest, so spawn it. Returns the conversations that can't be opened, with the reasons.
     ///
     /// Only one process at a time may drive a conversation. With several processes, one of them should resume all.
     ///
@@ -324,8 +324,7 @@ impl Conversations {
             match self.open(&id).await {
                 Ok(conversation) => {
                     if let Some(conversation) = conversation {
-                        // Locked while the agent drives the run.
-                        drop(conversation.inner.run.lock().await);
+                        conversation.rested().await;
                     }
                     None
                 }
