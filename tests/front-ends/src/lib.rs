@@ -83,7 +83,10 @@ impl Script {
             "nowhere" => vec![call(0, "find_weather"), piece(0, r#"{"place":"Atlantis"}"#)],
             "chart" => vec![call(0, "draw_chart"), piece(0, "{}")],
             "pay" => pay(0, "700").into(),
-            "pay twice" => [pay(0, "700"), pay(1, "800")].concat(),
+            "pay twice" => {
+                let text = vec![say("I pay.")];
+                [text, pay(0, "700").into(), pay(1, "800").into()].concat()
+            }
             "think" => vec![
                 json!({"reasoning_content": "Hm, "}),
                 json!({"reasoning_content": "yes."}),

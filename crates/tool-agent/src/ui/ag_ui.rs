@@ -475,9 +475,7 @@ impl Events {
     ) {
         self.close(send);
         self.close_calls(send);
-        // Calls that wait are no error, although they are the reason why there is no answer.
-        let own = status.problem.as_ref().filter(|_| holds.is_empty());
-        if let Some(problem) = self.problem.as_ref().or(own) {
+        if let Some(problem) = self.problem.as_ref().or(status.problem.as_ref()) {
             return send(json!({"type": "RUN_ERROR", "message": problem}));
         }
         let outcome = if holds.is_empty() {

@@ -582,9 +582,7 @@ impl Chunks {
         send: &mut impl FnMut(Value),
     ) {
         self.end_step(send);
-        // Calls that wait are no error, although they are the reason why there is no answer.
-        let own = status.problem.as_ref().filter(|_| holds.is_empty());
-        let problem = self.problem.as_ref().or(own);
+        let problem = self.problem.as_ref().or(status.problem.as_ref());
         if let Some(problem) = problem {
             send(json!({"type": "error", "errorText": problem}));
         }
