@@ -92,7 +92,16 @@ fn read(folder: &Path) -> BTreeMap<String, String> {
 
 fn imports(sources: &BTreeMap<String, String>) -> Imports {
     let of_file = |(file, text): (&String, &String)| {
-        let code = text.split("\n#[cfg(test)]\nmod ").next().unwrap();
+        // The tests of a file may need a feature.
+        let is_tests = |start: &usize| {
+            let mut lines = text[start + 1..].lines();
+            let is_of_tests =
+                |line: &str| line == "#[cfg(test)]" || line.starts_with("#[cfg(all(test, ");
+            lines.next().is_some_and(is_of_tests)
+                && lines.next().is_some_and(|line| line.starts_with("mod "))
+        };
+        let mut starts = text.match_indices("\n#[cfg(").map(|(start, _)| start);
+        let code = &text[..starts.find(is_tests).unwrap_or(text.len())];
         let lines = code
             .lines()
             .map(|line| line.split("//").next().unwrap().trim());
