@@ -117,7 +117,7 @@ fn a_database_is_named() {
         ),
         (
             7,
-            "the tables have version 7, and this program reads version 1",
+            "the tables have version 7, and this program reads version 2",
         ),
     ] {
         let mut bytes = fs::read(&path).unwrap();
