@@ -203,11 +203,15 @@ impl Registry {
     /// # Ok::<(), tool_core::RegistryError>(())
     /// ```
     pub fn contexts_per_call(&self) -> Vec<(String, &'static str)> {
+        // Tools that need values of no known type are rejected.
+        if self.0.policy.per_call.is_empty() {
+            return Vec::new();
+        }
         let context = &self.0.policy.context;
         let of_call =
             |need: &&Need| need.id() != TypeId::of::<CallContext>() && !context.contains(need.id());
-        let tools = self.specs();
-        let needs = tools.iter().flat_map(|tool| {
+        let snapshot = self.0.snapshot();
+        let needs = snapshot.tools().iter().flat_map(|tool| {
             let needs = tool.needs().iter().filter(of_call);
             needs.map(|need| (tool.name.to_string(), need.name()))
         });
