@@ -37,6 +37,11 @@ impl Run {
         Run::builder(id).build()
     }
 
+    /// Creates a run with an [owner](RunBuilder::owner), or with settings other than the default.
+    pub fn builder(id: impl Into<String>) -> RunBuilder {
+        RunBuilder::new(id.into())
+    }
+
     /// Creates a run with a [random id](super::random_id).
     ///
     /// ```
@@ -47,11 +52,6 @@ impl Run {
     /// ```
     pub fn unique() -> RunBuilder {
         Run::builder(super::random_id())
-    }
-
-    /// Creates a run with an [owner](RunBuilder::owner), or with settings other than the default.
-    pub fn builder(id: impl Into<String>) -> RunBuilder {
-        RunBuilder::new(id.into())
     }
 }
 
