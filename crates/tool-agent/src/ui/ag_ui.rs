@@ -29,7 +29,10 @@
 //!         return Err((StatusCode::NOT_FOUND, "no such conversation".into()));
 //!     };
 //!     let answer = request.answer(&conversation, &user).await;
-//!     let events = answer.map_err(|error| (StatusCode::CONFLICT, error.publish()))?;
+//!     let events = answer.map_err(|error| {
+//!         let status = StatusCode::from_u16(error.status());
+//!         (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), error.publish())
+//!     })?;
 //!     let events = events.map(|data| Ok::<_, Infallible>(Event::default().data(data)));
 //!     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 //! }
@@ -44,7 +47,9 @@
 //! | an error | `RUN_ERROR`, with the sentence of [`Status::problem`](crate::conversations::Status::problem) |
 //!
 //! If a request has neither a new message of the user nor decisions, it follows the conversation: the stream begins with a
-//! `MESSAGES_SNAPSHOT`, and what the agent is writing continues. Another one takes back what an error makes void. Tools, state and context in a request count for nothing.
+//! `MESSAGES_SNAPSHOT`, and what the agent is writing continues. Another one takes back what an error makes void. A text that
+//! is void because the agent goes on with another model ([`Event::FellBack`](crate::Event::FellBack)) stays until a front end
+//! follows again. Tools, state and context in a request count for nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -25,8 +25,8 @@
 //! type Refusal = (StatusCode, String);
 //!
 //! fn refusal(error: ConversationError) -> Refusal {
-//!     let status = StatusCode::from_u16(error.status()).unwrap_or_default();
-//!     (status, error.publish())
+//!     let status = StatusCode::from_u16(error.status());
+//!     (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), error.publish())
 //! }
 //!
 //! fn stream(events: impl Stream<Item = String> + Send + 'static) -> Response {
@@ -240,8 +240,8 @@ impl Request {
     /// Does what the page asks for in the name of a user, and returns the answer: the data of server-sent events, the
     /// last of which is `[DONE]`.
     ///
-    /// A text is a [reply](Conversation::reply) once the conversation rests, a decision is [decided](Conversation::decide), and another try is a
-    /// [retry](Conversation::retry). Decisions are made even if the answer is dropped, and those on calls that do not
+    /// A text is a [reply](Conversation::reply) once the conversation rests, a decision goes to
+    /// [`decide`](Conversation::decide), and another try is a [retry](Conversation::retry). Decisions are made even if the answer is dropped, and those on calls that do not
     /// wait any more count for nothing. If a decision is refused, the answer asks again and ends with the reason.
     ///
     /// ```
