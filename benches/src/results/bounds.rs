@@ -208,6 +208,20 @@ fn rows(data: &Data) -> Vec<Row> {
         measured::validate(data),
     );
     add(
+        "left-out",
+        "instructions of validating a call that leaves out three of five parameters",
+        "≤ 1.2 × the call",
+        AtMost(1.2),
+        measured::left_out(data),
+    );
+    add(
+        "hooked",
+        "instructions of a call with a hook that allows it",
+        "≤ 2.0 × without",
+        AtMost(2.0),
+        measured::hooked(data),
+    );
+    add(
         "pieces",
         "instructions of validating the arguments of a call in pieces of 8 bytes",
         "≤ 3 × validating the call",

@@ -54,7 +54,7 @@ test("a call has arguments in pieces, progress and a result", async () => {
   const [call, result, answer] = shown(agent);
   const own = { id: "call-0-0", type: "function", function: { name: "find_weather", arguments: '{"place":"Oslo"}' } };
   assert.deepEqual(call, { id: "model-0", role: "assistant", content: "I look.", toolCalls: [own] });
-  const output = '{"place":"Oslo","degrees":21}';
+  const output = '{"degrees":21,"place":"Oslo"}';
   assert.deepEqual(result, { id: "result-call-0-0", role: "tool", toolCallId: "call-0-0", content: output });
   assert.equal(answer.content, `I got: ${output}`);
   assert.equal(agent.seen.filter(({ type }) => type === "TOOL_CALL_ARGS").length, 2);

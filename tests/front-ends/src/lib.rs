@@ -28,8 +28,9 @@ pub const USER: &str = "ada";
 
 #[derive(ToolType, serde::Serialize)]
 struct Weather {
-    place: String,
+    // In the order of the alphabet, because `serde_json` keeps another order only if some package of the build wants that.
     degrees: i32,
+    place: String,
 }
 
 /// Returns the weather.

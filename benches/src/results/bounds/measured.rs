@@ -220,6 +220,22 @@ pub fn validate(data: &Data) -> Vec<Figure> {
     of_shapes(data, "validate ", "")
 }
 
+/// A call that leaves out parameters, validated and run.
+pub fn left_out(data: &Data) -> Vec<Figure> {
+    let ratio = || {
+        let at = |case: &str| get(&data.instructions, OURS, case);
+        let count = at("validate left out")?;
+        let ratio = count / at("left out")?;
+        Some(figure(ratio, format!("{ratio:.2} ({count})")))
+    };
+    vec![or_missing("left out", ratio())]
+}
+
+/// A call with one hook, beside one without.
+pub fn hooked(data: &Data) -> Vec<Figure> {
+    of_shapes(data, "hooked ", "")
+}
+
 /// Arguments that are validated in pieces, beside a call that is validated.
 pub fn pieces(data: &Data) -> Vec<Figure> {
     of_shapes(data, "pieces ", "validate ")
