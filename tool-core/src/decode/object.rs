@@ -45,9 +45,9 @@ pub(crate) fn decode_strict_dry<'a>(
 ) -> Option<(bool, Nulls)> {
     let mut reader = Reader::new(text);
     reader.is_strict = true;
-    reader.nulls = Some(Box::default());
+    reader.is_dry = true;
     let decoded = reader.object(properties, slots).is_ok() && reader.is_at_end();
-    let nulls = *reader.nulls.unwrap_or_default();
+    let nulls = reader.nulls.map(|nulls| *nulls).unwrap_or_default();
     decoded.then_some((reader.is_normal, nulls))
 }
 
@@ -214,7 +214,7 @@ impl<'de> Reader<'de> {
         property: &'static Property,
         slot: &mut dyn DecodeSlot<'de>,
     ) -> Result<()> {
-        if self.nulls.is_some() {
+        if self.is_dry {
             return self.inexact_dry(property, slot);
         }
         self.validated(property.schema, |reader| reader.decode(property, slot))
@@ -307,8 +307,9 @@ impl<'de> Reader<'de> {
             Some(default) => default,
             None if property.is_required() => return Err(ReadError::mismatch()),
             None if property.is_nullable() && !property.has_fallback() => {
-                if let Some(nulls) = &mut self.nulls {
-                    nulls.push((self.cursor.position().saturating_sub(1), property));
+                if self.is_dry {
+                    let end = self.cursor.position().saturating_sub(1);
+                    self.nulls.get_or_insert_default().push((end, property));
                 }
                 "null"
             }

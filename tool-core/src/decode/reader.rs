@@ -37,7 +37,9 @@ pub struct Reader<'de> {
     pub(super) is_strict: bool,
     /// `true` while normalised arguments are the text and [`nulls`](Self::nulls): no value has two spellings.
     pub(super) is_normal: bool,
-    /// The `null` members that the normalised arguments have besides. Only in dry runs, so boxed.
+    /// `true` in a dry run.
+    pub(super) is_dry: bool,
+    /// The `null` members that the normalised arguments have besides, in a dry run. Boxed, because most have none.
     pub(super) nulls: Option<Box<Nulls>>,
     /// `true` at the key of a map, where numbers and booleans are in quotes.
     is_key: bool,
@@ -68,6 +70,7 @@ impl<'de> Reader<'de> {
             depth: DEPTH + 1,
             is_strict: false,
             is_normal: true,
+            is_dry: false,
             nulls: None,
             is_key: false,
             tags: Vec::new(),
