@@ -91,7 +91,7 @@ for (const version of [6, 7]) {
     assert.equal(chat.error, undefined);
     const [first, said, tool, second, answer] = lastParts(chat);
     assert.deepEqual([first, said, second], [step, text("I look."), step]);
-    const output = { place: "Oslo", degrees: 21 };
+    const output = { degrees: 21, place: "Oslo" };
     const expected = { type: "tool-find_weather", toolCallId: "call-0-0", state: "output-available", input: { place: "Oslo" }, output };
     assert.deepEqual(tool, expected);
     assert.deepEqual(answer, text(`I got: ${JSON.stringify(output)}`));
