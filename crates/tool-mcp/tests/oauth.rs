@@ -522,7 +522,8 @@ async fn a_closure_returns_tokens_for_connections_and_after_a_rejection() {
     let sent = site.seen("server").len();
     let result = add(&registry).await;
     assert!(result.is_error());
-    assert_eq!(called.load(Ordering::SeqCst), 3);
+    // The stream of messages is rejected as well, and may ask before the call ends.
+    assert!((3..=4).contains(&called.load(Ordering::SeqCst)));
     let calls = site.seen("server").split_off(sent);
     assert_eq!(
         calls
@@ -962,10 +963,19 @@ async fn a_file_of_tokens_is_for_its_owner_alone() {
     let import = connect(&site, oauth(), &Registry::new()).await.unwrap();
     drop(import);
     assert_eq!(site.seen("authorize").len(), 1);
+    // The end of a dropped connection may still reach the server, so only the starts are counted.
+    let starts = || {
+        let seen = site.seen("server").into_iter();
+        let methods = seen.filter_map(|seen| seen.values.get("method").cloned());
+        methods
+            .filter(|method| method == "initialize" || method == "server/discover")
+            .count()
+    };
+    let before = starts();
+    assert!(before >= 2, "{before}");
     // Others can read it.
     for bits in [0o640, 0o604, 0o620] {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(bits)).unwrap();
-        let requests = site.seen("server").len();
         let error = connect(&site, oauth(), &Registry::new()).await.unwrap_err();
         let text = error.to_string();
         assert!(text.contains("others can read it"), "{text}");
@@ -973,7 +983,7 @@ async fn a_file_of_tokens_is_for_its_owner_alone() {
             text.contains("tokens.json") && text.starts_with(&site.url),
             "{text}"
         );
-        assert_eq!(site.seen("server").len(), requests);
+        assert_eq!(starts(), before);
     }
     // It is damaged.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
