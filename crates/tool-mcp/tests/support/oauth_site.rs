@@ -227,11 +227,12 @@ async fn check(State(site): Shared, request: Request, next: Next) -> Response {
             message["method"].as_str().unwrap_or_default().to_owned(),
         ),
     ]);
+    let scopes = token.and_then(|token| site.issued.lock().unwrap().access.get(&token).cloned());
+    // After the token is checked, so that a test may make it invalid once it sees the request.
     site.note("server", values);
     let metadata = site
         .url
         .replace("/mcp", "/.well-known/oauth-protected-resource/mcp");
-    let scopes = token.and_then(|token| site.issued.lock().unwrap().access.get(&token).cloned());
     let Some(scopes) = scopes else {
         let together = site.behaviour.lock().unwrap().together.clone();
         if let Some(together) = together.filter(|_| message["method"] == "tools/call") {
