@@ -127,9 +127,6 @@ enum Goal {
     Results,
 }
 
-/// Names the journal in errors of panics.
-const JOURNAL: &str = "the journal";
-
 /// A function applied to every call before it runs.
 type Prepare = Arc<dyn Fn(ToolCall) -> ToolCall + Send + Sync>;
 /// Attaches the context values of the owner to a call.
@@ -344,14 +341,12 @@ impl Agent {
         Ok(())
     }
 
-    /// Checks that each tool gets the values that it needs for each call, before the model is asked for one.
-    fn check_contexts(&self, run: &Run) -> Result<(), AgentError> {
-        // A service may attach them.
-        if self.call_service.is_some() {
-            return Ok(());
-        }
+    /// Checks also that each tool gets the values that it needs for each call, before the model is asked for one.
+    fn check_driving(&self, run: &Run) -> Result<(), AgentError> {
+        self.check(run)?;
         let missing = self.missing_contexts();
-        if missing.is_empty() {
+        // A service may attach them.
+        if missing.is_empty() || self.call_service.is_some() {
             return Ok(());
         }
         let run = run.id().into();
@@ -397,8 +392,7 @@ impl Agent {
         let Some(journal) = &self.journal else {
             return Ok(None);
         };
-        let loaded = started(JOURNAL, || journal.load(id)).await;
-        let loaded = loaded.unwrap_or_else(|panic| Err(JournalError::failed(panic)));
+        let loaded = journaled(|| journal.load(id)).await;
         let increments = loaded.map_err(|error| error.of_run("load", id))?;
         if increments.is_empty() {
             return Ok(None);
@@ -421,9 +415,7 @@ impl Agent {
         let Some(journal) = &self.journal else {
             return Ok(Vec::new());
         };
-        let listed = started(JOURNAL, || journal.unfinished(page)).await;
-        let listed = listed.unwrap_or_else(|panic| Err(JournalError::failed(panic)));
-        Ok(listed?)
+        Ok(journaled(|| journal.unfinished(page)).await?)
     }
 
     /// Saves the changes of a run, if there is a [journal](Agent::journal). [`run`](Agent::run) does this after every
@@ -440,13 +432,20 @@ impl Agent {
         };
         if let Some(journal) = &self.journal {
             let appending = || journal.append(run.head(), run.unsaved().to_vec());
-            let saved = started(JOURNAL, appending).await;
-            let saved = saved.unwrap_or_else(|panic| Err(JournalError::failed(panic)));
+            let saved = journaled(appending).await;
             saved.map_err(|error| error.of_run("save", run.id()))?;
         }
         run.mark_saved(last);
         Ok(())
     }
+}
+
+/// Waits for the journal. A panic becomes an error.
+async fn journaled<T>(
+    start: impl FnOnce() -> BoxFuture<Result<T, JournalError>>,
+) -> Result<T, JournalError> {
+    let done = started("the journal", start).await;
+    done.unwrap_or_else(|panic| Err(JournalError::failed(panic)))
 }
 
 /// Asks the application for a part of the agent that differs by run.

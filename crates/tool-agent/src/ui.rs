@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt};
+use tool_core::hooks::Decision;
 
 use crate::conversations::{Conversation, ConversationError, Update, in_this_span};
 use crate::transcript::{Shown, Transcript};
@@ -66,17 +67,23 @@ fn encode_after<E: Encoder>(
     events.flatten().boxed()
 }
 
-/// Returns the key of the call that waits with this fingerprint.
-fn waiting<'t>(transcript: &'t Transcript, fingerprint: &str) -> Option<&'t str> {
-    let mut entries = transcript.entries().iter();
-    let found = entries.find(|entry| match &entry.shown {
-        Shown::Call(call) => {
-            let hold = call.hold.as_ref();
-            hold.is_some_and(|hold| hold.fingerprint == fingerprint)
-        }
-        _ => false,
-    })?;
-    Some(&found.key)
+/// Decides on the call of a transcript with this fingerprint. Does nothing if none waits with it. Returns the reason if the
+/// decision is refused.
+async fn decide(
+    conversation: &Conversation,
+    transcript: &Transcript,
+    fingerprint: &str,
+    decision: Decision,
+    user: &str,
+) -> Option<String> {
+    let entries = transcript.entries().iter();
+    let mut holds = entries.filter_map(|entry| match &entry.shown {
+        Shown::Call(call) => call.hold.as_ref(),
+        _ => None,
+    });
+    holds.find(|hold| hold.fingerprint == fingerprint)?;
+    let decided = conversation.decide(fingerprint, decision, user).await;
+    decided.err().map(|error| error.publish())
 }
 
 /// Writes what followers of a conversation get, to the end of a turn. Returns the data of server-sent events.

@@ -165,7 +165,8 @@ pub fn conversations() -> (Conversations, Arc<Semaphore>) {
 type Refusal = (StatusCode, String);
 
 fn refusal(error: ConversationError) -> Refusal {
-    let status = StatusCode::from_u16(error.status()).unwrap_or_default();
+    let status = StatusCode::from_u16(error.status());
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     (status, error.publish())
 }
 

@@ -220,15 +220,9 @@ pub fn validate(data: &Data) -> Vec<Figure> {
     of_shapes(data, "validate ", "")
 }
 
-/// A call that leaves out parameters, validated and run.
+/// A call that leaves out parameters, validated without running, beside one that runs.
 pub fn left_out(data: &Data) -> Vec<Figure> {
-    let ratio = || {
-        let at = |case: &str| get(&data.instructions, OURS, case);
-        let count = at("validate left out")?;
-        let ratio = count / at("left out")?;
-        Some(figure(ratio, format!("{ratio:.2} ({count})")))
-    };
-    vec![or_missing("left out", ratio())]
+    of_uses(data, &["left out"], "validate ", "")
 }
 
 /// A call with one hook, beside one without.
@@ -241,15 +235,20 @@ pub fn pieces(data: &Data) -> Vec<Figure> {
     of_shapes(data, "pieces ", "validate ")
 }
 
-/// Compares two uses of the same arguments, by instructions.
+/// Compares two uses of the same arguments.
 fn of_shapes(data: &Data, what: &str, to: &str) -> Vec<Figure> {
+    of_uses(data, &["flat", "nested"], what, to)
+}
+
+/// Compares two uses of the same arguments, by instructions.
+fn of_uses(data: &Data, shapes: &[&str], what: &str, to: &str) -> Vec<Figure> {
     let of = |shape| {
         let at = |case: &str| get(&data.instructions, OURS, &format!("{case}{shape}"));
         let count = at(what)?;
         let ratio = count / at(to)?;
         Some(figure(ratio, format!("{shape}: {ratio:.2} ({count})")))
     };
-    let shapes = ["flat", "nested"].into_iter();
+    let shapes = shapes.iter();
     shapes.map(|shape| or_missing(shape, of(shape))).collect()
 }
 

@@ -229,8 +229,7 @@ impl Agent {
         text: String,
         queue: Option<EventQueue>,
     ) -> Result<RunOutcome, AgentError> {
-        self.check(run)?;
-        self.check_contexts(run)?;
+        self.check_driving(run)?;
         let mut background = Background::of(self.background.clone(), run);
         match self.open_calls {
             OpenCalls::Finish => {

@@ -69,8 +69,7 @@ impl Agent {
         queue: Option<EventQueue>,
         goal: Goal,
     ) -> Result<Option<RunOutcome>, AgentError> {
-        self.check(run)?;
-        self.check_contexts(run)?;
+        self.check_driving(run)?;
         let events = EventSink::new(queue, self.listener.clone());
         let emit = |event: Event| events.push(event);
         let token = self.cancellation.as_ref();
@@ -585,9 +584,8 @@ impl Agent {
             let both = if own.is_some() { stop.child() } else { stop };
             let mut call = call.cancel_with(&both);
             // The service does not know which tools the run has.
-            let is_unknown = is_limited && registry.resolve(&mut call).is_none();
+            let service = service.filter(|_| !is_limited || registry.resolve(&mut call).is_some());
             let running: BoxFuture<ToolResult> = match &service {
-                _ if is_unknown => Box::pin(registry.call(call)),
                 None => Box::pin(registry.call(call)),
                 Some(service) => match caught(&unprepared.name, || service(call)) {
                     Ok(running) => running,

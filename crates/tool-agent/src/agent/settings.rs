@@ -1,7 +1,6 @@
 //! The settings of an [`Agent`].
 
 use std::error::Error;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -429,7 +428,7 @@ impl Agent {
     #[doc(alias("instructions", "dynamic system prompt"))]
     pub fn system_with<F>(mut self, prompt: impl Fn(RunInfo) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Result<String, Box<dyn Error + Send + Sync>>> + Send + 'static,
+        F: HookFuture<Result<String, Box<dyn Error + Send + Sync>>> + Send + 'static,
     {
         self.system = Some(Arc::new(move |run| Box::pin(prompt(run))));
         self
@@ -485,7 +484,7 @@ impl Agent {
     #[doc(alias("roles", "permissions", "dynamic tools"))]
     pub fn tools_with<F>(mut self, tools: impl Fn(RunInfo) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Result<Registry, Box<dyn Error + Send + Sync>>> + Send + 'static,
+        F: HookFuture<Result<Registry, Box<dyn Error + Send + Sync>>> + Send + 'static,
     {
         self.tools = Some(Arc::new(move |run| Box::pin(tools(run))));
         self
@@ -580,7 +579,7 @@ impl Agent {
     /// ```
     pub fn answer_calls<F>(mut self, answer: impl Fn(ToolCall) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = ToolResult> + Send + 'static,
+        F: HookFuture<ToolResult> + Send + 'static,
     {
         self.call_service = Some(Arc::new(move |call| Box::pin(answer(call))));
         self.prepare = None;

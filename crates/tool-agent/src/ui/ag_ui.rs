@@ -60,7 +60,7 @@ use tool_core::content::Content;
 use tool_core::hooks::Decision;
 
 use super::turn::{Piece, SentCall, Turn};
-use super::{Encoder, encode, encode_after, reply, waiting};
+use super::{Encoder, decide, encode, encode_after, reply};
 use crate::conversations::{Conversation, ConversationError, Status};
 use crate::transcript::{CallStatus, Entry, Shown, ShownCall, ShownHold, round_of};
 
@@ -233,7 +233,7 @@ impl Request {
             Action::Resume(answers, calls) => {
                 let (own, user) = (conversation.clone(), user.to_owned());
                 let deciding = async move {
-                    encoder.problem = decide(&own, answers, &user).await;
+                    encoder.problem = decide_all(&own, answers, &user).await;
                     (Turn::continued(calls).replacing(false), encoder)
                 };
                 encode_after(conversation, deciding)
@@ -248,23 +248,23 @@ impl Request {
 }
 
 /// Decides on the calls that wait. Returns the reason if a decision is refused.
-async fn decide(conversation: &Conversation, answers: Vec<Answer>, user: &str) -> Option<String> {
+async fn decide_all(
+    conversation: &Conversation,
+    answers: Vec<Answer>,
+    user: &str,
+) -> Option<String> {
     let transcript = conversation.transcript();
     let mut problem = None;
     for answer in answers {
-        let fingerprint = &answer.interrupt_id;
-        if waiting(&transcript, fingerprint).is_none() {
-            continue;
-        }
-        let is_approved = answer.payload["approved"] == true;
-        let decision = if answer.status == "resolved" && is_approved {
+        let is_approved = answer.status == "resolved" && answer.payload["approved"] == true;
+        let decision = if is_approved {
             Decision::Allow
         } else {
             Decision::deny(answer.payload["reason"].as_str().unwrap_or_default())
         };
-        if let Err(error) = conversation.decide(fingerprint, decision, user).await {
-            problem.get_or_insert(error.publish());
-        }
+        let id = &answer.interrupt_id;
+        let refused = decide(conversation, &transcript, id, decision, user).await;
+        problem = problem.or(refused);
     }
     problem
 }

@@ -121,7 +121,7 @@ use tool_core::content::Content;
 use tool_core::hooks::Decision;
 
 use super::turn::{Piece, SentCall, Turn};
-use super::{Encoder, encode, encode_after, reply, waiting};
+use super::{Encoder, decide, encode, encode_after, reply};
 use crate::conversations::{Conversation, ConversationError, Status};
 use crate::transcript::{CallStatus, Shown, ShownCall, ShownHold, Transcript, Verdict};
 
@@ -286,7 +286,7 @@ impl Request {
             Action::Continue(parts) => {
                 let (own, user) = (conversation.clone(), user.to_owned());
                 let deciding = async move {
-                    let (calls, problem) = decide(&own, parts, &user).await;
+                    let (calls, problem) = decide_all(&own, parts, &user).await;
                     encoder.problem = problem;
                     (Turn::continued(calls), encoder)
                 };
@@ -298,7 +298,7 @@ impl Request {
 }
 
 /// Decides on the calls that wait. Returns what the page has of its calls, and the reason if a decision is refused.
-async fn decide(
+async fn decide_all(
     conversation: &Conversation,
     parts: Vec<Part>,
     user: &str,
@@ -317,21 +317,18 @@ async fn decide(
             ..SentCall::default()
         };
         if let Some(approval) = part.approval {
-            let is_waiting = waiting(&transcript, &approval.id).is_some();
-            call.asked = Some(approval.id.clone());
-            if let Some(is_approved) = approval.approved.filter(|_| is_waiting) {
+            let mut refused = None;
+            if let Some(is_approved) = approval.approved {
                 let decision = if is_approved {
                     Decision::Allow
                 } else {
                     Decision::deny(approval.reason.unwrap_or_default())
                 };
-                let decided = conversation.decide(&approval.id, decision, user).await;
-                if let Err(error) = decided {
-                    // The page takes it for answered.
-                    call.asked = None;
-                    problem.get_or_insert(error.publish());
-                }
+                refused = decide(conversation, &transcript, &approval.id, decision, user).await;
             }
+            // The page takes a refused decision for an answer.
+            call.asked = refused.is_none().then_some(approval.id);
+            problem = problem.or(refused);
         }
         calls.insert(key, call);
     }
