@@ -261,19 +261,19 @@ impl ToolError {
         }
     }
 
+    /// `meant` is the tool with the [bare name](messages::bare_name).
     pub(crate) fn unknown_tool<'a>(
         name: &str,
-        names: impl ExactSizeIterator<Item = &'a str> + Clone,
+        meant: Option<&'a str>,
+        names: impl Iterator<Item = &'a str> + Clone,
         has_deferred: bool,
     ) -> ToolError {
-        let is_empty = names.len() == 0;
-        let bare = messages::bare_name(name);
-        let meant = names.clone().find(|tool| *tool == bare);
+        let bare = Some(messages::bare_name(name)).filter(|bare| *bare != name);
         let meant = meant.or_else(|| nearest(name, names.clone()));
-        let hint = match meant.or_else(|| nearest(bare, names)) {
+        let hint = match meant.or_else(|| nearest(bare?, names.clone())) {
             Some(name) => format!(": did you mean {name}?"),
             None if has_deferred => ": search for a tool that does this".into(),
-            None if is_empty => ": there are no tools".into(),
+            None if names.clone().next().is_none() => ": there are no tools".into(),
             None => ": call one of the tools you were given".into(),
         };
         let name = messages::name(name);

@@ -17,6 +17,7 @@ use crate::call::type_map::near_miss;
 use crate::provider::hosted_tool::HostedTool;
 use crate::provider::portable::{is_tool_name, with_suffix};
 use crate::provider::rules::{BrokenRule, Target, broken};
+use crate::schema::messages::bare_name;
 use crate::tool::{Invoke, ToolEntry};
 
 #[derive(Clone, Default)]
@@ -262,11 +263,11 @@ impl Snapshot {
     /// and no tool that is not sent to models, because a model could list them by guessing names.
     #[cold]
     pub(super) fn unknown_tool(&self, name: &str) -> ToolError {
-        let tools = self.tools().iter();
-        let listed = tools.filter(|tool| !tool.is_deferred() && tool.is_for_models());
-        let listed: Vec<_> = listed.collect();
-        let names = listed.iter().map(|tool| &*tool.name);
-        ToolError::unknown_tool(name, names, self.has_deferred())
+        let is_listed = |tool: &&ToolEntry| !tool.is_deferred() && tool.is_for_models();
+        let name_of = |tool| -> &str { &ToolEntry::spec(tool).name };
+        let names = self.tools().iter().filter(is_listed).map(name_of);
+        let meant = self.table.get(bare_name(name)).filter(is_listed);
+        ToolError::unknown_tool(name, meant.map(name_of), names, self.has_deferred())
     }
 }
 
