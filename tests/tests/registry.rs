@@ -527,9 +527,15 @@ fn tools_are_exchanged_in_one_step_or_not_at_all() {
     assert_eq!(*lines.lock().unwrap(), ["+[hidden] ~[] -[roll_die]"]);
 }
 
-/// A tool that returns its own number.
+/// A tool that returns its own number, and has some words in common with others.
 fn numbered(name: &str, number: usize) -> ToolEntry {
-    let tool = DynamicTool::builder(name).description("Returns a number.");
+    let often = "often ".repeat(number % 4);
+    let description = format!(
+        "Returns a number. Word{} {often}way{}",
+        number % 5,
+        number % 19
+    );
+    let tool = DynamicTool::builder(name).description(description);
     let tool = tool.build(move |_, _| std::future::ready(Ok::<_, String>(number)));
     tool.expect("valid").into()
 }
@@ -540,6 +546,40 @@ fn needing(#[param(context)] missing: &Mutex<u8>) -> u8 {
     *missing.lock().unwrap()
 }
 
+/// Returns what searches find, which may depend on the searches before.
+fn found(registry: &Registry) -> Vec<Vec<String>> {
+    let queries = [
+        "word1 way4",
+        "often",
+        "tool 3 returns word2",
+        "late way18 way1",
+    ];
+    let found = queries.iter().map(|query| registry.search(query, 30));
+    let names = |tools: Vec<ToolEntry>| tools.iter().map(|tool| tool.name.to_string()).collect();
+    found.map(names).collect()
+}
+
+/// Returns what searches find in a new registry of the same tools.
+fn found_at_once(registry: &Registry) -> Vec<Vec<String>> {
+    found(&Registry::builder().tools(registry.specs()).build().unwrap())
+}
+
+#[test]
+fn a_search_keeps_no_removed_tool_alive() {
+    let alive = Arc::new(());
+    let kept = alive.clone();
+    let tool = DynamicTool::builder("late").build(move |_, _| {
+        let _ = &kept;
+        std::future::ready(Ok::<_, String>(1))
+    });
+    let registry = Registry::builder().tools(tools![roll_die]).build().unwrap();
+    registry.add(tool.unwrap()).unwrap();
+    assert_eq!(registry.search("late", 1).len(), 1);
+    registry.remove("late").unwrap();
+    assert_eq!(Arc::strong_count(&alive), 1);
+    assert!(registry.search("late", 1).is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
@@ -548,12 +588,13 @@ proptest! {
     #[cfg_attr(target_family = "wasm", ignore = "takes minutes")]
     fn changes_of_one_tool_among_many_equal_a_new_registry(
         len in 0_usize..300,
-        changes in prop::collection::vec((0_u8..6, 0_usize..350), 1..60),
+        changes in prop::collection::vec((0_u8..7, 0_usize..350), 1..60),
     ) {
         let name = |number: usize| format!("tool_{number}");
         let mut model: BTreeMap<_, _> = (0..len).map(|n| (name(n), n)).collect();
         let tools = model.iter().map(|(name, number)| numbered(name, *number));
         let registry = Registry::builder().tools(tools.collect::<Vec<_>>()).build().unwrap();
+        let selected = registry.select(|tool| tool.description.contains("often"));
         let seen = Arc::new(Mutex::new(Vec::new()));
         let heard = seen.clone();
         let listener = registry.on_change(move |_, change| {
@@ -600,6 +641,10 @@ proptest! {
                     prop_assert!(registry.add(reserved).is_err());
                     prop_assert_eq!(names(&registry), before);
                 }
+                5 => {
+                    prop_assert_eq!(found(&registry), found_at_once(&registry));
+                    prop_assert_eq!(found(&selected), found_at_once(&selected));
+                }
                 // A tool that is deferred, and back.
                 _ => {
                     let deferred = numbered("late", at).deferred();
@@ -613,6 +658,8 @@ proptest! {
             }
         }
         drop(listener);
+        prop_assert_eq!(found(&registry), found_at_once(&registry));
+        prop_assert_eq!(found(&selected), found_at_once(&selected));
         let listed: Vec<_> = model.keys().cloned().collect();
         prop_assert_eq!(names(&registry), listed);
         prop_assert_eq!(registry.len(), model.len());

@@ -348,8 +348,8 @@ impl Registry {
     /// Returns the tools that match a query best, at most `limit` of them, the best first.
     ///
     /// The words of the query are compared with the names, descriptions and parameters of the tools, ranked
-    /// with BM25. Names are split into words, and endings such as plurals don't count. The index is
-    /// built with the first search after a change of the tools.
+    /// with BM25. Names are split into words, and endings such as plurals don't count. The first
+    /// search indexes all tools, and later ones index those that were added since.
     ///
     /// [Deferred](crate::RegistryBuilder::defer) tools are found like others; tools [for
     /// apps](crate::ToolSpec::is_for_models) alone are not. An application can also use this to

@@ -9,7 +9,7 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::args::{ArgumentError, Input};
 use crate::call::context::CallContext;
@@ -308,6 +308,14 @@ enum Entry {
     Live(Arc<LiveTool>),
 }
 
+/// Tells clones of one entry from others.
+#[derive(Clone)]
+pub(crate) struct EntryId {
+    pub(crate) address: usize,
+    /// No other entry gets the address while this exists.
+    _memory: Option<Weak<LiveTool>>,
+}
+
 /// A tool whose name, receiver or group is set at run time.
 #[derive(Clone)]
 pub(crate) struct LiveTool {
@@ -445,6 +453,18 @@ impl ToolEntry {
             (Entry::Static(one), Entry::Static(other)) => std::ptr::eq(*one, *other),
             (Entry::Live(one), Entry::Live(other)) => Arc::ptr_eq(one, other),
             _ => false,
+        }
+    }
+
+    /// Returns an identifier that does not keep the tool alive.
+    pub(crate) fn id(&self) -> EntryId {
+        let (address, memory) = match &self.0 {
+            Entry::Static(tool) => (std::ptr::from_ref(*tool).addr(), None),
+            Entry::Live(tool) => (Arc::as_ptr(tool).addr(), Some(Arc::downgrade(tool))),
+        };
+        EntryId {
+            address,
+            _memory: memory,
         }
     }
 

@@ -268,7 +268,7 @@ fn rows(data: &Data) -> Vec<Row> {
         "registry: instructions of replacing one of 10,000 tools",
         "≤ 60,000",
         AtMost(60_000.0),
-        measured::replace(data),
+        measured::among(data, "replace"),
     );
     add(
         "add",
@@ -276,6 +276,27 @@ fn rows(data: &Data) -> Vec<Row> {
         "≤ 3 × a registry built of them",
         AtMost(3.0),
         measured::add(data),
+    );
+    add(
+        "search",
+        "registry: instructions of a search in 10,000 tools",
+        "≤ 1,300,000",
+        AtMost(1_300_000.0),
+        measured::among(data, "search"),
+    );
+    add(
+        "changed-search",
+        "registry: instructions of changing one of 10,000 tools and a search",
+        "≤ 16,000,000",
+        AtMost(16_000_000.0),
+        measured::among(data, "changed search"),
+    );
+    add(
+        "unknown",
+        "registry: instructions of a call of an unknown tool among 10,000",
+        "≤ 8,000,000",
+        AtMost(8_000_000.0),
+        measured::among(data, "unknown"),
     );
     add(
         "render",

@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use serde_json::Value;
 
 use super::name_hash::NameHash;
-use crate::tool::ToolEntry;
+use crate::tool::{EntryId, ToolEntry};
 
 /// The usual parameters of BM25: the saturation of a word's frequency, and the weight of a description's
 /// length.
@@ -20,41 +21,102 @@ const PROMPT: f32 = 1.0;
 const KEY: f32 = 1.0;
 const TEXT: f32 = 0.5;
 
-/// An inverted index. It has one list of postings for each word, in one allocation.
+/// The tools of a snapshot, sorted by name.
+pub(super) type SortedTools = Arc<OnceLock<Vec<ToolEntry>>>;
+
+/// The index of the last search. The next search adds and removes the tools that have changed since.
 #[derive(Default)]
+pub(super) struct SharedIndex(Mutex<Option<Arc<SearchIndex>>>);
+
+impl SharedIndex {
+    /// Returns the index of these tools.
+    pub(super) fn of(&self, tools: &SortedTools) -> Arc<SearchIndex> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = match last.take() {
+            Some(index) if Weak::as_ptr(&index.of) == Arc::as_ptr(tools) => index,
+            before => {
+                let mut index = before.map(Arc::unwrap_or_clone).unwrap_or_default();
+                index.follow(tools.get().map_or(&[], Vec::as_slice));
+                index.of = Arc::downgrade(tools);
+                Arc::new(index)
+            }
+        };
+        Arc::clone(last.insert(index))
+    }
+}
+
+/// An inverted index. It keeps no tool alive.
+#[derive(Clone, Default)]
 pub(super) struct SearchIndex {
-    words: HashMap<Box<str>, usize, NameHash>,
-    /// The start of each word's postings, and the end of the last.
-    starts: Vec<usize>,
-    postings: Vec<Posting>,
-    /// The number of tools.
-    tools: usize,
+    of: Weak<OnceLock<Vec<ToolEntry>>>,
+    words: HashMap<Box<str>, Vec<Posting>, NameHash>,
+    tools: Vec<EntryId>,
+    /// The weighted length of each tool.
+    lengths: Vec<f32>,
 }
 
 /// A word in the name, descriptions or keys of a tool.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Posting {
     tool: u32,
-    /// The score that the word adds to the tool.
-    score: f32,
+    /// Each occurrence counts as much as the weight of its field.
+    frequency: f32,
 }
 
 impl SearchIndex {
-    pub(super) fn new(tools: &[ToolEntry]) -> SearchIndex {
-        let mut builder = Builder::default();
-        for tool in tools {
-            builder.text(&tool.name, NAME);
-            builder.text(tool.title().unwrap_or_default(), NAME);
-            builder.text(tool.group().unwrap_or_default(), PROMPT);
-            builder.text(&tool.prompt(), PROMPT);
-            builder.schema(tool.portable_json());
-            builder.finish_tool();
+    /// Removes the tools that are not among these, and adds the others. The index is then the same as a new one.
+    fn follow(&mut self, tools: &[ToolEntry]) {
+        let ids: Vec<_> = tools.iter().map(ToolEntry::id).collect();
+        let places: HashMap<_, _> = ids.iter().map(|id| id.address).zip(0..).collect();
+        let place = |id: &EntryId| places.get(&id.address).copied();
+        let moved: Vec<Option<u32>> = self.tools.iter().map(place).collect();
+        self.words.retain(|_, postings| {
+            postings.retain_mut(|posting| {
+                let place = moved[posting.tool as usize];
+                posting.tool = place.unwrap_or_default();
+                place.is_some()
+            });
+            !postings.is_empty()
+        });
+        let mut kept = vec![None; tools.len()];
+        for (place, length) in moved.into_iter().zip(&self.lengths) {
+            if let Some(place) = place {
+                kept[place as usize] = Some(*length);
+            }
         }
-        builder.finish()
+        self.lengths.clear();
+        for (tool, kept) in tools.iter().zip(kept) {
+            if let Some(length) = kept {
+                self.lengths.push(length);
+                continue;
+            }
+            self.push(|document| {
+                document.text(&tool.name, NAME);
+                document.text(tool.title().unwrap_or_default(), NAME);
+                document.text(tool.group().unwrap_or_default(), PROMPT);
+                document.text(&tool.prompt(), PROMPT);
+                document.schema(tool.portable_json());
+            });
+        }
+        self.tools = ids;
+    }
+
+    /// Adds a tool with the words that a closure writes.
+    #[allow(clippy::cast_possible_truncation)] // No registry has four billion tools.
+    fn push(&mut self, write: impl FnOnce(&mut Document<'_>)) {
+        let mut document = Document {
+            words: &mut self.words,
+            tool: self.lengths.len() as u32,
+            length: 0.0,
+        };
+        write(&mut document);
+        let length = document.length;
+        self.lengths.push(length);
     }
 
     /// Returns the indices of the tools that match best, the best first. Tools that match equally are in
     /// the order of the index.
+    #[allow(clippy::cast_precision_loss)] // An estimate is enough.
     pub(super) fn search(
         &self,
         query: &str,
@@ -62,15 +124,20 @@ impl SearchIndex {
         is_included: impl Fn(usize) -> bool,
     ) -> Vec<usize> {
         let mut words = Vec::new();
-        each_word(query, |word| {
-            words.extend(self.words.get(word).copied());
-        });
-        words.sort_unstable();
-        words.dedup();
-        let mut scores = vec![0.0_f32; self.tools];
-        for word in words {
-            for posting in &self.postings[self.starts[word]..self.starts[word + 1]] {
-                scores[posting.tool as usize] += posting.score;
+        each_word(query, |word| words.extend(self.words.get_key_value(word)));
+        // The sum of floats depends on their order.
+        words.sort_unstable_by_key(|(word, _)| *word);
+        words.dedup_by_key(|(word, _)| *word);
+        let tools = self.lengths.len() as f32;
+        let mean = self.lengths.iter().sum::<f32>() / tools;
+        let mut scores = vec![0.0_f32; self.lengths.len()];
+        for (_, postings) in words {
+            let count = postings.len() as f32;
+            let rarity = (1.0 + (tools - count + 0.5) / (count + 0.5)).ln();
+            for &Posting { tool, frequency } in postings {
+                let length = 1.0 - B + B * self.lengths[tool as usize] / mean;
+                let score = rarity * frequency * (K1 + 1.0) / (frequency + K1 * length);
+                scores[tool as usize] += score;
             }
         }
         // The worst is the greatest. Most tools contain some frequent word, but only the returned tools are
@@ -94,39 +161,29 @@ impl SearchIndex {
     }
 }
 
-#[derive(Default)]
-struct Builder {
-    words: HashMap<Box<str>, usize, NameHash>,
-    /// The word, the tool and the weighted frequency of each posting. Sorted by tool.
-    found: Vec<(usize, u32, f32)>,
-    /// For each word, the position in `found` of its last posting, plus one.
-    last: Vec<usize>,
-    /// The weighted length of each tool.
-    lengths: Vec<f32>,
-    /// Where the postings of the current tool start.
-    start: usize,
+/// Adds the words of one tool.
+struct Document<'a> {
+    words: &'a mut HashMap<Box<str>, Vec<Posting>, NameHash>,
+    tool: u32,
     length: f32,
 }
 
-impl Builder {
+impl Document<'_> {
     fn text(&mut self, text: &str, weight: f32) {
         each_word(text, |word| {
-            let word = match self.words.get(word) {
-                Some(&word) => word,
-                None => {
-                    self.words.insert(word.into(), self.last.len());
-                    self.last.push(0);
-                    self.last.len() - 1
-                }
-            };
             self.length += weight;
-            let last = self.last[word];
-            if last > self.start {
-                self.found[last - 1].2 += weight;
-            } else {
-                #[allow(clippy::cast_possible_truncation)] // No registry has four billion tools.
-                self.found.push((word, self.lengths.len() as u32, weight));
-                self.last[word] = self.found.len();
+            let found = Posting {
+                tool: self.tool,
+                frequency: weight,
+            };
+            match self.words.get_mut(word) {
+                Some(postings) => match postings.last_mut() {
+                    Some(last) if last.tool == self.tool => last.frequency += weight,
+                    _ => postings.push(found),
+                },
+                None => {
+                    self.words.insert(word.into(), vec![found]);
+                }
             }
         });
     }
@@ -164,42 +221,6 @@ impl Builder {
                 }
             }
             _ => {}
-        }
-    }
-
-    fn finish_tool(&mut self) {
-        self.lengths.push(std::mem::take(&mut self.length));
-        self.start = self.found.len();
-    }
-
-    #[allow(clippy::cast_precision_loss)] // An estimate is enough.
-    fn finish(self) -> SearchIndex {
-        let tools = self.lengths.len();
-        let mean = self.lengths.iter().sum::<f32>() / tools.max(1) as f32;
-        let mut starts = vec![0; self.last.len() + 1];
-        for (word, ..) in &self.found {
-            starts[word + 1] += 1;
-        }
-        let mut end = 0;
-        for start in &mut starts {
-            end += *start;
-            *start = end;
-        }
-        let mut next = starts.clone();
-        let mut postings = vec![Posting::default(); self.found.len()];
-        for (word, tool, frequency) in self.found {
-            let count = (starts[word + 1] - starts[word]) as f32;
-            let rarity = (1.0 + (tools as f32 - count + 0.5) / (count + 0.5)).ln();
-            let length = 1.0 - B + B * self.lengths[tool as usize] / mean;
-            let score = rarity * frequency * (K1 + 1.0) / (frequency + K1 * length);
-            postings[next[word]] = Posting { tool, score };
-            next[word] += 1;
-        }
-        SearchIndex {
-            words: self.words,
-            starts,
-            postings,
-            tools,
         }
     }
 }
@@ -316,13 +337,14 @@ mod tests {
 
     /// Returns an index of tools with these names and descriptions.
     fn index(tools: &[(&str, &str)]) -> SearchIndex {
-        let mut builder = Builder::default();
+        let mut index = SearchIndex::default();
         for (name, description) in tools {
-            builder.text(name, NAME);
-            builder.text(description, PROMPT);
-            builder.finish_tool();
+            index.push(|document| {
+                document.text(name, NAME);
+                document.text(description, PROMPT);
+            });
         }
-        builder.finish()
+        index
     }
 
     /// A function of the Berkeley Function Calling Leaderboard.
@@ -333,14 +355,15 @@ mod tests {
     }
 
     fn index_of(functions: &[Function]) -> SearchIndex {
-        let mut builder = Builder::default();
+        let mut index = SearchIndex::default();
         for function in functions {
-            builder.text(&function.name, NAME);
-            builder.text(&function.description, PROMPT);
-            builder.schema(&function.parameters);
-            builder.finish_tool();
+            index.push(|document| {
+                document.text(&function.name, NAME);
+                document.text(&function.description, PROMPT);
+                document.schema(&function.parameters);
+            });
         }
-        builder.finish()
+        index
     }
 
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)]
@@ -421,11 +444,8 @@ mod tests {
         let start = Instant::now();
         let index = index_of(&many);
         println!("10,000 tools: built in {:?}", start.elapsed());
-        println!(
-            "{} words, {} postings",
-            index.words.len(),
-            index.postings.len()
-        );
+        let postings: usize = index.words.values().map(Vec::len).sum();
+        println!("{} words, {postings} postings", index.words.len());
         for _ in 0..3 {
             let start = Instant::now();
             let found: usize = questions
@@ -542,16 +562,15 @@ mod tests {
 
     #[test]
     fn a_schema_adds_its_keys_texts_and_values() {
-        let mut builder = Builder::default();
-        builder.schema(
-            r#"{"type":"object","properties":{"unit":{"enum":["celsius","kelvin"]},
-            "spots":{"type":"array","items":{"properties":{"latitude":{"description":"Degrees north."}}}}},
-            "required":["unit"],"description":"Whole."}"#,
-        );
-        builder.finish_tool();
-        builder.schema("no JSON");
-        builder.finish_tool();
-        let index = builder.finish();
+        let mut index = SearchIndex::default();
+        index.push(|document| {
+            document.schema(
+                r#"{"type":"object","properties":{"unit":{"enum":["celsius","kelvin"]},
+                "spots":{"type":"array","items":{"properties":{"latitude":{"description":"Degrees north."}}}}},
+                "required":["unit"],"description":"Whole."}"#,
+            );
+        });
+        index.push(|document| document.schema("no JSON"));
         for word in ["unit", "kelvin", "spot", "latitude", "north", "whole"] {
             assert_eq!(index.search(word, 1, |_| true), [0], "{word}");
         }

@@ -186,7 +186,7 @@ impl Inner {
                 continue;
             }
             let current = self.current.load();
-            let snapshot = Snapshot::of_valid(tools, current.hosted.clone());
+            let snapshot = Snapshot::of_valid(tools, current.hosted.clone()).after(&current);
             self.store(&current, snapshot);
             selection.followed.store(revision, Ordering::Release);
             // Dropping a tool may run code that changes the registry.

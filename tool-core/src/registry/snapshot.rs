@@ -3,13 +3,13 @@
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::background::{self, WAIT_FOR_RESULTS};
 use super::deferred::{self, RESERVED};
 use super::error::{Duplicate, ProblemKind, RegistryError};
 use super::policy::Policy;
-use super::search::SearchIndex;
+use super::search::{SharedIndex, SortedTools};
 use super::table::Table;
 use crate::call::context::CallContext;
 use crate::call::error::ToolError;
@@ -24,13 +24,13 @@ use crate::tool::{Invoke, ToolEntry};
 pub(super) struct Snapshot {
     table: Table,
     /// Sorted by name. Created with the first listing after a change, and shared with snapshots of the same tools.
-    tools: Arc<OnceLock<Vec<ToolEntry>>>,
+    tools: SortedTools,
     /// Tools by the name under which another server lists them.
     by_source: Arc<HashMap<String, ToolEntry>>,
     pub(super) hosted: Vec<HostedTool>,
     counts: Counts,
-    /// Created with the first search. Shared with snapshots of the same tools.
-    index: Arc<OnceLock<SearchIndex>>,
+    /// Shared with the snapshots before and after it.
+    index: Arc<SharedIndex>,
 }
 
 /// How many tools of a snapshot are of a kind.
@@ -135,7 +135,8 @@ impl Snapshot {
             .iter()
             .filter(|tool| !removed.contains(&*tool.name));
         let tools = kept.chain(added).cloned().collect();
-        Snapshot::new(tools, self.hosted.clone(), policy)
+        let changed = Snapshot::new(tools, self.hosted.clone(), policy)?;
+        Ok(changed.after(self))
     }
 
     /// Creates the same snapshot as [`new`](Self::new) at the cost of the changed tools alone, if they are few and
@@ -175,8 +176,16 @@ impl Snapshot {
             by_source: Arc::clone(&self.by_source),
             hosted: self.hosted.clone(),
             counts,
-            index: Arc::default(),
+            index: Arc::clone(&self.index),
         })
+    }
+
+    /// Lets the next search follow the changes since an earlier snapshot, instead of indexing all tools.
+    pub(super) fn after(self, earlier: &Snapshot) -> Snapshot {
+        Snapshot {
+            index: Arc::clone(&earlier.index),
+            ..self
+        }
     }
 
     /// Returns the tools, sorted by name.
@@ -254,7 +263,7 @@ impl Snapshot {
         is_included: impl Fn(&ToolEntry) -> bool,
     ) -> Vec<&ToolEntry> {
         let tools = self.tools();
-        let index = self.index.get_or_init(|| SearchIndex::new(tools));
+        let index = self.index.of(&self.tools);
         let found = index.search(query, limit, |tool| is_included(&tools[tool]));
         found.into_iter().map(|tool| &tools[tool]).collect()
     }

@@ -17,6 +17,9 @@ use tool_core::dialect::Dialect;
 use tool_core::{Registry, ToolCall, tool, tools};
 use tool_dialects::{Anthropic, Mcp, OpenAiChat};
 
+/// Finds the tools of [`many`].
+const QUERY: &str = "Search the collection for what fits best.";
+
 pub const CASES: &[&str] = &[
     "text as &str",
     "spaced",
@@ -44,6 +47,15 @@ pub const CASES: &[&str] = &[
     "add 10000",
     "replace 10",
     "replace 10000",
+    "search 10",
+    "search 1000",
+    "search 10000",
+    "changed search 10",
+    "changed search 1000",
+    "changed search 10000",
+    "unknown 10",
+    "unknown 1000",
+    "unknown 10000",
     "render 10",
     "render 1000",
     "render 10000",
@@ -130,6 +142,28 @@ pub fn work(case: &str) -> Work {
                     let old = registry.replace(tool.clone());
                     black_box(old).expect("a known tool");
                 }
+            })
+        }
+        ("search", Ok(size)) => {
+            let registry = many::registry(size);
+            Work::new(1, move || {
+                assert_eq!(black_box(registry.search(QUERY, 5)).len(), 5);
+            })
+        }
+        ("changed search", Ok(size)) => {
+            let registry = many::registry(size);
+            let [tool] = many::tools(1).try_into().expect("one tool");
+            Work::new(1, move || {
+                let changed = tool.clone().in_group("late");
+                registry.replace(changed).expect("a valid tool");
+                assert_eq!(black_box(registry.search(QUERY, 5)).len(), 5);
+            })
+        }
+        ("unknown", Ok(size)) => {
+            let registry = many::registry(size);
+            Work::new(1, move || {
+                let call = ToolCall::new("call_1", "fetch_pages", "{}");
+                assert!(black_box(now(registry.call(call))).is_error());
             })
         }
         ("request", Ok(size)) => {

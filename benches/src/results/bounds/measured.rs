@@ -252,14 +252,16 @@ fn of_uses(data: &Data, shapes: &[&str], what: &str, to: &str) -> Vec<Figure> {
     shapes.map(|shape| or_missing(shape, of(shape))).collect()
 }
 
-/// A change of one tool among 10,000.
-pub fn replace(data: &Data) -> Vec<Figure> {
-    let at = |size| get(&data.instructions, OURS, &format!("replace {size}"));
+/// A case with 10,000 tools, and with fewer.
+pub fn among(data: &Data, what: &str) -> Vec<Figure> {
+    let at = |size| get(&data.instructions, OURS, &format!("{what} {size}"));
     let figures = || {
         let (few, many) = (at(10)?, at(10_000)?);
-        Some(figure(many, format!("{many:.0}; {few:.0} in 10 tools")))
+        let between = at(1000).map_or_else(String::new, |count| format!(", {count:.0} in 1,000"));
+        let text = format!("{many:.0}; {few:.0} in 10 tools{between}");
+        Some(figure(many, text))
     };
-    vec![or_missing("replace", figures())]
+    vec![or_missing(what, figures())]
 }
 
 /// Tools that are added one by one, beside a registry that is built from all.
