@@ -22,9 +22,9 @@ mod enabled;
 mod secrets;
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use disabled::{Scope, Telemetry, rendered, requested};
+pub(crate) use disabled::{Scope, Telemetry, noted, rendered, requested};
 #[cfg(feature = "tracing")]
-pub(crate) use enabled::{Scope, Telemetry, TraceParent, rendered, requested};
+pub(crate) use enabled::{Scope, Telemetry, TraceParent, noted, rendered, requested};
 
 /// The settings of a registry.
 #[derive(Clone, Default)]

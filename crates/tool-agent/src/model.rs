@@ -324,6 +324,12 @@ impl Request {
         own.or_else(|| self.tools.instructions())
     }
 
+    /// Returns what the provider lacks, and what changed tools cost, in words for the developer; see
+    /// [`ToolRequest::notes`]. They are logged, too.
+    pub fn notes(&self) -> &[String] {
+        self.tools.notes()
+    }
+
     /// Returns the headers that the tools need; see
     /// [`ToolRequest::headers`].
     pub fn headers(&self) -> impl ExactSizeIterator<Item = (&'static str, &str)> {

@@ -131,6 +131,7 @@ mod head;
 mod increment;
 mod info;
 mod journal;
+mod keep_tools;
 mod parts;
 mod pending;
 mod portable;
@@ -141,6 +142,7 @@ mod settings;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
 mod sqlite_journal;
 mod state;
+mod tools;
 mod translate;
 
 use std::hash::{BuildHasher, RandomState};
@@ -177,6 +179,7 @@ pub use self::sqlite_journal::SqliteJournal;
 pub(crate) use self::state::At;
 use self::state::{PROGRAM, SavedRun, State, VERSION};
 pub use self::step::{NoAnswer, RunOutcome, Step};
+use self::tools::RunTools;
 pub use self::translate::{Loss, LossKind};
 use tool_core::dialect::{Dialect, RequestOptions, Usage};
 
@@ -331,12 +334,15 @@ impl Run {
 
     /// Brings new messages into the form for the next request.
     pub(crate) fn prepare(&mut self, dialect: &(impl Dialect + ?Sized)) {
-        self.sent.prepare(&self.state.messages, dialect);
+        let changes = RunTools::messages(self.state.tools.as_deref());
+        self.sent.prepare(&self.state.messages, changes, dialect);
     }
 
     /// Brings all messages into the form for a request to this server.
     pub(crate) fn prepare_for(&mut self, server: &ServerId, dialect: &(impl Dialect + ?Sized)) {
-        self.sent.go_to(server);
+        if self.sent.go_to(server) {
+            self.forget_tools();
+        }
         self.prepare(dialect);
     }
 

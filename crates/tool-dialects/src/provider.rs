@@ -9,6 +9,7 @@ pub(crate) mod mistral;
 pub(crate) mod openai;
 pub(crate) mod xai;
 
+mod changes;
 pub(crate) mod chat;
 mod entry;
 mod forms;

@@ -50,7 +50,9 @@ use std::error::Error;
 use std::fmt;
 
 use serde_json::Value;
-use tool_core::dialect::write::{Deferral, HttpApi, JsonWriter, RequestParts, RequestWriter};
+use tool_core::dialect::write::{
+    Deferral, HttpApi, JsonWriter, RequestParts, RequestWriter, ToolChange,
+};
 use tool_core::dialect::{
     Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
 };
@@ -240,6 +242,16 @@ impl Dialect for Server {
 
     fn history_tools(&self, has_tools: bool, messages: &[&Value]) -> Vec<String> {
         self.dialect.history_tools(has_tools, messages)
+    }
+
+    /// A server that imitates the format of another may not take its changes of tools.
+    fn change_tools(&self, before: &[Value], now: &[Value]) -> ToolChange {
+        let own = self.dialect.http_api().map(|api| api.base_url);
+        if own == Some(self.api.base_url) {
+            self.dialect.change_tools(before, now)
+        } else {
+            ToolChange::Rewritten { advice: None }
+        }
     }
 
     fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {

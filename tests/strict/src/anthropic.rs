@@ -59,11 +59,28 @@ pub(crate) fn check(request: &Value, history: &[Value]) -> Checked {
     // "`tool_use` ids must be unique", in all messages: trycua/cua#524 (2025)
     let mut ids = HashSet::new();
     let mut last_role = "";
+    let listed = request["tools"].as_array().into_iter().flatten();
+    let mut tools: HashSet<_> = listed.filter_map(|tool| tool["name"].as_str()).collect();
     // Set while a message of the user may still begin with results.
     let mut at_results = false;
     for (at, message) in history.iter().enumerate() {
         let place = format!("messages[{at}]");
         let role = text(message, "role", &place)?;
+        if role == "system" {
+            calls.end(&place)?;
+            // platform.claude.com, "Mid-conversation system messages and tool changes" (2026-11)
+            if last_role != "user"
+                || history
+                    .get(at + 1)
+                    .is_some_and(|next| next["role"] != "assistant")
+            {
+                return Err(format!(
+                    "{place}: a message of the system must follow the user's and stand before the assistant's"
+                ));
+            }
+            tool_changes(message, &mut tools, &place)?;
+            continue;
+        }
         match (role, last_role) {
             ("user" | "assistant", last) if last == role => {}
             ("user", _) => at_results = true,
@@ -143,6 +160,36 @@ pub(crate) fn check(request: &Value, history: &[Value]) -> Checked {
     // "Anthropic doesn't support tool calling without `tools=` param specified"
     if !ids.is_empty() && !request["tools"].is_array() {
         return Err("tools: they are missing, and there are calls in the messages".to_owned());
+    }
+    Ok(())
+}
+
+/// Checks a message that changes tools (anthropic 2.14.0 (Python), `BetaRequestToolAdditionBlockParam` and
+/// `BetaRequestToolRemovalBlockParam`, 2026-11). `tools` are the names of the tools so far.
+fn tool_changes<'m>(message: &'m Value, tools: &mut HashSet<&'m str>, place: &str) -> Checked {
+    for (place, block) in blocks(message, place)? {
+        let tool = &block["tool"];
+        match (block["type"].as_str(), tool["type"].as_str()) {
+            (Some("tool_addition"), Some("tool_definition")) => {
+                let definition = &tool["definition"];
+                let added = text(definition, "name", &place)?;
+                name(Format::Anthropic, added, &place)?;
+                if !definition["input_schema"].is_object() && definition["type"].is_null() {
+                    return Err(format!("{place}: the tool {added} has no `input_schema`"));
+                }
+                tools.insert(added);
+            }
+            (Some("tool_removal"), Some("tool_reference")) => {
+                let removed = text(tool, "name", &place)?;
+                if !tools.remove(removed) {
+                    return Err(format!("{place}: there is no tool {removed}"));
+                }
+            }
+            (Some("text"), None) => {
+                text(block, "text", &place)?;
+            }
+            _ => return Err(format!("{place}: the block changes no tool: {block}")),
+        }
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! The Responses API.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::Format;
@@ -18,6 +20,8 @@ pub(crate) fn check(request: &Value, history: &[Value]) -> Checked {
     // The other half of the conversation may be stored at OpenAI.
     let is_whole = request["previous_response_id"].is_null() && request["conversation"].is_null();
     let mut calls = Calls::default();
+    let listed = request["tools"].as_array().into_iter().flatten();
+    let mut tools: HashSet<_> = listed.filter_map(|tool| tool["name"].as_str()).collect();
     for (at, item) in history.iter().enumerate() {
         let place = format!("input[{at}]");
         // An item without a type is a message.
@@ -50,6 +54,23 @@ pub(crate) fn check(request: &Value, history: &[Value]) -> Checked {
                 // continuedev/continue#10092 (2026-02-01): "No tool call found for function call output with call_id"
                 if is_whole {
                     calls.result(call_id, &place)?;
+                }
+            }
+            // openai 3.57.0 (Python), AdditionalTools: only `developer` is supported (2026-11)
+            "additional_tools" => {
+                if item["role"] != "developer" {
+                    return Err(format!(
+                        "{place}: the role is not developer: {}",
+                        item["role"]
+                    ));
+                }
+                calls.end(&place)?;
+                for (place, tool) in items(item, "tools", &place) {
+                    let added = text(tool, "name", &place)?;
+                    name(Format::Responses, added, &place)?;
+                    if !tools.insert(added) {
+                        return Err(format!("{place}: two tools have the name {added}"));
+                    }
                 }
             }
             "reasoning" => {

@@ -25,6 +25,7 @@ mod saving;
 #[cfg(not(target_family = "wasm"))]
 mod services;
 mod steps;
+mod tools;
 #[cfg(not(target_family = "wasm"))]
 mod trained;
 mod transcripts;

@@ -75,6 +75,10 @@ impl Rendered {
         }
     }
 
+    pub(super) fn replace_json(&mut self, json: &str) {
+        json.clone_into(&mut self.json);
+    }
+
     /// Returns the JSON text.
     pub fn as_str(&self) -> &str {
         &self.json

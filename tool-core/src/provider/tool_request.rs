@@ -15,6 +15,7 @@ use crate::provider::request::{
 };
 use crate::provider::wire::Dialect;
 use crate::schema::messages::{self, nearest};
+use crate::telemetry;
 use crate::tool::ToolEntry;
 
 /// The fields of a request that belong to its tools, for one provider.
@@ -83,6 +84,10 @@ impl ToolRequest {
             Some(ToolChoice::Tool(name)) => Some(Choice::Tool(find(name)?)),
         };
         let only = match &options.only {
+            None if options.has_only_these => {
+                let tools = tools.iter().map(NamedTool::Function);
+                Some(tools.chain(hosted.iter().map(NamedTool::Hosted)).collect())
+            }
             None => None,
             Some(names) if names.is_empty() => {
                 return Err(RequestError::new(
@@ -151,6 +156,45 @@ impl ToolRequest {
             has_tools: !tools.is_empty(),
             history,
         })
+    }
+
+    /// Returns the request with the tools of an earlier one of the conversation: the JSON text of its
+    /// [tools](ToolRequest::tools). The provider has cached a prompt that starts with them; see
+    /// [`Dialect::change_tools`].
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_dialects::OpenAiChat;
+    ///
+    /// let request = Registry::new().request(&OpenAiChat::default()).build()?;
+    /// let request = request.with_tools(r#"[{"type":"function","function":{"name":"get_time"}}]"#);
+    /// assert!(request.body(serde_json::json!({})).contains("get_time"));
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    #[must_use]
+    pub fn with_tools(&self, tools: &str) -> ToolRequest {
+        let mut request = self.clone();
+        request.tools.replace_json(tools);
+        request
+    }
+
+    /// Returns the request with another [note](ToolRequest::notes), and logs the note.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_dialects::OpenAiChat;
+    ///
+    /// let request = Registry::new().request(&OpenAiChat::default()).build()?;
+    /// assert_eq!(request.with_note("the tools changed").notes(), ["the tools changed"]);
+    /// # Ok::<(), tool_core::dialect::RequestError>(())
+    /// ```
+    #[must_use]
+    pub fn with_note(&self, note: impl Into<String>) -> ToolRequest {
+        let mut request = self.clone();
+        let note = note.into();
+        telemetry::noted(&note);
+        request.notes.push(note);
+        request
     }
 
     /// Returns `true` if the request would be the same with these messages.

@@ -375,6 +375,26 @@ pub trait Dialect: Send + Sync {
         Vec::new()
     }
 
+    /// Returns how a conversation gets other tools while the provider keeps what it has cached. Tools are at the start of a
+    /// prompt, so that another list makes it read the whole conversation again. `before` are the elements of the tools
+    /// that the model has, and `now` those that it should have, in this dialect's form. By default, the list is rewritten.
+    ///
+    /// ```
+    /// use serde_json::{Value, json};
+    /// use tool_core::dialect::Dialect;
+    /// use tool_core::dialect::write::ToolChange;
+    /// use tool_dialects::Anthropic;
+    ///
+    /// let tool = |name: &str| json!({"name": name, "input_schema": {"type": "object"}});
+    /// let (before, now) = ([tool("get_order")], [tool("get_order"), tool("refund")]);
+    /// let dialect = Anthropic::default().inline_tools();
+    /// let ToolChange::Message(message) = dialect.change_tools(&before, &now) else { panic!() };
+    /// assert_eq!(message["content"][0]["type"], "tool_addition");
+    /// ```
+    fn change_tools(&self, _before: &[Value], _now: &[Value]) -> ToolChange {
+        ToolChange::Rewritten { advice: None }
+    }
+
     /// Returns the provider's rules that these tools break together, such as a limit on their number.
     fn broken_rules(&self, _tools: &[ToolEntry], _hosted: &[HostedTool]) -> Vec<BrokenRule> {
         Vec::new()
@@ -403,6 +423,38 @@ pub enum Deferral {
     /// The dialect is given all tools, and sends them alike, even tools [for
     /// apps](crate::ToolSpec::is_for_models) alone, because its client decides what a model gets.
     Ignored,
+}
+
+/// How the tools of a conversation change; see [`Dialect::change_tools`].
+///
+/// ```
+/// use serde_json::json;
+/// use tool_core::dialect::Dialect;
+/// use tool_core::dialect::write::ToolChange;
+/// use tool_dialects::{Gemini, OpenAiResponses};
+///
+/// let tool = |name: &str| json!({"type": "function", "name": name});
+/// let (before, now) = ([tool("get_order"), tool("refund")], [tool("get_order")]);
+/// // OpenAI takes a list of the allowed tools. Gemini would have to be sent other tools.
+/// let openai = OpenAiResponses::default();
+/// assert_eq!(openai.change_tools(&before, &now), ToolChange::Allowed);
+/// assert_eq!(Gemini::default().change_tools(&before, &now), ToolChange::Rewritten { advice: None });
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ToolChange {
+    /// The tools are the same apart from marks.
+    Same,
+    /// This message at the end of the conversation changes them.
+    Message(Value),
+    /// Each request has the old list and allows the new tools alone; see
+    /// [`RequestOptions::only_these`](crate::dialect::RequestOptions::only_these).
+    Allowed,
+    /// Requests have the new list, and the provider reads the conversation again.
+    Rewritten {
+        /// What the developer can do about it, if anything.
+        advice: Option<&'static str>,
+    },
 }
 
 /// Forwards to a dialect that is chosen at run time.
@@ -483,6 +535,10 @@ macro_rules! forwards {
 
             fn history_tools(&self, has_tools: bool, messages: &[&Value]) -> Vec<String> {
                 (**self).history_tools(has_tools, messages)
+            }
+
+            fn change_tools(&self, before: &[Value], now: &[Value]) -> ToolChange {
+                (**self).change_tools(before, now)
             }
 
             fn broken_rules(&self, tools: &[ToolEntry], hosted: &[HostedTool]) -> Vec<BrokenRule> {

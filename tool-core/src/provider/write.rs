@@ -87,7 +87,7 @@ pub use crate::provider::subset::Subset;
 pub use crate::provider::trained::{TrainedTool, write_entry};
 pub use crate::provider::unanswered::Offered;
 pub use crate::provider::value_limit::{ParseError, ValueLimit};
-pub use crate::provider::wire::Deferral;
+pub use crate::provider::wire::{Deferral, ToolChange};
 pub use crate::provider::writer::JsonWriter;
 pub use crate::schema::messages::{bare_name, name, shorten};
 pub use crate::spec::{Setting, Trained};

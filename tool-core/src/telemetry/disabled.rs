@@ -37,3 +37,5 @@ impl Telemetry {
 pub(crate) fn rendered(_: &Rendered) {}
 
 pub(crate) fn requested(_: &ToolRequest) {}
+
+pub(crate) fn noted(_: &str) {}

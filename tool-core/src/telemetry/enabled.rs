@@ -407,10 +407,10 @@ pub(crate) fn rendered(rendered: &Rendered) {
 /// Emits an event for each setting of a request that the provider lacks.
 pub(crate) fn requested(request: &ToolRequest) {
     rendered(request.tools());
-    let log = || {
-        for note in request.notes() {
-            tracing::warn!(target: "tool_core", "{}", line(note));
-        }
-    };
-    let _ = catch(log);
+    request.notes().iter().for_each(|note| noted(note));
+}
+
+/// Emits an event for a note of a request.
+pub(crate) fn noted(note: &str) {
+    let _ = catch(|| tracing::warn!(target: "tool_core", "{}", line(note)));
 }

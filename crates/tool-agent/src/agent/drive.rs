@@ -274,21 +274,29 @@ impl Agent {
         {
             return Ok(());
         }
-        let Step::Request(messages) = run.next() else {
+        let Step::Request(_) = run.next() else {
             return Err(RunError::NotRequested.into());
         };
-        let messages = Arc::clone(messages);
         let mut options = self.options_of(run)?.background();
         if run.has_called() {
             options = options.without_required_choice();
         }
         let has_answer = options.has_answer();
         let forbids_calls = options.forbids_calls();
-        let tools = registry.request(dialect).options(options);
-        let tools = tools
-            .history(messages.iter().map(|message| &**message))
-            .build_in(&speaker.requests);
+        let messages = Arc::clone(run.sent());
+        let with = |options: RequestOptions| {
+            let tools = registry.request(dialect).options(options);
+            let messages = messages.iter().map(|message| &**message);
+            tools.history(messages).build_in(&speaker.requests)
+        };
+        let tools = with(options.clone())
+            .and_then(|tools| run.keep_tools(dialect, tools, || with(options.only_these())));
         let tools = tools.map_err(AgentError::Request)?;
+        // A change of tools may have added one.
+        let messages = {
+            drop(messages);
+            Arc::clone(run.sent())
+        };
         if let Some(way) = tools.answer_way() {
             events.push(Event::AnswerWay(way));
         }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::info::RunInfo;
 use super::settings::RunSettings;
+use super::tools::ToolsChange;
 use tool_core::dialect::{End, RequestOptions, Unanswered, Usage};
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{ToolCall, ToolResult};
@@ -71,6 +72,8 @@ pub(super) enum Change {
     },
     /// The conversation goes on in the format of another provider.
     Translated(Box<TranslatedChange>),
+    /// The tools changed.
+    Tools(ToolsChange),
     Cancelled,
     /// The `traceparent` of the span that drives the run from now on.
     Traced(String),

@@ -11,6 +11,7 @@ use super::change::{Change, ResponseChange, TranslatedChange};
 use super::round::{CallState, Decided, Round, RunCall, Tally};
 use super::sent::Sent;
 use super::state::{At, Spent, State, check_version};
+use super::tools::RunTools;
 use tool_core::{ToolCall, ToolResult};
 
 impl Run {
@@ -62,6 +63,9 @@ impl Run {
                     turn,
                     continuation,
                 } = *change;
+                if let Some(tools) = &mut self.state.tools {
+                    tools.respond();
+                }
                 self.state.continuation = continuation;
                 self.state.spent.rounds = self.state.spent.rounds.saturating_add(1);
                 let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
@@ -147,6 +151,7 @@ impl Run {
                     return Err(format!("there are no messages {old:?}"));
                 }
                 messages.splice(old.clone(), [summary]);
+                self.state.tools = None;
                 self.sent.clear();
                 let shift = old.len() - 1;
                 let State {
@@ -168,6 +173,10 @@ impl Run {
                 self.state.spent.add(usage, micros);
             }
             Change::Translated(change) => self.move_to(*change),
+            Change::Tools(change) => {
+                RunTools::change(&mut self.state.tools, change, self.state.messages.len())?;
+                self.sent.clear();
+            }
             Change::Cancelled => self.state.is_cancelled = true,
             Change::Traced(trace) => self.state.trace = Some(trace),
         }
@@ -186,6 +195,7 @@ impl Run {
         state.told = change.told;
         state.translated = state.rounds.len();
         state.continuation.clear();
+        state.tools = None;
         if let Some(turn) = state
             .rounds
             .last_mut()

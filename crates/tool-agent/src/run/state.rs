@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::info::RunInfo;
 use super::round::Round;
 use super::settings::RunSettings;
+use super::tools::RunTools;
 use tool_core::dialect::{RequestOptions, Usage};
 use tool_core::{ToolError, ToolErrorKind, ToolResult};
 
@@ -65,6 +66,9 @@ pub(super) struct State {
     /// The fields of the next request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) continuation: Map<String, Value>,
+    /// Set once the tools have changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tools: Option<Box<RunTools>>,
     /// The `traceparent` of the span that drives or last drove the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) trace: Option<String>,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tool_core::content::{Content, File, Image, Media};
 use tool_core::dialect::write::{
     Choice, Deferral, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter, Subset,
-    SystemPrompt, name as shown_name, write_entry, write_head,
+    SystemPrompt, ToolChange, name as shown_name, write_entry, write_head,
 };
 use tool_core::dialect::{
     Dialect, HostedTool, Message, OmittedPart, ResponseError, StreamReader, Turn,
@@ -23,6 +23,7 @@ use tool_core::{ToolEntry, ToolResult, ToolSpec};
 use self::accepts::{FILES, IMAGES};
 use self::stream::Messages;
 use self::trained::PROVIDER;
+use crate::provider::changes::Changes;
 use crate::provider::entry::{NameRules, strict_or_plain, structured, write_callers};
 use crate::provider::history::{call_object, user_blocks};
 use crate::provider::hosted_tool;
@@ -60,6 +61,7 @@ pub struct Anthropic {
     has_eager_input: bool,
     /// Set if the model has no tool search.
     is_without_search: bool,
+    has_inline_tools: bool,
 }
 
 impl Anthropic {
@@ -78,6 +80,7 @@ impl Anthropic {
             is_strict,
             has_eager_input: false,
             is_without_search: false,
+            has_inline_tools: false,
         }
     }
 
@@ -107,6 +110,34 @@ impl Anthropic {
     #[must_use]
     pub fn without_tool_search(mut self) -> Anthropic {
         self.is_without_search = true;
+        self
+    }
+
+    /// Adds, replaces and removes tools of a conversation by a message of the system, so that the cached prompt before it
+    /// stays. Without this, an agent sends another list, and the model reads the whole conversation again.
+    ///
+    /// For models with messages of the system in a conversation: Claude Opus 4.8, the models of version 5 except
+    /// Claude Sonnet 5, and later ones. Every request has the beta header `inline-tools-2026-09-15` (Anthropic's guide
+    /// "Mid-conversation system messages and tool changes", 2026-11).
+    ///
+    /// ```
+    /// use tool_core::{Registry, tool, tools};
+    /// use tool_dialects::Anthropic;
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// let request = registry.request(&Anthropic::default().inline_tools()).build()?;
+    /// assert_eq!(request.headers().next(), Some(("anthropic-beta", "inline-tools-2026-09-15")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn inline_tools(mut self) -> Anthropic {
+        self.has_inline_tools = true;
         self
     }
 
@@ -432,6 +463,9 @@ impl Dialect for Anthropic {
                 out.header("anthropic-beta", beta);
             }
         }
+        if self.has_inline_tools {
+            out.header("anthropic-beta", "inline-tools-2026-09-15");
+        }
         if parts.is_empty() {
             return out.ignores_without_tools(parts);
         }
@@ -479,6 +513,34 @@ impl Dialect for Anthropic {
                 }
             });
         });
+    }
+
+    /// A tool with a definition replaces one of the same name. A removal must be the last message or stand before the
+    /// model's (Anthropic's guide "Mid-conversation system messages and tool changes", 2026-11).
+    fn change_tools(&self, before: &[Value], now: &[Value]) -> ToolChange {
+        let changes = Changes::between(before, now, "cache_control");
+        if changes.is_empty() {
+            return ToolChange::Same;
+        }
+        // A set of tools has no name, and the API searches deferred tools in the list.
+        let is_inline = |tool: &&Value| tool["name"].is_string() && tool["defer_loading"] != true;
+        let mut all = changes.added.iter().chain(&changes.removed);
+        if !self.has_inline_tools || before.is_empty() || !all.all(is_inline) {
+            let advice = "`Anthropic::inline_tools` keeps it for models that take changes of tools";
+            return ToolChange::Rewritten {
+                advice: (!self.has_inline_tools).then_some(advice),
+            };
+        }
+        let added = changes.added.into_iter().map(|tool| {
+            let mut tool = tool.clone();
+            tool.as_object_mut().map(|tool| tool.remove("cache_control"));
+            json!({"type": "tool_addition", "tool": {"type": "tool_definition", "definition": tool}})
+        });
+        let removed = changes.removed.into_iter().map(|tool| {
+            json!({"type": "tool_removal", "tool": {"type": "tool_reference", "name": tool["name"]}})
+        });
+        let content: Vec<_> = added.chain(removed).collect();
+        ToolChange::Message(json!({"role": "system", "content": content}))
     }
 
     /// Tools with a version in their type, such as `web_search_20250305`, and `mcp_toolset`

@@ -79,6 +79,8 @@ pub struct RequestOptions {
     pub(in crate::provider) answer: Option<Answer>,
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
     pub(crate) has_background: bool,
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
+    pub(in crate::provider) has_only_these: bool,
 }
 
 impl RequestOptions {
@@ -129,6 +131,33 @@ impl RequestOptions {
     /// ```
     pub fn only<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.only = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Allows only the tools of the request, although it may be sent with the
+    /// [tools of an earlier one](crate::dialect::ToolRequest::with_tools). Does nothing if [`only`](RequestOptions::only)
+    /// is set. An `Agent` of the crate `tool-agent` does this after tools were removed.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::RequestOptions;
+    /// use tool_dialects::OpenAiResponses;
+    /// use tool_core::{Registry, tool, tools};
+    ///
+    /// /// Rolls a die.
+    /// #[tool]
+    /// fn roll_die() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![roll_die]).build()?;
+    /// let options = RequestOptions::new().only_these();
+    /// let request = registry.request(&OpenAiResponses::default()).options(options).build()?;
+    /// assert_eq!(json!(request.fields())["tool_choice"]["tools"][0]["name"], "roll_die");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn only_these(mut self) -> Self {
+        self.has_only_these = true;
         self
     }
 

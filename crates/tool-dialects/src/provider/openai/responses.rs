@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tool_core::content::{Content, Image};
 use tool_core::dialect::write::{
     AnswerFormat, Choice, Deferral, HttpApi, JsonWriter, NamedTool, RequestParts, RequestWriter,
-    Subset, SystemPrompt, WireId, name as shown_name, with_suffix, write_entry,
+    Subset, SystemPrompt, ToolChange, WireId, name as shown_name, with_suffix, write_entry,
     write_freeform_head, write_head,
 };
 use tool_core::dialect::{
@@ -22,6 +22,7 @@ use super::accepts::{FILES, IMAGES};
 use super::stream::ResponseStream;
 use super::trained::PROVIDER;
 use super::{answer_schema, response, trained_calls, write_grammar};
+use crate::provider::changes::Changes;
 use crate::provider::entry::{strict_or_plain, write_callers};
 use crate::provider::history::{call_text, user_blocks};
 use crate::provider::media::{self, Written, WrittenResult, wire_id, write_parts};
@@ -58,6 +59,7 @@ pub struct OpenAiResponses {
     /// Set if the model has no tool search.
     is_without_search: bool,
     has_async_calls: bool,
+    has_additional_tools: bool,
 }
 
 impl OpenAiResponses {
@@ -82,6 +84,7 @@ impl OpenAiResponses {
             has_functions_only: false,
             is_without_search: false,
             has_async_calls: false,
+            has_additional_tools: false,
         }
     }
 
@@ -171,6 +174,29 @@ impl OpenAiResponses {
     #[must_use]
     pub fn async_calls(mut self) -> OpenAiResponses {
         self.has_async_calls = true;
+        self
+    }
+
+    /// Adds tools to a conversation by an item of its input (`additional_tools`), so that the cached prompt before it
+    /// stays, for models that take it. Without this, and if a tool gets another definition, an agent sends another list,
+    /// and the model reads the whole conversation again. Removed tools need no item: a request says which tools are
+    /// allowed (OpenAI's Python SDK 3.57, `AdditionalTools` and `ToolChoiceAllowedParam`, 2026-11).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tool_core::dialect::Dialect;
+    /// use tool_core::dialect::write::ToolChange;
+    /// use tool_dialects::OpenAiResponses;
+    ///
+    /// let tool = |name: &str| json!({"type": "function", "name": name});
+    /// let dialect = OpenAiResponses::default().additional_tools();
+    /// let change = dialect.change_tools(&[tool("get_order")], &[tool("get_order"), tool("refund")]);
+    /// let item = json!({"type": "additional_tools", "role": "developer", "tools": [tool("refund")]});
+    /// assert_eq!(change, ToolChange::Message(item));
+    /// ```
+    #[must_use]
+    pub fn additional_tools(mut self) -> OpenAiResponses {
+        self.has_additional_tools = true;
         self
     }
 
@@ -451,6 +477,33 @@ pub(crate) const HTTP_API: HttpApi = HttpApi {
 };
 
 impl Dialect for OpenAiResponses {
+    fn change_tools(&self, before: &[Value], now: &[Value]) -> ToolChange {
+        let changes = Changes::between(before, now, "");
+        if changes.is_empty() {
+            return ToolChange::Same;
+        }
+        if changes.added.is_empty() && !now.is_empty() {
+            return ToolChange::Allowed;
+        }
+        let is_new = |tool: &&Value| {
+            let is_listed = before.iter().any(|other| other["name"] == tool["name"]);
+            tool["name"].is_string() && tool["defer_loading"] != true && !is_listed
+        };
+        let has_only_new = changes.removed.is_empty() && changes.added.iter().all(is_new);
+        if self.has_additional_tools && has_only_new && !before.is_empty() {
+            return ToolChange::Message(json!({
+                "type": "additional_tools",
+                "role": "developer",
+                "tools": changes.added,
+            }));
+        }
+        let advice =
+            "`OpenAiResponses::additional_tools` keeps it for models that take additional tools";
+        ToolChange::Rewritten {
+            advice: (has_only_new && !self.has_additional_tools).then_some(advice),
+        }
+    }
+
     fn write_tools(&self, tools: &[ToolEntry], hosted: &[HostedTool], out: &mut JsonWriter) {
         let is_hosted = |tool: &HostedTool| is_type(tool.json(), "programmatic_tool_calling");
         let has_programs = hosted.iter().any(is_hosted);
