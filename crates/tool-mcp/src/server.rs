@@ -40,6 +40,7 @@ pub(crate) mod builder;
 mod admission;
 mod annotations;
 mod app;
+mod approval;
 pub mod approvals;
 mod apps;
 mod ask;

@@ -1,4 +1,4 @@
-//! Held calls that wait in an inbox until somebody else decides.
+//! Held calls that wait until somebody else decides.
 
 #[path = "support/raw.rs"]
 mod raw;
@@ -18,10 +18,12 @@ use tool_core::hooks::{Decision, DecisionDenied, Gate};
 use tool_core::runtime::BoxFuture;
 use tool_core::{CallContext, Registry, tool, tools};
 use tool_mcp::Server;
-use tool_mcp::server::approvals::{
-    Approval, Approvals, DecideError, Inbox, InboxError, InboxLimits, MemoryInbox, Verdict,
-};
+use tool_mcp::server::TaskLimits;
+use tool_mcp::server::approvals::{Approval, ApprovalLimits, Approvals, DecideError, Verdict};
 use tool_mcp::server::http::HttpConfig;
+use tool_mcp::server::store::{
+    Listener, MemoryStore, Notice, Store, StoreError, StoredTask, TaskUpdate,
+};
 use tool_mcp::server::{TaskPolicy, UserId};
 
 /// The calls that ran: the id, and who decided.
@@ -79,13 +81,13 @@ fn launch(id: u32, call: &CallContext, #[param(context)] ran: &Arc<Ran>) -> Stri
 
 struct Desk {
     registry: Registry,
-    inbox: MemoryInbox,
+    store: MemoryStore,
     approvals: Approvals,
     ran: Arc<Ran>,
 }
 
 /// Users whose names start with `lead` may decide.
-fn desk_with(limits: InboxLimits) -> Desk {
+fn desk_with(limits: ApprovalLimits) -> Desk {
     let ran = Arc::new(Ran::default());
     let is_launch = |hook: &tool_core::hooks::HookCall| hook.tool.tags().any(|tag| tag == "launch");
     let registry = Registry::builder()
@@ -110,22 +112,23 @@ fn desk_with(limits: InboxLimits) -> Desk {
         })
         .build()
         .unwrap();
-    let inbox = MemoryInbox::new(limits);
-    let approvals = Approvals::new(&registry, inbox.clone()).may_decide(async |request| {
+    let store = MemoryStore::default();
+    let approvals = Approvals::new(&registry, store.clone()).may_decide(async |request| {
         assert!(request.tool.is_some() && request.owner.is_some());
         // A policy can't let the last two decide.
         request.user.starts_with("lead") || ["local", ""].contains(&&*request.user)
     });
+    let approvals = approvals.limits(limits);
     Desk {
         registry,
-        inbox,
+        store,
         approvals,
         ran,
     }
 }
 
 fn desk() -> Desk {
-    desk_with(InboxLimits::default())
+    desk_with(ApprovalLimits::default())
 }
 
 impl Desk {
@@ -149,6 +152,11 @@ impl Desk {
     /// A client of the user, connected to such a server, that answers no question.
     async fn client_of(&self, user: &'static str, lifecycle: Lifecycle) -> Running {
         connect(self.server_of(user), lifecycle, TestClient::default()).await
+    }
+
+    /// Returns the approvals without a decision, of all users.
+    async fn waiting(&self) -> Vec<Approval> {
+        self.store.waiting(None, 100).await.unwrap()
     }
 
     async fn decide(&self, id: &str, decision: Decision, user: &str) -> Result<(), DecideError> {
@@ -183,7 +191,7 @@ async fn an_approved_call_runs_once_when_it_is_made_again() {
         let id = waits_for(&make().await);
         // Asking again does not ask for another approval.
         assert_eq!(waits_for(&make().await), id);
-        let waiting = desk.inbox.waiting();
+        let waiting = desk.waiting().await;
         assert_eq!(waiting.len(), 1);
         assert_eq!((&*waiting[0].requester, &*waiting[0].tool), ("ada", "wipe"));
         assert_eq!(waiting[0].hold.arguments(), r#"{"id":7}"#);
@@ -261,9 +269,9 @@ async fn nobody_decides_what_the_rules_forbid() {
     allow("lead-2").await.unwrap();
     assert!(matches!(allow("lead-3").await, Err(DecideError::Decided)));
     // Without a policy, nobody decides.
-    let closed = Approvals::new(&desk.registry, desk.inbox.clone());
+    let closed = Approvals::new(&desk.registry, desk.store.clone());
     call(&client, "wipe", json!({"id": 8})).await;
-    let id = desk.inbox.waiting()[0].id.clone();
+    let id = desk.waiting().await[0].id.clone();
     let denied = closed.decide(&id, Decision::Allow, "lead-2").await;
     assert!(matches!(
         denied,
@@ -291,7 +299,7 @@ async fn the_rules_are_applied_again_before_a_call_starts() {
             let id = waits_for(&make().await);
             // Past the rules, as a page with a fault would.
             let verdict = Verdict::new(decision, by);
-            assert!(desk.inbox.decide(&id, verdict).await.unwrap());
+            assert!(desk.store.decide(&id, verdict).await.unwrap());
             let result = make().await;
             if is_allowed {
                 assert!(
@@ -321,7 +329,7 @@ async fn a_call_may_need_several_decisions() {
             .unwrap();
         let second = waits_for(&make().await);
         assert_ne!(first, second);
-        assert_eq!(desk.inbox.waiting()[0].hold.reason(), "it is far away");
+        assert_eq!(desk.waiting().await[0].hold.reason(), "it is far away");
         desk.decide(&second, Decision::Allow, "lead-2")
             .await
             .unwrap();
@@ -331,7 +339,7 @@ async fn a_call_may_need_several_decisions() {
         // Both are used up.
         handler.answers.lock().unwrap().push_back(yes());
         assert_ne!(waits_for(&make().await), first);
-        assert_eq!(desk.inbox.waiting().len(), 1);
+        assert_eq!(desk.waiting().await.len(), 1);
     }
 }
 
@@ -373,12 +381,12 @@ async fn a_client_without_a_name_never_waits() {
                 "{result}"
             );
         }
-        assert!(desk.inbox.waiting().is_empty());
+        assert!(desk.waiting().await.is_empty());
         // The user of a stream is `local`, who may wait and decides on nothing.
         let server = Server::new(desk.registry.clone()).on_hold(desk.approvals.clone());
         let client = connect(server, lifecycle, TestClient::default()).await;
         let id = waits_for(&call(&client, "wipe", json!({"id": 7})).await);
-        assert_eq!(desk.inbox.waiting()[0].requester, "local");
+        assert_eq!(desk.waiting().await[0].requester, "local");
         let own = desk.decide(&id, Decision::Allow, "local").await;
         assert!(matches!(own, Err(DecideError::Denied(_))));
     }
@@ -392,7 +400,7 @@ async fn a_client_without_a_name_never_waits() {
     assert!(text_of(&reply.message()["result"]).contains("waits for approval: "));
     let reply = http(address, "ada", "wipe", json!({"id": 7})).await;
     assert!(text_of(&reply).contains("waits for approval: "), "{reply}");
-    assert!(desk.inbox.waiting().is_empty());
+    assert!(desk.waiting().await.is_empty());
 }
 
 /// Makes a call as a user over HTTP. Returns its result.
@@ -432,51 +440,93 @@ async fn a_decision_is_for_one_call_of_one_user() {
         text_of(&http(address, "ada", "change_password", password("good")).await),
         "4"
     );
-    let waiting = serde_json::to_string(&desk.inbox.waiting()).unwrap();
+    let waiting = serde_json::to_string(&desk.waiting().await).unwrap();
     assert!(
         waiting.contains("[secret]") && !waiting.contains("evil"),
         "{waiting}"
     );
 }
 
-/// An inbox in which two calls have found a decision before one of them uses it up.
-struct Meeting {
-    inner: MemoryInbox,
-    barrier: Arc<Barrier>,
+/// A store that meets, swaps or fails.
+struct Odd {
+    inner: MemoryStore,
+    /// Two calls have found a decision before one of them uses it up.
+    meeting: Option<Arc<Barrier>>,
+    /// What each held call gets.
+    hold: Option<Box<dyn Fn() -> Result<Approval, StoreError> + Send + Sync>>,
 }
 
-impl Inbox for Meeting {
-    fn put(&self, approval: Approval) -> BoxFuture<Result<Approval, InboxError>> {
-        self.inner.put(approval)
+impl Store for Odd {
+    fn add(&self, task: StoredTask, limits: &TaskLimits) -> BoxFuture<Result<(), StoreError>> {
+        self.inner.add(task, limits)
     }
 
-    fn get(&self, id: &str) -> BoxFuture<Result<Option<Approval>, InboxError>> {
+    fn get(&self, id: &str) -> BoxFuture<Result<Option<StoredTask>, StoreError>> {
         self.inner.get(id)
     }
 
-    fn decide(&self, id: &str, verdict: Verdict) -> BoxFuture<Result<bool, InboxError>> {
+    fn update(
+        &self,
+        id: &str,
+        update: TaskUpdate,
+        limits: &TaskLimits,
+    ) -> BoxFuture<Result<Option<StoredTask>, StoreError>> {
+        self.inner.update(id, update, limits)
+    }
+
+    fn hold(
+        &self,
+        approval: Approval,
+        limits: &ApprovalLimits,
+    ) -> BoxFuture<Result<Approval, StoreError>> {
+        match &self.hold {
+            Some(hold) => Box::pin(std::future::ready(hold())),
+            None => self.inner.hold(approval, limits),
+        }
+    }
+
+    fn held(&self, id: &str) -> BoxFuture<Result<Option<Approval>, StoreError>> {
+        self.inner.held(id)
+    }
+
+    fn waiting(
+        &self,
+        after: Option<&Approval>,
+        limit: usize,
+    ) -> BoxFuture<Result<Vec<Approval>, StoreError>> {
+        self.inner.waiting(after, limit)
+    }
+
+    fn decide(&self, id: &str, verdict: Verdict) -> BoxFuture<Result<bool, StoreError>> {
         self.inner.decide(id, verdict)
     }
 
-    fn remove(&self, id: &str) -> BoxFuture<Result<bool, InboxError>> {
-        let (inner, barrier, id) = (self.inner.clone(), self.barrier.clone(), id.to_owned());
+    fn use_up(&self, id: &str) -> BoxFuture<Result<bool, StoreError>> {
+        let (inner, meeting, id) = (self.inner.clone(), self.meeting.clone(), id.to_owned());
         Box::pin(async move {
-            barrier.wait().await;
-            inner.remove(&id).await
+            if let Some(meeting) = meeting {
+                meeting.wait().await;
+            }
+            inner.use_up(&id).await
         })
     }
 
-    fn remove_before(&self, ms: u64) -> BoxFuture<Result<usize, InboxError>> {
-        self.inner.remove_before(ms)
+    fn publish(&self, notice: Notice) {
+        self.inner.publish(notice);
+    }
+
+    fn listen(&self, listener: Listener) {
+        self.inner.listen(listener);
     }
 }
 
 #[tokio::test]
 async fn of_calls_at_the_same_time_one_runs() {
     let mut desk = desk();
-    let meeting = Meeting {
-        inner: desk.inbox.clone(),
-        barrier: Arc::new(Barrier::new(2)),
+    let meeting = Odd {
+        inner: desk.store.clone(),
+        meeting: Some(Arc::new(Barrier::new(2))),
+        hold: None,
     };
     desk.approvals = Approvals::new(&desk.registry, meeting).may_decide(async |_| true);
     let address = start(desk.server(), stateless()).await;
@@ -508,55 +558,24 @@ async fn of_calls_at_the_same_time_one_runs() {
     assert_ne!(waits_for(&other), id);
 }
 
-/// An inbox that returns the approval of another call, or fails.
-struct Broken {
-    inner: MemoryInbox,
-    swap: Option<Approval>,
-    panics: bool,
-}
-
-impl Inbox for Broken {
-    fn put(&self, _: Approval) -> BoxFuture<Result<Approval, InboxError>> {
-        assert!(!self.panics, "the inbox panics");
-        match &self.swap {
-            Some(other) => Box::pin(std::future::ready(Ok(other.clone()))),
-            None => Box::pin(std::future::ready(Err(InboxError::failed(
-                "secret of the store",
-            )))),
-        }
-    }
-
-    fn get(&self, id: &str) -> BoxFuture<Result<Option<Approval>, InboxError>> {
-        self.inner.get(id)
-    }
-
-    fn decide(&self, id: &str, verdict: Verdict) -> BoxFuture<Result<bool, InboxError>> {
-        self.inner.decide(id, verdict)
-    }
-
-    fn remove(&self, id: &str) -> BoxFuture<Result<bool, InboxError>> {
-        self.inner.remove(id)
-    }
-
-    fn remove_before(&self, ms: u64) -> BoxFuture<Result<usize, InboxError>> {
-        self.inner.remove_before(ms)
-    }
-}
-
 #[tokio::test]
-async fn an_inbox_that_fails_or_mixes_up_approvals_lets_nothing_run() {
+async fn a_store_that_fails_or_mixes_up_approvals_lets_nothing_run() {
     let desk = desk();
     let client = desk.client_of("ada", Lifecycle::Modern).await;
     let id = waits_for(&call(&client, "wipe", json!({"id": 7})).await);
     desk.decide(&id, Decision::Allow, "lead-1").await.unwrap();
-    let decided = desk.inbox.get(&id).await.unwrap().unwrap();
+    let decided = desk.store.held(&id).await.unwrap().unwrap();
     assert!(decided.verdict.is_some());
-    for (swap, panics) in [(Some(decided), false), (None, false), (None, true)] {
-        let inner = desk.inbox.clone();
-        let broken = Broken {
-            inner,
-            swap,
-            panics,
+    let holds: [Box<dyn Fn() -> Result<Approval, StoreError> + Send + Sync>; 3] = [
+        Box::new(move || Ok(decided.clone())),
+        Box::new(|| Err(StoreError::failed("secret of the store"))),
+        Box::new(|| panic!("the store panics")),
+    ];
+    for hold in holds {
+        let broken = Odd {
+            inner: desk.store.clone(),
+            meeting: None,
+            hold: Some(hold),
         };
         let approvals = Approvals::new(&desk.registry, Arc::new(broken)).may_decide(async |_| true);
         for (user, disk) in [("ada", 8), ("bob", 7)] {
@@ -573,8 +592,8 @@ async fn an_inbox_that_fails_or_mixes_up_approvals_lets_nothing_run() {
 }
 
 #[tokio::test]
-async fn an_inbox_is_limited_in_all_and_for_each_user() {
-    let mut limits = InboxLimits::default();
+async fn held_calls_are_limited_in_all_and_for_each_user() {
+    let mut limits = ApprovalLimits::default();
     limits.approvals = 3;
     limits.approvals_per_user = 2;
     limits.bytes_per_user = 1500;
@@ -604,22 +623,19 @@ async fn an_inbox_is_limited_in_all_and_for_each_user() {
     // A secret takes no room, since it is not kept.
     waits_for(&http(address, "eve", "change_password", password).await);
     full(wipe("bob", 2).await);
-    assert_eq!(desk.inbox.waiting().len(), 3);
+    assert_eq!(desk.waiting().await.len(), 3);
 }
 
 #[tokio::test]
 async fn an_approval_does_not_count_when_its_time_is_over() {
-    let mut limits = InboxLimits::default();
-    limits.approvals = 1;
+    let mut limits = ApprovalLimits::default();
+    (limits.approvals, limits.kept_for) = (1, Duration::from_secs(1));
     let mut desk = desk_with(limits);
     let now = Arc::new(AtomicU64::new(1_000_000));
     let clock = now.clone();
-    desk.approvals = desk
-        .approvals
-        .kept_for(Duration::from_secs(1))
-        .clock(move || {
-            SystemTime::UNIX_EPOCH + Duration::from_millis(clock.load(Ordering::SeqCst))
-        });
+    desk.approvals = desk.approvals.clock(move || {
+        SystemTime::UNIX_EPOCH + Duration::from_millis(clock.load(Ordering::SeqCst))
+    });
     let client = desk.client_of("ada", Lifecycle::Modern).await;
     let make = async |id: u32| call(&client, "wipe", json!({"id": id})).await;
     let id = waits_for(&make(7).await);
@@ -632,10 +648,10 @@ async fn an_approval_does_not_count_when_its_time_is_over() {
     assert!(matches!(late, Err(DecideError::Unknown)));
     // It makes room for others.
     waits_for(&make(8).await);
-    assert_eq!(desk.inbox.waiting().len(), 1);
+    assert_eq!(desk.waiting().await.len(), 1);
     now.fetch_add(1000, Ordering::SeqCst);
     desk.decide(
-        &desk.inbox.waiting()[0].id.clone(),
+        &desk.waiting().await[0].id.clone(),
         Decision::Allow,
         "lead-1",
     )
@@ -660,9 +676,11 @@ async fn an_approval_does_not_count_if_its_time_ends_before_the_call_starts() {
         })
         .build()
         .unwrap();
-    let approvals = Approvals::new(&registry, MemoryInbox::default())
+    let mut limits = ApprovalLimits::default();
+    limits.kept_for = Duration::from_secs(1);
+    let approvals = Approvals::new(&registry, MemoryStore::default())
         .may_decide(async |_| true)
-        .kept_for(Duration::from_secs(1))
+        .limits(limits)
         .clock(move || {
             SystemTime::UNIX_EPOCH + Duration::from_millis(clock.load(Ordering::SeqCst))
         });
@@ -720,7 +738,7 @@ async fn a_held_call_that_is_a_task_waits_and_ends_with_the_decision() {
         let state = until_task(address, "ada", &task, |state| waits(state).is_some()).await;
         assert_eq!(state["status"], "working");
         let id = waits(&state).unwrap();
-        assert_eq!(desk.inbox.waiting()[0].id, id);
+        assert_eq!(desk.waiting().await[0].id, id);
         // The task of another user is unknown, and so is its approval.
         let other = modern(address, "bob", "tasks/get", json!({"taskId": task})).await;
         assert_eq!(other.message()["error"]["message"], "unknown task");
@@ -795,9 +813,9 @@ mod pages {
 async fn a_resource_with_the_name_of_a_held_tool_is_decided_on_as_a_resource() {
     for lifecycle in BOTH {
         let desk = desk();
-        let inbox = MemoryInbox::default();
+        let store = MemoryStore::default();
         // Leads decide on tools, and librarians on pages.
-        let approvals = Approvals::new(&desk.registry, inbox.clone()).may_decide(async |request| {
+        let approvals = Approvals::new(&desk.registry, store.clone()).may_decide(async |request| {
             let tool = request.tool.expect("a function");
             let is_page = tool.tags().any(|tag| tag == "page");
             request.user == if is_page { "librarian" } else { "lead-3" }
@@ -832,11 +850,8 @@ async fn a_resource_with_the_name_of_a_held_tool_is_decided_on_as_a_resource() {
         let of_tool = waits_for(&call(&client, "wipe", json!({"id": 7})).await);
         let of_page = id_of(&read().await);
         let of_prompt = id_of(&get().await);
-        let mut tools: Vec<_> = inbox
-            .waiting()
-            .into_iter()
-            .map(|waits| waits.tool)
-            .collect();
+        let waiting = store.waiting(None, 100).await.unwrap();
+        let mut tools: Vec<_> = waiting.into_iter().map(|waits| waits.tool).collect();
         tools.sort();
         assert_eq!(tools, ["prompt wipe_how", "resource wipe", "wipe"]);
         for (id, wrong) in [

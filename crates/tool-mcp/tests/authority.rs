@@ -14,12 +14,13 @@ use tool_core::hooks::{Decision, Gate};
 use tool_core::{CallContext, Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::UserId;
-use tool_mcp::server::approvals::{Approvals, Inbox, MemoryInbox, Verdict};
+use tool_mcp::server::approvals::{Approvals, Verdict};
+use tool_mcp::server::store::{MemoryStore, Store};
 
 /// The last two have no name.
 const USERS: [&str; 6] = ["ann", "lea", "max", "local", "", " "];
 const TOOLS: [&str; 4] = ["plain", "confirmed", "held", "both"];
-/// Each user has a client of two servers with one inbox, of both generations.
+/// Each user has a client of two servers with one store, of both generations.
 const PROCESSES: usize = 2;
 
 /// What the property observes.
@@ -161,8 +162,9 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
 
 struct Bench {
     world: Arc<World>,
-    inbox: MemoryInbox,
-    approvals: Approvals,
+    store: MemoryStore,
+    /// Each process has its own, with the same store.
+    approvals: [Approvals; PROCESSES],
     clients: Vec<[(Running, TestClient); PROCESSES]>,
     /// The calls that waited: users, tools and ids.
     waited: Vec<(usize, usize, u32)>,
@@ -198,30 +200,33 @@ impl Bench {
             })
             .build()
             .unwrap();
-        let inbox = MemoryInbox::default();
+        let store = MemoryStore::default();
         let roles = world.clone();
-        let approvals = Approvals::new(&registry, inbox.clone()).may_decide(move |request| {
-            let is_lead = roles.leads.lock().unwrap().contains(&request.user);
-            std::future::ready(is_lead)
+        let approvals = [(); PROCESSES].map(|()| {
+            let roles = roles.clone();
+            Approvals::new(&registry, store.clone()).may_decide(move |request| {
+                let is_lead = roles.leads.lock().unwrap().contains(&request.user);
+                std::future::ready(is_lead)
+            })
         });
         let mut clients = Vec::new();
         for user in USERS {
-            let connect = async |lifecycle| {
+            let connect = async |process: usize, lifecycle| {
                 let server = Server::new(registry.clone())
-                    .on_hold(approvals.clone())
+                    .on_hold(approvals[process].clone())
                     .state_key([7; 32])
                     .identity(move |_, call| Ok(call.with(UserId::new(user))));
                 let handler = TestClient::default();
                 (connect(server, lifecycle, handler.clone()).await, handler)
             };
             clients.push([
-                connect(Lifecycle::Legacy).await,
-                connect(Lifecycle::Modern).await,
+                connect(0, Lifecycle::Legacy).await,
+                connect(1, Lifecycle::Modern).await,
             ]);
         }
         Bench {
             world,
-            inbox,
+            store,
             approvals,
             clients,
             waited: Vec::new(),
@@ -304,7 +309,7 @@ impl Bench {
     }
 
     async fn decide(&mut self, at: usize, by: &str, decision: usize, is_forged: bool) {
-        let waiting = self.inbox.waiting();
+        let waiting = self.store.waiting(None, 100).await.unwrap();
         let Some(approval) = waiting.get(at % waiting.len().max(1)) else {
             return;
         };
@@ -317,11 +322,10 @@ impl Bench {
         let may = is_lead && by != approval.requester && by != "local" && !by.trim().is_empty();
         if is_forged {
             let verdict = Verdict::new(decision.clone(), by);
-            assert!(self.inbox.decide(&approval.id, verdict).await.unwrap());
+            assert!(self.store.decide(&approval.id, verdict).await.unwrap());
             self.count("forged");
         } else {
-            let decided = self
-                .approvals
+            let decided = self.approvals[at % PROCESSES]
                 .decide(&approval.id, decision.clone(), by)
                 .await;
             assert_eq!(decided.is_ok(), may, "{by}: {decided:?}");

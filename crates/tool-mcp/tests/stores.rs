@@ -7,12 +7,14 @@
 mod raw;
 mod support;
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use raw::{modern, start, stateless};
 use rmcp::model::{
     CallToolResponse, CancelTaskParams, GetTaskParams, SubscribeRequestParams, SubscriptionFilter,
@@ -23,8 +25,10 @@ use support::{BOTH, Lifecycle, OnDrop, Running, TestClient, connect, in_time, pa
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tool_core::call::elicit::{Elicit, ElicitError};
+use tool_core::hooks::{Decision, Gate};
 use tool_core::{CallContext, Registry, tool, tools};
 use tool_mcp::Server;
+use tool_mcp::server::approvals::Approvals;
 use tool_mcp::server::store::{MemoryStore, SqliteStore, Store};
 use tool_mcp::server::{Changes, TaskPolicy, UserId};
 
@@ -294,32 +298,66 @@ async fn a_server_without_changes_tells_its_clients_nothing_of_those_of_another(
 /// The variable with the path of the database, for the process that is killed.
 const DATABASE: &str = "TOOL_MCP_TEST_DATABASE";
 
-#[tokio::test]
-async fn a_process_that_is_killed_leaves_no_task_that_runs_for_ever() {
-    if let Some(path) = std::env::var_os(DATABASE) {
-        // The process that is killed.
+/// A process that serves in a test of this name, and is killed in the end.
+struct Process {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Process {
+    fn start(test: &str, folder: &Folder) -> Process {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", test])
+            .env(DATABASE, folder.0.join("tasks.sqlite"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let address = lines.find_map(|line| {
+            let line = line.unwrap();
+            let (_, address) = line.split_once("address ")?;
+            Some(address.parse().unwrap())
+        });
+        let address = address.expect("an address");
+        Process { child, address }
+    }
+
+    /// Serves if this is the process.
+    async fn serve(server: impl FnOnce(SqliteStore, &Path) -> Server) -> bool {
+        let Some(path) = std::env::var_os(DATABASE) else {
+            return false;
+        };
+        let path = Path::new(&path);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         println!("address {}", listener.local_addr().unwrap());
-        let server = server(open(Path::new(&path)), &Arc::default());
+        let server = server(open(path), path.parent().unwrap());
         server.serve(listener, stateless()).await.unwrap();
+        true
+    }
+
+    /// Kills it as `kill -9` does.
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_is_killed_leaves_no_task_that_runs_for_ever() {
+    if Process::serve(|store, _| server(store, &Arc::default())).await {
         return;
     }
     let folder = Folder::new("killed");
     let here = start(server(folder.open(), &Arc::default()), stateless()).await;
-    let mut other = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--nocapture"])
-        .arg("a_process_that_is_killed_leaves_no_task_that_runs_for_ever")
-        .env(DATABASE, folder.0.join("tasks.sqlite"))
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(other.stdout.take().unwrap()).lines();
-    let address = lines.find_map(|line| {
-        let line = line.unwrap();
-        let (_, address) = line.split_once("address ")?;
-        Some(address.parse().unwrap())
-    });
-    let there = address.expect("an address");
+    let test = "a_process_that_is_killed_leaves_no_task_that_runs_for_ever";
+    let mut other = Process::start(test, &folder);
+    let there = other.address;
 
     let begin = async |server, tool: &str| -> Value {
         let call = json!({"name": tool, "arguments": {}});
@@ -353,8 +391,7 @@ async fn a_process_that_is_killed_leaves_no_task_that_runs_for_ever() {
     wait(&asks, "input_required").await;
     wait(&hangs, "working").await;
 
-    other.kill().unwrap();
-    other.wait().unwrap();
+    other.kill();
     for task in [&hangs, &asks] {
         let task = wait(task, "failed").await;
         let message = task["error"]["message"].as_str().unwrap();
@@ -364,4 +401,171 @@ async fn a_process_that_is_killed_leaves_no_task_that_runs_for_ever() {
     let result = read(&ended).await["result"].clone();
     assert_eq!(result["content"][0]["text"], "Declined");
     assert_eq!(read(&own).await["status"], "working");
+}
+
+/// The file of refunds.
+struct Refunds(PathBuf);
+
+/// Refunds an order, which a file notes.
+#[tool(unlinked)]
+fn refund(order: u32, #[param(context)] refunds: &Refunds) -> String {
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.create(true).append(true).open(&refunds.0);
+    let mut file = file.unwrap();
+    // One write, so that no other process is between.
+    file.write_all(format!("{order}\n").as_bytes()).unwrap();
+    format!("refunded {order}")
+}
+
+/// Leads decide on refunds.
+fn shop(store: impl Store + Clone, folder: &Path) -> (Server, Approvals) {
+    let registry = Registry::builder()
+        .tools(tools![refund])
+        .context(Refunds(folder.join("refunds")))
+        .before(async |_| Gate::hold("it costs money"))
+        .build()
+        .unwrap();
+    let approvals = Approvals::new(&registry, store.clone())
+        .may_decide(async |request| request.user.starts_with("lead-"));
+    let server = Server::new(registry)
+        .store(store)
+        .on_hold(approvals.clone())
+        .identity(|request, call| {
+            let token = request.bearer().ok_or("a token is missing")?;
+            Ok(call.with(UserId::new(token)))
+        });
+    (server, approvals)
+}
+
+/// The key of all servers that share a store.
+const KEY: [u8; 32] = [7; 32];
+
+async fn ask(address: SocketAddr, order: u32) -> Value {
+    let call = json!({"name": "refund", "arguments": {"order": order}});
+    let reply = modern(address, "ada", "tools/call", call).await;
+    reply.message()["result"].clone()
+}
+
+fn approval_in(result: &Value) -> String {
+    let id = result["_meta"]["tool-core/approval"].as_str();
+    id.unwrap_or_else(|| panic!("{result}")).to_owned()
+}
+
+#[tokio::test]
+async fn a_held_call_and_its_decision_outlive_the_processes_that_are_killed() {
+    let serve = |store: SqliteStore, folder: &Path| shop(store, folder).0.state_key(KEY);
+    if Process::serve(serve).await {
+        return;
+    }
+    let test = "a_held_call_and_its_decision_outlive_the_processes_that_are_killed";
+    let folder = Folder::new("held");
+    let start = || Process::start(test, &folder);
+    let id = approval_in(&ask(start().address, 7).await);
+    // That process was killed. Another one lists the call, and a third one still finds it.
+    let (_, approvals) = shop(folder.open(), &folder.0);
+    let waiting = approvals.waiting("lead-3", 100).await.unwrap();
+    let [held] = &waiting[..] else {
+        panic!("{waiting:?}")
+    };
+    assert_eq!((&held.id, &*held.requester), (&id, "ada"));
+    assert_eq!(held.hold.arguments(), r#"{"order":7}"#);
+    assert!(approvals.waiting("ada", 100).await.unwrap().is_empty());
+    assert_eq!(approval_in(&ask(start().address, 7).await), id);
+
+    // Killed after the decision, too.
+    let third = start();
+    approvals
+        .decide(&id, Decision::Allow, "lead-3")
+        .await
+        .unwrap();
+    drop(third);
+    let (fourth, fifth) = (start(), start());
+    let refunds = || std::fs::read_to_string(folder.0.join("refunds")).unwrap_or_default();
+    assert_eq!(refunds(), "");
+    // Two processes try at once, and one runs it.
+    let both = tokio::join!(ask(fourth.address, 7), ask(fifth.address, 7));
+    let texts = [&both.0, &both.1].map(|result| &result["content"][0]["text"]);
+    let ran = texts.iter().filter(|text| **text == "refunded 7").count();
+    assert_eq!((ran, &*refunds()), (1, "7\n"), "{texts:?}");
+    assert_ne!(approval_in(&ask(fourth.address, 7).await), id);
+    assert_eq!(refunds(), "7\n");
+}
+
+#[tokio::test]
+async fn of_two_servers_that_try_at_once_one_runs_a_held_call() {
+    let folder = Folder::new("once");
+    for [here, there] in stores(&folder) {
+        let (first, approvals) = shop(here, &folder.0);
+        let (second, _) = shop(there, &folder.0);
+        let first = start(first.state_key(KEY), stateless()).await;
+        let second = start(second.state_key(KEY), stateless()).await;
+        for order in 0..20 {
+            let id = approval_in(&ask(first, order).await);
+            assert_eq!(approval_in(&ask(second, order).await), id);
+            approvals
+                .decide(&id, Decision::Allow, "lead-3")
+                .await
+                .unwrap();
+            let both = tokio::join!(ask(first, order), ask(second, order));
+            let ran = [both.0, both.1].map(|result| result["isError"] != true);
+            assert_ne!(ran[0], ran[1], "{ran:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_with_another_key_finds_no_held_call_of_an_earlier_one() {
+    let folder = Folder::new("keys");
+    let held = async |key: Option<[u8; 32]>| {
+        let (server, _) = shop(folder.open(), &folder.0);
+        let server = match key {
+            Some(key) => server.state_key(key),
+            None => server,
+        };
+        approval_in(&ask(start(server, stateless()).await, 7).await)
+    };
+    let id = held(Some(KEY)).await;
+    assert_eq!(held(Some(KEY)).await, id);
+    for other in [None, None, Some([8; 32])] {
+        assert_ne!(held(other).await, id);
+    }
+}
+
+#[tokio::test]
+async fn a_task_waits_for_a_decision_at_another_server() {
+    let folder = Folder::new("waiting");
+    for [here, there] in stores(&folder) {
+        let (server, _) = shop(here, &folder.0);
+        let server = server.tasks(|_| TaskPolicy::Required);
+        let here = start(server, stateless()).await;
+        let (_, approvals) = shop(there, &folder.0);
+        let mut changes = approvals.changes();
+        let task = json!({"taskId": ask(here, 7).await["taskId"]});
+        let approval = in_time(async {
+            loop {
+                changes.next().await.unwrap();
+                if let Some(approval) = approvals.waiting("lead-3", 1).await.unwrap().pop() {
+                    return approval;
+                }
+            }
+        })
+        .await;
+        approvals
+            .decide(&approval.id, Decision::Allow, "lead-3")
+            .await
+            .unwrap();
+        let text = in_time(async {
+            loop {
+                let reply = modern(here, "ada", "tasks/get", task.clone())
+                    .await
+                    .message();
+                if reply["result"]["status"] == "completed" {
+                    return reply["result"]["result"]["content"][0]["text"].clone();
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        assert_eq!(text, "refunded 7");
+    }
 }

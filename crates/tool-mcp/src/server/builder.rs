@@ -376,10 +376,11 @@ impl<H: ServerHandler> Server<H> {
     /// ```
     /// use tool_core::Registry;
     /// use tool_mcp::Server;
-    /// use tool_mcp::server::approvals::{Approvals, MemoryInbox};
+    /// use tool_mcp::server::approvals::Approvals;
+    /// use tool_mcp::server::store::MemoryStore;
     ///
     /// let registry = Registry::new();
-    /// let approvals = Approvals::new(&registry, MemoryInbox::default())
+    /// let approvals = Approvals::new(&registry, MemoryStore::default())
     ///     .may_decide(async |request| request.user.starts_with("lead-"));
     /// let server = Server::new(registry).on_hold(approvals);
     /// # let _ = server;
@@ -433,7 +434,7 @@ impl<H: ServerHandler> Server<H> {
 
     /// Sets the key that signs the state of a call, which goes through the client while the user is asked.
     /// By default, each process has a random key. Servers with several processes need the same key in all,
-    /// and so do [approvals](approvals::Inbox) that outlive the process.
+    /// and so do [held calls](approvals#restarts) that outlive the process.
     ///
     /// # Panics
     ///

@@ -195,7 +195,8 @@ impl Core {
                     self.clients.notify_all_updated();
                 }
             }
-            Notice::Resources | Notice::Prompts | Notice::Resource(_) => {}
+            // `Approvals` listens for itself.
+            Notice::Held(_) | Notice::Resources | Notice::Prompts | Notice::Resource(_) => {}
         }
     }
 }

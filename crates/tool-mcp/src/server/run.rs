@@ -6,10 +6,11 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use tool_core::hooks::Hold;
 use tool_core::{Registry, ToolCall};
 
-use super::approvals::{Found, HeldCall, InboxError, log};
+use super::approvals::{Found, HeldCall, log};
 use super::ask::{Asker, ToolElicitor};
 use super::request::named;
 use super::result::{Purpose, finished};
+use super::store::StoreError;
 use super::tasks::Finished;
 
 /// Runs a call to its end. Asks its user whether to run it if a hook wants a confirmation, and looks for
@@ -65,6 +66,8 @@ async fn find_decision(
     waiting: &Arc<HeldCall>,
     asker: &Arc<Asker>,
 ) -> Result<ToolCall, Box<CallToolResult>> {
+    // Before the first look, so that no decision is missed.
+    let mut changed = waiting.changed();
     loop {
         let id = match waiting.find(call.clone(), hold).await {
             Ok(Found::Decided(call)) => {
@@ -90,7 +93,7 @@ async fn find_decision(
             return Err(Box::new(result));
         };
         task.set_message(Some(&format!("waits for approval {id}")));
-        waiting.changed(&id).await;
+        changed.wait(&id).await;
     }
 }
 
@@ -98,10 +101,10 @@ async fn find_decision(
 const APPROVAL: &str = "tool-core/approval";
 
 /// Returns the result of a held call that can't wait.
-fn not_asked(hold: &Hold, error: &InboxError) -> Box<CallToolResult> {
+fn not_asked(hold: &Hold, error: &StoreError) -> Box<CallToolResult> {
     let problem = match error {
-        InboxError::Full => "too many calls wait for approval",
-        InboxError::Failed(_) => {
+        StoreError::Full => "too many calls wait for approval",
+        StoreError::Failed(_) => {
             log(error);
             "nobody can be asked for approval at the moment"
         }

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_core::runtime::BoxFuture;
 
+use super::approval::{Approval, ApprovalLimits, Verdict};
 use super::task_settings::TaskLimits;
 use crate::lock;
 
@@ -32,20 +33,24 @@ const POLL_INTERVAL: u64 = 1000;
 /// How much longer than it may run a task is believed to run.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// Keeps the [tasks](crate::Server::tasks) of a server, and passes on its notices, for all processes that serve it.
+/// Keeps the [tasks](crate::Server::tasks) and the [held calls](super::approvals) of a server, and passes on its notices,
+/// for all processes that serve it.
 ///
 /// [`MemoryStore`] is the default: it is shared by the servers of one process. `SqliteStore` (feature `sqlite`) is a file that
 /// the processes of one machine share. Implement this trait for a database that several machines share.
 ///
 /// A task runs in the process that started it. Any other process answers for it, from the store: its state, its questions and
-/// its result. So a store has two parts: a table of tasks, and a way to wake the listeners of all processes.
+/// its result. A held call waits in no process: it is decided on at any, and runs where its client makes it again. So a store
+/// has three parts: a table of tasks, a table of held calls, and a way to wake the listeners of all processes.
 ///
-/// A store for a database does three things:
+/// A store for a database does four things:
 ///
 /// - **A change of a task is atomic**: [`update`](Store::update) reads the task,
 ///   [applies](StoredTask::apply) the update and saves the task, in one transaction.
 /// - **A task does not outlive its process**: once a process has not been seen for a time, [`TaskUpdate::interrupted`] is applied
 ///   to the tasks that it added.
+/// - **A decision counts once**: of several concurrent [uses](Store::use_up) of an approval, one gets `true`. With an
+///   approval as JSON, its columns `id`, `key` (unique), `requester`, `asked_ms`, `bytes` and `verdict` are enough.
 /// - **Notices reach every process**: if a process [publishes](Store::publish) a notice, the listeners of
 ///   all processes are told, including its own. A process that may have missed some is told
 ///   [`Notice::Missed`].
@@ -53,9 +58,10 @@ const GRACE: Duration = Duration::from_secs(60);
 /// ```
 /// use tool_core::runtime::BoxFuture;
 /// use tool_mcp::server::TaskLimits;
+/// use tool_mcp::server::approvals::{Approval, ApprovalLimits, Verdict};
 /// use tool_mcp::server::store::{Listener, MemoryStore, Notice, Store, StoreError, StoredTask, TaskUpdate};
 ///
-/// /// Logs each task that is added.
+/// /// Logs each task that is added, and each decision.
 /// struct Logged(MemoryStore);
 ///
 /// impl Store for Logged {
@@ -75,6 +81,35 @@ const GRACE: Duration = Duration::from_secs(60);
 ///         limits: &TaskLimits,
 ///     ) -> BoxFuture<Result<Option<StoredTask>, StoreError>> {
 ///         self.0.update(id, update, limits)
+///     }
+///
+///     fn hold(
+///         &self,
+///         approval: Approval,
+///         limits: &ApprovalLimits,
+///     ) -> BoxFuture<Result<Approval, StoreError>> {
+///         self.0.hold(approval, limits)
+///     }
+///
+///     fn held(&self, id: &str) -> BoxFuture<Result<Option<Approval>, StoreError>> {
+///         self.0.held(id)
+///     }
+///
+///     fn waiting(
+///         &self,
+///         after: Option<&Approval>,
+///         limit: usize,
+///     ) -> BoxFuture<Result<Vec<Approval>, StoreError>> {
+///         self.0.waiting(after, limit)
+///     }
+///
+///     fn decide(&self, id: &str, verdict: Verdict) -> BoxFuture<Result<bool, StoreError>> {
+///         println!("{} decides on {id}", verdict.by);
+///         self.0.decide(id, verdict)
+///     }
+///
+///     fn use_up(&self, id: &str) -> BoxFuture<Result<bool, StoreError>> {
+///         self.0.use_up(id)
 ///     }
 ///
 ///     fn publish(&self, notice: Notice) {
@@ -114,6 +149,52 @@ pub trait Store: Send + Sync + 'static {
         limits: &TaskLimits,
     ) -> BoxFuture<Result<Option<StoredTask>, StoreError>>;
 
+    /// Adds an approval and returns it. If there is one with its [key](Approval::key), returns that one and adds nothing.
+    /// First removes the approvals that are older than this one by more than [`kept_for`](ApprovalLimits::kept_for).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`StoreError::Full`] if there is no room, in all or for its requester, and another error if the store fails.
+    fn hold(
+        &self,
+        approval: Approval,
+        limits: &ApprovalLimits,
+    ) -> BoxFuture<Result<Approval, StoreError>>;
+
+    /// Returns the approval with an id.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    fn held(&self, id: &str) -> BoxFuture<Result<Option<Approval>, StoreError>>;
+
+    /// Returns the approvals without a verdict after this one, by [`asked_ms`](Approval::asked_ms) and id, at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    fn waiting(
+        &self,
+        after: Option<&Approval>,
+        limit: usize,
+    ) -> BoxFuture<Result<Vec<Approval>, StoreError>>;
+
+    /// Saves the verdict of an approval that has none. Returns `false`, and changes nothing, if it has one or does not
+    /// exist. [`Approvals::decide`](super::approvals::Approvals::decide) calls this once it has asked its policy.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    fn decide(&self, id: &str, verdict: Verdict) -> BoxFuture<Result<bool, StoreError>>;
+
+    /// Removes an approval. Returns `true` if it did: of several concurrent calls, one gets `true`. A held call runs only
+    /// after it gets `true`, so a decision counts once.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    fn use_up(&self, id: &str) -> BoxFuture<Result<bool, StoreError>>;
+
     /// Tells the listeners of all processes. Returns at once, and may be called on any thread, so slow work
     /// is done later.
     fn publish(&self, notice: Notice);
@@ -138,6 +219,34 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         limits: &TaskLimits,
     ) -> BoxFuture<Result<Option<StoredTask>, StoreError>> {
         (**self).update(id, update, limits)
+    }
+
+    fn hold(
+        &self,
+        approval: Approval,
+        limits: &ApprovalLimits,
+    ) -> BoxFuture<Result<Approval, StoreError>> {
+        (**self).hold(approval, limits)
+    }
+
+    fn held(&self, id: &str) -> BoxFuture<Result<Option<Approval>, StoreError>> {
+        (**self).held(id)
+    }
+
+    fn waiting(
+        &self,
+        after: Option<&Approval>,
+        limit: usize,
+    ) -> BoxFuture<Result<Vec<Approval>, StoreError>> {
+        (**self).waiting(after, limit)
+    }
+
+    fn decide(&self, id: &str, verdict: Verdict) -> BoxFuture<Result<bool, StoreError>> {
+        (**self).decide(id, verdict)
+    }
+
+    fn use_up(&self, id: &str) -> BoxFuture<Result<bool, StoreError>> {
+        (**self).use_up(id)
     }
 
     fn publish(&self, notice: Notice) {
@@ -184,6 +293,8 @@ pub enum Notice {
     Resource(String),
     /// The task with this id was answered, cancelled or interrupted.
     Task(String),
+    /// The held call with this id was added, decided on or used up.
+    Held(String),
     /// Anything may have changed: notices were lost.
     Missed,
 }
@@ -194,12 +305,12 @@ pub enum Notice {
 /// use tool_mcp::server::store::StoreError;
 ///
 /// let error = StoreError::failed("the disk is full");
-/// assert_eq!(error.to_string(), "the store of tasks failed: the disk is full");
+/// assert_eq!(error.to_string(), "the store failed: the disk is full");
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// As many tasks run as may.
+    /// There is no room for another task or held call, in all or of its user.
     Full,
     /// The store failed. The client does not see the reason.
     Failed(Box<dyn Error + Send + Sync>),
@@ -215,8 +326,8 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StoreError::Full => f.write_str("too many tasks are running"),
-            StoreError::Failed(error) => write!(f, "the store of tasks failed: {error}"),
+            StoreError::Full => f.write_str("the store has no room for another one"),
+            StoreError::Failed(error) => write!(f, "the store failed: {error}"),
         }
     }
 }

@@ -177,7 +177,7 @@ fn owner(user: Option<&UserId>) -> Option<String> {
 /// Returns the error for a client, which does not see the store's problem.
 fn hidden(error: &StoreError) -> ErrorData {
     if matches!(error, StoreError::Full) {
-        return ErrorData::internal_error(error.to_string(), None);
+        return ErrorData::internal_error("too many tasks are running", None);
     }
     tracing::warn!(%error, "a task can't be read or written");
     let message = "tasks can't be read or written at the moment; try again later";

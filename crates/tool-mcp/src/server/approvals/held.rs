@@ -6,12 +6,13 @@ use sha2::{Digest, Sha256};
 use tool_core::hooks::{Decision, Hold};
 use tool_core::{Registry, ToolCall};
 
-use super::{Approval, Approvals, InboxError, caught};
+use super::{Approval, Approvals, Changed, caught};
 use crate::server::request::UserId;
 use crate::server::state::{Binding, random};
+use crate::server::store::StoreError;
 use crate::{hex, lock};
 
-/// How often an approval that does not count is replaced before the inbox counts as broken.
+/// How often an approval that does not count is replaced before the store counts as broken.
 const TRIES: u32 = 4;
 
 /// The parts of a call that may be held, for waiting for its approvals.
@@ -28,7 +29,7 @@ pub(in crate::server) struct HeldCall {
     used: Mutex<Vec<Approval>>,
 }
 
-/// The state of a hold in the inbox.
+/// The state of a hold in the store.
 pub(in crate::server) enum Found {
     /// The call, with a decision.
     Decided(Box<ToolCall>),
@@ -37,7 +38,7 @@ pub(in crate::server) enum Found {
 }
 
 impl HeldCall {
-    /// `secret` keeps readers of the inbox from guessing secret arguments.
+    /// `secret` keeps readers of the store from guessing secret arguments.
     pub(in crate::server) fn new(
         approvals: &Approvals,
         registry: &Registry,
@@ -83,7 +84,7 @@ impl HeldCall {
     /// Uses a decision up. Returns the reason if it does not count.
     async fn use_one(&self, approval: &Approval, hold: &Hold) -> Result<(), String> {
         let id = &approval.id;
-        match caught(|| self.approvals.inbox.remove(id)).await {
+        match self.approvals.use_up(id).await {
             Ok(true) => {}
             Ok(false) => return Err(format!("the approval {id} was used by another call")),
             Err(error) => {
@@ -109,19 +110,19 @@ impl HeldCall {
         &self,
         call: ToolCall,
         hold: &Hold,
-    ) -> Result<Found, InboxError> {
+    ) -> Result<Found, StoreError> {
         let key = self.key(hold)?;
         for _ in 0..TRIES {
             let found = self.put(self.approval(&key, hold)).await?;
             // Even if the store mixes up its entries, a decision on another call must not count for this
             // one.
             if found.key != key || found.requester != self.requester {
-                return Err(InboxError::failed(
+                return Err(StoreError::failed(
                     "it returned the approval of another call",
                 ));
             }
             if self.approvals.is_over(&found) {
-                caught(|| self.approvals.inbox.remove(&found.id)).await?;
+                self.approvals.use_up(&found.id).await?;
                 continue;
             }
             let Some(verdict) = found.verdict.clone() else {
@@ -139,50 +140,39 @@ impl HeldCall {
             let call = call.decided_by(hold.clone(), verdict.decision, verdict.by);
             return Ok(Found::Decided(Box::new(call)));
         }
-        Err(InboxError::failed("it keeps approvals that were removed"))
+        Err(StoreError::failed("it keeps approvals that were removed"))
     }
 
     /// Notes a decision that is used up when the tool starts.
-    fn attach(&self, approval: Approval, hold: &Hold) -> Result<(), InboxError> {
+    fn attach(&self, approval: Approval, hold: &Hold) -> Result<(), StoreError> {
         let mut attached = lock(&self.attached);
         if attached.iter().any(|(other, _)| other.id == approval.id) {
-            return Err(InboxError::failed("a decision had no effect on its hold"));
+            return Err(StoreError::failed("a decision had no effect on its hold"));
         }
         attached.push((approval, hold.clone()));
         Ok(())
     }
 
-    async fn put(&self, approval: Approval) -> Result<Approval, InboxError> {
-        let inbox = &self.approvals.inbox;
-        match caught(|| inbox.put(approval.clone())).await {
-            Err(InboxError::Full) => {}
-            other => return other,
+    async fn put(&self, approval: Approval) -> Result<Approval, StoreError> {
+        let id = approval.id.clone();
+        let Approvals { store, limits, .. } = &self.approvals;
+        let found = caught(|| store.hold(approval, limits)).await?;
+        if found.id == id {
+            self.approvals.publish(&id);
         }
-        caught(|| inbox.remove_before(self.approvals.first_ms())).await?;
-        caught(|| inbox.put(approval)).await
+        Ok(found)
     }
 
-    /// Waits until there may be a decision.
-    pub(in crate::server) async fn changed(&self, id: &str) {
-        let inbox = &self.approvals.inbox;
-        let changed = caught(|| {
-            let changed = inbox.changed(id);
-            Box::pin(async {
-                changed.await;
-                Ok(())
-            })
-        });
-        if let Err(error) = changed.await {
-            log(&error);
-            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-        }
+    /// Returns a receiver of changes from now on.
+    pub(in crate::server) fn changed(&self) -> Changed {
+        Changed(self.approvals.changed.subscribe())
     }
 
     /// Uses up the decisions of a call that has ended without a start of its tool.
     pub(in crate::server) async fn end(&self) {
         let attached = std::mem::take(&mut *lock(&self.attached));
         for (approval, _) in attached {
-            if let Err(error) = caught(|| self.approvals.inbox.remove(&approval.id)).await {
+            if let Err(error) = self.approvals.use_up(&approval.id).await {
                 log(&error);
             }
         }
@@ -212,16 +202,16 @@ impl HeldCall {
     }
 
     /// Returns the key of a hold of this call.
-    fn key(&self, hold: &Hold) -> Result<String, InboxError> {
+    fn key(&self, hold: &Hold) -> Result<String, StoreError> {
         let mut hash = Sha256::new();
         hash.update(self.call);
         // The digest includes the secrets. Its secret key keeps them from being guessed.
-        hash.update(serde_json::to_vec(hold).map_err(InboxError::failed)?);
+        hash.update(serde_json::to_vec(hold).map_err(StoreError::failed)?);
         Ok(hex(&hash.finalize()))
     }
 }
 
-/// Logs why an inbox failed.
-pub(in crate::server) fn log(error: &InboxError) {
-    tracing::warn!(%error, "an inbox of approvals failed");
+/// Logs why a store failed.
+pub(in crate::server) fn log(error: &StoreError) {
+    tracing::warn!(%error, "the store of held calls failed");
 }

@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tool_core::hooks::Decision;
 
 use super::{Notice, Store, StoreError, StoredTask, TaskUpdate};
 use crate::lock;
+use crate::server::approval::{Approval, ApprovalLimits, Verdict};
 use crate::server::task_settings::TaskLimits;
 
 /// Checks that a [`Store`] keeps its promises, in a test. The closure opens the store, again and again as several processes
-/// would; the store is empty at first, and has some tasks in the end.
+/// would; the store is empty at first, and has some tasks and held calls in the end.
 ///
 /// It does not kill a process: check that its tasks are interrupted yourself.
 ///
@@ -36,6 +38,9 @@ pub async fn assert_store<S: Store>(open: impl Fn() -> S) {
     running_tasks_are_limited(&here, &there).await;
     results_are_limited(&here, &there).await;
     results_are_kept_for_a_time(&here, &there).await;
+    a_held_call_is_decided_on_once_and_used_up_once(&here, &there).await;
+    held_calls_are_listed_in_order(&here, &there).await;
+    held_calls_are_limited_and_end_by_their_age(&here, &there).await;
     notices_reach_all_processes(&here, &there).await;
 }
 
@@ -284,6 +289,151 @@ async fn results_are_kept_for_a_time(here: &impl Store, there: &impl Store) {
     assert!(get(there, id).await.is_some());
 }
 
+/// A held call of a requester, whose key is its id.
+fn held(id: &str, requester: &str, asked_ms: u64) -> Approval {
+    let hold = json!({"tool": "refund", "arguments": "{\"order\":7}", "reason": "it costs 'money'", "number": 1});
+    let approval = json!({"id": id, "key": format!("key {id}"), "requester": requester, "tool": "refund", "hold": hold,
+        "asked_ms": asked_ms, "verdict": null});
+    serde_json::from_value(approval).expect("an approval is JSON")
+}
+
+async fn hold(store: &impl Store, approval: Approval, limits: &ApprovalLimits) -> Approval {
+    let held = store.hold(approval, limits).await;
+    held.expect("there is room for a held call")
+}
+
+async fn waiting(store: &impl Store) -> Vec<String> {
+    let waiting = store.waiting(None, 100).await;
+    let waiting = waiting.expect("the store can be read");
+    waiting.into_iter().map(|approval| approval.id).collect()
+}
+
+async fn use_up(store: &impl Store, ids: &[&str]) {
+    for id in ids {
+        let is_used = store.use_up(id).await;
+        assert!(is_used.expect("the store can be written"), "{id} was there");
+    }
+}
+
+async fn a_held_call_is_decided_on_once_and_used_up_once(here: &impl Store, there: &impl Store) {
+    let limits = ApprovalLimits::default();
+    // With characters that have a meaning somewhere.
+    let asked = held("an 'id' \"1\"\n\\ é", "an 'owner' \"é\"", 7);
+    let id = &asked.id;
+    assert_eq!(hold(here, asked.clone(), &limits).await, asked);
+    let mut again = held("2", "an 'owner' \"é\"", 8);
+    again.key.clone_from(&asked.key);
+    assert_eq!(
+        hold(there, again, &limits).await,
+        asked,
+        "a call that is made again waits on"
+    );
+    let found = |store: &dyn Store| store.held(id);
+    let kept = found(there).await.expect("the store can be read");
+    assert_eq!(kept.as_ref(), Some(&asked));
+    let none = there.held("2").await.expect("the store can be read");
+    assert_eq!(none, None);
+
+    let verdict = |by: &str| Verdict::new(Decision::deny("it's paid \"already\""), by);
+    let first = there.decide(id, verdict("lea"));
+    let second = here.decide(id, verdict("max"));
+    assert!(first.await.expect("the store can be written"));
+    assert!(
+        !second.await.expect("the store can be written"),
+        "the first verdict counts"
+    );
+    let unknown = here.decide("2", verdict("lea")).await;
+    assert!(!unknown.expect("the store can be written"));
+    let decided = Approval {
+        verdict: Some(verdict("lea")),
+        ..asked.clone()
+    };
+    let kept = found(here).await.expect("the store can be read");
+    assert_eq!(kept.as_ref(), Some(&decided));
+    assert_eq!(hold(here, asked.clone(), &limits).await, decided);
+    assert!(waiting(here).await.is_empty(), "it has a verdict");
+
+    let mut times = 0;
+    for one in [here.use_up(id), there.use_up(id), here.use_up(id)] {
+        times += usize::from(one.await.expect("the store can be written"));
+    }
+    assert_eq!(times, 1, "a decision is used up once");
+    let gone = found(there).await.expect("the store can be read");
+    assert_eq!(gone, None);
+    // The tool has asked its user, and will run again.
+    assert_eq!(hold(here, decided.clone(), &limits).await, decided);
+    let kept = found(there).await.expect("the store can be read");
+    assert_eq!(kept, Some(decided));
+    use_up(there, &[id]).await;
+}
+
+async fn held_calls_are_listed_in_order(here: &impl Store, there: &impl Store) {
+    let limits = ApprovalLimits::default();
+    for (id, asked_ms) in [("c", 5), ("a", 6), ("b", 5), ("d", 4)] {
+        hold(here, held(id, "ada", asked_ms), &limits).await;
+    }
+    assert_eq!(waiting(there).await, ["d", "b", "c", "a"]);
+    let verdict = Verdict::new(Decision::Allow, "lea");
+    let decided = here.decide("d", verdict).await;
+    assert!(decided.expect("the store can be written"));
+    let mut pages = Vec::new();
+    let mut last = None;
+    loop {
+        let page = there.waiting(last.as_ref(), 2).await;
+        let page = page.expect("the store can be read");
+        pages.push(page.iter().map(|one| one.id.clone()).collect::<Vec<_>>());
+        last = page.last().cloned();
+        if last.is_none() {
+            break;
+        }
+    }
+    assert_eq!(pages, [vec!["b", "c"], vec!["a"], vec![]]);
+    use_up(here, &["a", "b", "c", "d"]).await;
+}
+
+async fn held_calls_are_limited_and_end_by_their_age(here: &impl Store, there: &impl Store) {
+    let mut limits = ApprovalLimits::default();
+    (limits.approvals, limits.approvals_per_user) = (3, 2);
+    limits.kept_for = Duration::from_millis(10);
+    let is_full = async |store: &dyn Store, one: Approval, limits: &ApprovalLimits| {
+        matches!(store.hold(one, limits).await, Err(StoreError::Full))
+    };
+    hold(here, held("a1", "ada", 100), &limits).await;
+    hold(there, held("a2", "ada", 105), &limits).await;
+    assert!(
+        is_full(there, held("a3", "ada", 105), &limits).await,
+        "a requester has as many as may wait"
+    );
+    hold(here, held("b1", "bob", 106), &limits).await;
+    assert!(
+        is_full(there, held("c1", "eve", 107), &limits).await,
+        "there are as many as may wait"
+    );
+    assert_eq!(waiting(here).await, ["a1", "a2", "b1"]);
+    hold(there, held("c1", "eve", 111), &limits).await;
+    assert_eq!(
+        waiting(here).await,
+        ["a2", "b1", "c1"],
+        "one that is too old makes room"
+    );
+    let decided = here.decide("a2", Verdict::new(Decision::Allow, "lea"));
+    assert!(decided.await.expect("the store can be written"));
+    hold(there, held("c2", "eve", 116), &limits).await;
+    let old = here.held("a2").await.expect("the store can be read");
+    assert_eq!(old, None, "a decision ends too");
+    use_up(here, &["b1", "c1", "c2"]).await;
+
+    let bytes = held("d1", "ada", 200).bytes();
+    limits.bytes_per_user = bytes;
+    hold(here, held("d1", "ada", 200), &limits).await;
+    assert!(is_full(there, held("d2", "ada", 200), &limits).await);
+    limits.bytes = 2 * bytes - 1;
+    assert!(is_full(there, held("d3", "bob", 200), &limits).await);
+    limits.bytes += 1;
+    hold(there, held("d3", "bob", 200), &limits).await;
+    use_up(here, &["d1", "d3"]).await;
+}
+
 async fn notices_reach_all_processes(here: &impl Store, there: &impl Store) {
     let heard: [Arc<Mutex<Vec<Notice>>>; 2] = Default::default();
     let once = Arc::new(Mutex::new(0));
@@ -302,6 +452,7 @@ async fn notices_reach_all_processes(here: &impl Store, there: &impl Store) {
     let notices = [
         Notice::Resource("notes://'7'".into()),
         Notice::Task("a \"task\"".into()),
+        Notice::Held("a 'call'".into()),
         Notice::Prompts,
         Notice::Resources,
     ];

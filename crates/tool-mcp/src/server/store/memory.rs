@@ -1,4 +1,6 @@
-//! [`MemoryStore`]: tasks in memory.
+//! [`MemoryStore`]: tasks and held calls in memory.
+
+mod held;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -8,11 +10,14 @@ use std::time::Instant;
 
 use tool_core::runtime::BoxFuture;
 
+use self::held::Held;
 use super::{Listener, Listeners, Notice, Store, StoreError, StoredTask, TaskUpdate};
 use crate::lock;
+use crate::server::approval::{Approval, ApprovalLimits, Verdict};
 use crate::server::task_settings::TaskLimits;
 
-/// A [`Store`] in memory, which ends with the process. Clones share the tasks. It is the default.
+/// A [`Store`] in memory, which ends with the process. Clones share the tasks and the held
+/// calls. It is the default.
 ///
 /// ```
 /// use tool_core::Registry;
@@ -28,6 +33,7 @@ use crate::server::task_settings::TaskLimits;
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     tasks: Arc<Mutex<Tasks>>,
+    held: Arc<Mutex<Held>>,
     listeners: Arc<Listeners>,
 }
 
@@ -82,6 +88,34 @@ impl Store for MemoryStore {
         limits: &TaskLimits,
     ) -> BoxFuture<Result<Option<StoredTask>, StoreError>> {
         Box::pin(ready(Ok(lock(&self.tasks).update(id, &update, limits))))
+    }
+
+    fn hold(
+        &self,
+        approval: Approval,
+        limits: &ApprovalLimits,
+    ) -> BoxFuture<Result<Approval, StoreError>> {
+        Box::pin(ready(lock(&self.held).hold(approval, limits)))
+    }
+
+    fn held(&self, id: &str) -> BoxFuture<Result<Option<Approval>, StoreError>> {
+        Box::pin(ready(Ok(lock(&self.held).get(id))))
+    }
+
+    fn waiting(
+        &self,
+        after: Option<&Approval>,
+        limit: usize,
+    ) -> BoxFuture<Result<Vec<Approval>, StoreError>> {
+        Box::pin(ready(Ok(lock(&self.held).waiting(after, limit))))
+    }
+
+    fn decide(&self, id: &str, verdict: Verdict) -> BoxFuture<Result<bool, StoreError>> {
+        Box::pin(ready(Ok(lock(&self.held).decide(id, verdict))))
+    }
+
+    fn use_up(&self, id: &str) -> BoxFuture<Result<bool, StoreError>> {
+        Box::pin(ready(Ok(lock(&self.held).use_up(id))))
     }
 
     fn publish(&self, notice: Notice) {

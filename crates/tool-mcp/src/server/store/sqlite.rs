@@ -1,4 +1,4 @@
-//! [`SqliteStore`]: tasks in an SQLite database.
+//! [`SqliteStore`]: tasks and held calls in an SQLite database.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,6 +14,7 @@ use tool_core::runtime::BoxFuture;
 use super::{
     Listener, Listeners, Notice, Store, StoreError, StoredTask, TaskUpdate, millis, now_ms,
 };
+use crate::server::approval::{Approval, ApprovalLimits, Usage, Verdict};
 use crate::server::state::random;
 use crate::server::task_settings::TaskLimits;
 use crate::{hex, lock};
@@ -39,7 +40,8 @@ const MOST_WAITING: usize = 10_000;
 /// Each process opens the same file. A task that runs in one process can be read, answered and cancelled at
 /// any other, and a notice that one process [raises](crate::server::Changes) reaches the clients of all
 /// within about a tenth of a second. If a process ends or is killed, its tasks fail after 15 seconds, and
-/// say that they were interrupted. Tasks that ended before are kept.
+/// say that they were interrupted. Tasks that ended before are kept, and so are [held calls](crate::server::approvals) and the
+/// decisions on them, which a process finds if it has the same [`state_key`](crate::Server::state_key).
 ///
 /// The database is in WAL mode, and only its user can read it. Each read and each write blocks the thread for the time of
 /// one transaction. Clones share a connection and a thread, which end with the last of them.
@@ -86,9 +88,9 @@ struct Waiting {
 }
 
 /// The version of the tables, in the database's `user_version`.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
-/// `task.task` is JSON, and `ended` a number in the order of ends.
+/// `task.task`, `approval.approval` and `approval.verdict` are JSON, and `ended` is a number in the order of ends.
 const TABLES: &str = "
     CREATE TABLE process (
         id TEXT PRIMARY KEY,
@@ -108,6 +110,18 @@ const TABLES: &str = "
     CREATE INDEX ended ON task (ended, bytes) WHERE ended IS NOT NULL;
     CREATE INDEX ended_of_owner ON task (owner, ended, bytes) WHERE ended IS NOT NULL;
     CREATE INDEX expiry ON task (expires_ms) WHERE expires_ms IS NOT NULL;
+    CREATE TABLE approval (
+        id TEXT PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        requester TEXT NOT NULL,
+        asked_ms INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        approval TEXT NOT NULL,
+        verdict TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX approvals_of_requester ON approval (requester, bytes);
+    CREATE INDEX asked ON approval (asked_ms);
+    CREATE INDEX waiting ON approval (asked_ms, id) WHERE verdict IS NULL;
     CREATE TABLE notice (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         made_ms INTEGER NOT NULL,
@@ -244,6 +258,83 @@ impl Store for SqliteStore {
         })
     }
 
+    fn hold(
+        &self,
+        approval: Approval,
+        limits: &ApprovalLimits,
+    ) -> BoxFuture<Result<Approval, StoreError>> {
+        self.with(|rows| {
+            let first = clamped(limits.first_ms(approval.asked_ms));
+            let sql = "DELETE FROM approval WHERE asked_ms < ?1";
+            rows.prepare_cached(sql)?.execute([first])?;
+            let sql = "SELECT approval, verdict FROM approval WHERE key = ?1";
+            if let Some(found) = approvals(rows, sql, [&approval.key])?.pop() {
+                return Ok(found);
+            }
+            let usage = |of: Option<&str>| -> Result<Usage, Failure> {
+                let sql = "SELECT count(*), coalesce(sum(bytes), 0) FROM approval \
+                    WHERE ?1 IS NULL OR requester = ?1";
+                let mut statement = rows.prepare_cached(sql)?;
+                let (approvals, bytes) = statement.query_row([of], |row| {
+                    Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+                })?;
+                Ok(Usage {
+                    approvals: usize::try_from(approvals)?,
+                    bytes: usize::try_from(bytes)?,
+                })
+            };
+            if !limits.have_room(&approval, usage(None)?, usage(Some(&approval.requester))?) {
+                return Err(Failure::Full);
+            }
+            let verdict = approval.verdict.as_ref().map(serde_json::to_string);
+            let sql = "INSERT INTO approval VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            rows.prepare_cached(sql)?.execute(params![
+                approval.id,
+                approval.key,
+                approval.requester,
+                clamped(approval.asked_ms),
+                i64::try_from(approval.bytes()).unwrap_or(i64::MAX),
+                serde_json::to_string(&approval)?,
+                verdict.transpose()?
+            ])?;
+            Ok(approval)
+        })
+    }
+
+    fn held(&self, id: &str) -> BoxFuture<Result<Option<Approval>, StoreError>> {
+        let sql = "SELECT approval, verdict FROM approval WHERE id = ?1";
+        let found = approvals(&lock(&self.inner.connection), sql, [id]);
+        self.answer(found.map(|mut found| found.pop()))
+    }
+
+    fn waiting(
+        &self,
+        after: Option<&Approval>,
+        limit: usize,
+    ) -> BoxFuture<Result<Vec<Approval>, StoreError>> {
+        let (asked, id) = after.map_or((-1, ""), |after| (clamped(after.asked_ms), &*after.id));
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let sql = "SELECT approval, verdict FROM approval \
+            WHERE verdict IS NULL AND (asked_ms, id) > (?1, ?2) ORDER BY asked_ms, id LIMIT ?3";
+        let connection = lock(&self.inner.connection);
+        self.answer(approvals(&connection, sql, params![asked, id, limit]))
+    }
+
+    fn decide(&self, id: &str, verdict: Verdict) -> BoxFuture<Result<bool, StoreError>> {
+        self.with(|rows| {
+            let sql = "UPDATE approval SET verdict = ?2 WHERE id = ?1 AND verdict IS NULL";
+            let verdict = serde_json::to_string(&verdict)?;
+            Ok(rows.prepare_cached(sql)?.execute(params![id, verdict])? == 1)
+        })
+    }
+
+    fn use_up(&self, id: &str) -> BoxFuture<Result<bool, StoreError>> {
+        self.with(|rows| {
+            let sql = "DELETE FROM approval WHERE id = ?1";
+            Ok(rows.prepare_cached(sql)?.execute([id])? == 1)
+        })
+    }
+
     fn publish(&self, notice: Notice) {
         let outbox = &self.inner.outbox;
         {
@@ -318,7 +409,7 @@ impl Worker {
             if let Err(problem) = &worked {
                 if !is_failing {
                     let path = self.path.display();
-                    tracing::warn!(%problem, %path, "the store of tasks failed; other processes hear nothing");
+                    tracing::warn!(%problem, %path, "the store failed; other processes hear nothing");
                 }
                 let mut waiting = lock(&self.outbox.waiting);
                 waiting.notices.extend(notices);
@@ -469,6 +560,24 @@ fn find(tasks: &Connection, id: &str) -> Result<Option<StoredTask>, Failure> {
         Some(json) => Some(serde_json::from_str(&json)?),
         None => None,
     })
+}
+
+/// Returns the approvals of a query for their columns `approval` and `verdict`.
+fn approvals(
+    rows: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> Result<Vec<Approval>, Failure> {
+    let mut statement = rows.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let mut approval: Approval = serde_json::from_str(row.get_ref(0)?.as_str()?)?;
+        let verdict = row.get_ref(1)?.as_str_or_null()?;
+        approval.verdict = verdict.map(serde_json::from_str).transpose()?;
+        found.push(approval);
+    }
+    Ok(found)
 }
 
 /// Applies an update to a task.
@@ -835,9 +944,9 @@ mod tests {
         other.execute_batch("CREATE TABLE note (id)").unwrap();
         let error = SqliteStore::open(folder.file()).unwrap_err();
         assert!(error.to_string().contains("of another program"), "{error}");
-        other.execute_batch("PRAGMA user_version = 2").unwrap();
+        other.execute_batch("PRAGMA user_version = 3").unwrap();
         let error = SqliteStore::open(folder.file()).unwrap_err();
-        assert!(error.to_string().contains("have version 2"), "{error}");
+        assert!(error.to_string().contains("have version 3"), "{error}");
     }
 
     #[cfg(unix)]
