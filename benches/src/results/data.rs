@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::Result;
 use crate::figures::{Figures, get, load};
+use crate::size::FEW;
 use crate::times::Times;
 
 pub const PEERS: &[&str] = &[
@@ -108,6 +109,19 @@ impl Data {
         };
         let plain = format!("{journal}, plain");
         Spread::of((0..).map_while(|round| Some(of(journal, round)? / of(&plain, round)?)))
+    }
+
+    /// Returns the bytes of a program without its tools.
+    pub fn base(&self, who: &str) -> Option<f64> {
+        let program = get(&self.size, who, &format!("{FEW} tools"))?;
+        Some(program - FEW as f64 * get(&self.size, who, "bytes a tool")?)
+    }
+
+    /// Returns from how many tools on a program of tool-core is smaller than another. `None` if it always is, or never.
+    pub fn crossing(&self, who: &str) -> Option<f64> {
+        let a_tool = |who| get(&self.size, who, "bytes a tool");
+        let tools = (self.base(OURS)? - self.base(who)?) / (a_tool(who)? - a_tool(OURS)?);
+        (tools > 0.0 && tools.is_finite()).then(|| tools.ceil())
     }
 
     /// Returns CPU milliseconds per tool, minus the time of the plain functions.

@@ -412,6 +412,15 @@ pub fn size(data: &Data) -> Vec<Figure> {
     vec![or_missing("size", bytes())]
 }
 
+pub fn base(data: &Data) -> Vec<Figure> {
+    let bytes = || {
+        let ours = data.base(OURS)?;
+        let (name, theirs) = least(PEERS, |peer| data.base(peer))?;
+        Some(figure(ours, format!("{ours:.0}; {name} {theirs:.0}")))
+    };
+    vec![or_missing("size", bytes())]
+}
+
 /// Returns tool-core's figure relative to the smallest of these peers.
 pub fn below_peers(figures: &Figures, measure: &str, peers: &[&'static str]) -> Vec<Figure> {
     let ratio = || {
