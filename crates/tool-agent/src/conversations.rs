@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{OwnedMutexGuard, broadcast, oneshot, watch};
 use tool_core::call::CancellationToken;
-use tool_core::dialect::Unanswered;
+use tool_core::dialect::{Unanswered, Usage};
 use tool_core::hooks::Decision;
 
 use crate::guarded::finished;
@@ -179,6 +179,10 @@ pub struct Status {
     /// The reason why the model has not answered, as a sentence for the user. The log has the cause of an error
     /// under the reference in the sentence; see [`AgentError::publish`].
     pub problem: Option<String>,
+    /// The tokens of the responses since the last message of the user. `None` while the agent drives the conversation, and
+    /// if the provider does not report them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// An error of an operation on a conversation.
@@ -761,6 +765,7 @@ impl Status {
             is_busy: false,
             can_retry,
             problem: problem.or(ended),
+            usage: run.usage_of_turn(),
         }
     }
 }

@@ -367,6 +367,14 @@ impl Run {
         usages.fold(Usage::default(), Add::add)
     }
 
+    /// Returns the usage since the last message of the user, if the provider reports it.
+    #[cfg(feature = "conversations")]
+    pub(crate) fn usage_of_turn(&self) -> Option<Usage> {
+        let before = self.said().last().map_or(0, |(rounds, _)| *rounds);
+        let rounds = self.state.rounds.iter().skip(before);
+        rounds.filter_map(|round| round.usage).reduce(Add::add)
+    }
+
     /// Returns the fields that the next request needs in addition to messages and tools; see
     /// [`Turn::continuation`](tool_core::dialect::Turn::continuation).
     pub fn continuation(&self) -> &Map<String, Value> {

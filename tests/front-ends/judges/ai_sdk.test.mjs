@@ -98,6 +98,8 @@ for (const version of [6, 7]) {
     const streaming = inputs.filter(([state]) => state === "input-streaming").map(([, input]) => input);
     assert.deepEqual(streaming, [null, {}, { place: "Oslo" }]);
     const progress = { toolCallId: "call-0-0", message: "asks the station" };
+    const usage = { inputTokens: 164, cachedInputTokens: 128, outputTokens: 34, totalTokens: 198 };
+    assert.deepEqual(chat.lastMessage.metadata, { usage });
     assert.deepEqual(chat.seen.data.map(({ type, data }) => [type, data]), [["data-progress", progress]]);
     await isSameAfterReload(chat);
   });

@@ -111,7 +111,9 @@ impl Model for Script {
             };
             Some(text.as_str()?.to_owned())
         });
-        let mut deltas = Script::deltas(&last.unwrap_or_default());
+        let last = last.unwrap_or_default();
+        let is_counted = last == "weather" || last.starts_with('{');
+        let mut deltas = Script::deltas(&last);
         let has_calls = deltas.iter().any(|delta| delta["tool_calls"].is_array());
         deltas.push(json!({}));
         let end = if has_calls { "tool_calls" } else { "stop" };
@@ -132,7 +134,12 @@ impl Model for Script {
                 let is_last = delta == json!({});
                 let reason = if is_last { json!(end) } else { Value::Null };
                 let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
-                Some(Ok(json!({"choices": [choice]})))
+                let mut chunk = json!({"choices": [choice]});
+                if is_last && is_counted {
+                    chunk["usage"] = json!({"prompt_tokens": 82, "completion_tokens": 17,
+                        "prompt_tokens_details": {"cached_tokens": 64}});
+                }
+                Some(Ok(chunk))
             }
         });
         let events = events.filter_map(future::ready);

@@ -112,6 +112,9 @@ async fn a_call_has_input_progress_and_output() {
         {"type": "tool-output-available", "toolCallId": "call-0-0", "output": {"place": "Oslo", "degrees": 21}},
     ]);
     assert_eq!(json!(call), expected);
+    // Of both responses.
+    let usage = json!({"inputTokens": 164, "cachedInputTokens": 128, "outputTokens": 34, "totalTokens": 198});
+    assert_eq!(chunks.last().unwrap()["messageMetadata"]["usage"], usage);
     let chunks = post(&conversation, &[say("nowhere")]).await;
     let failed = chunks
         .iter()

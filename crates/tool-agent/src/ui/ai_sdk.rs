@@ -103,6 +103,7 @@
 //! | a denied call | `output-denied` |
 //! | a result | `output`: the value if the result is an object or array in JSON, else its text; a part `file` for each picture, audio or file |
 //! | progress of a call | `onData`, with the transient `data-progress` |
+//! | the tokens of the turn, at its end | `metadata.usage` of the message, which is gone after a reload |
 //! | an error | `error`, with the sentence of [`Status::problem`](crate::conversations::Status::problem) |
 //!
 //! `stop()` in the page ends its stream alone. Add a route with [`Conversation::stop`] to stop the agent.
@@ -588,7 +589,17 @@ impl Chunks {
             None if !holds.is_empty() => "tool-calls",
             None => "stop",
         };
-        send(json!({"type": "finish", "finishReason": reason}));
+        let mut finish = json!({"type": "finish", "finishReason": reason});
+        if let Some(usage) = status.usage {
+            // The names of `LanguageModelUsage` in the AI SDK 6.
+            finish["messageMetadata"] = json!({"usage": {
+                "inputTokens": usage.input,
+                "cachedInputTokens": usage.cached_input,
+                "outputTokens": usage.output,
+                "totalTokens": usage.total(),
+            }});
+        }
+        send(finish);
     }
 }
 
