@@ -127,6 +127,14 @@ pub fn boxed<'a>(future: impl Future<Output = Outcome> + Send + 'a) -> Running<'
     Box::pin(future)
 }
 
+/// Boxes the future of a call, which owns the arguments, and makes its value an outcome.
+pub fn awaited<'a, F: Future + Send + 'a>(
+    future: F,
+    outcome: fn(F::Output) -> Outcome,
+) -> Running<'a> {
+    Box::pin(async move { outcome(future.await) })
+}
+
 /// Returns the location of the attribute whose span the call has.
 #[track_caller]
 pub const fn location(module: &'static str) -> Location {

@@ -181,11 +181,10 @@ const _: () = {
             return __tool_core::Err(__tool_error);
         }
         __tool_core::Ok(
-            __tool_core::boxed(async move {
-                __tool_core::ReturnValue(desktop(__tool_core::take(__tool_0)).await)
-                    .success()
-                    .outcome()
-            }),
+            __tool_core::awaited(
+                desktop(__tool_core::take(__tool_0)),
+                |__tool_value| __tool_core::ReturnValue(__tool_value).success().outcome(),
+            ),
         )
     }
     #[used]

@@ -121,16 +121,12 @@ const _: () = {
                 return __tool_core::Err(__tool_error);
             }
             __tool_core::Ok(
-                __tool_core::boxed(async move {
-                    __tool_core::ReturnValue(
-                            <Home>::wait(
-                                    __tool_core::Input::receiver::<Home>(__tool_input),
-                                )
-                                .await,
-                        )
-                        .success()
-                        .outcome()
-                }),
+                __tool_core::awaited(
+                    <Home>::wait(__tool_core::Input::receiver::<Home>(__tool_input)),
+                    |__tool_value| {
+                        __tool_core::ReturnValue(__tool_value).success().outcome()
+                    },
+                ),
             )
         }
         __tool_core::entry::<__tool_handler>()

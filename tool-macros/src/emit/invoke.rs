@@ -20,6 +20,11 @@ use crate::util::tokens::ends;
 //             }
 //             Ok(boxed(async move { outcome of f(borrow(&take(__tool_0)), take(__tool_1)).await }))
 //         }
+//
+// Input:  async fn f(city: String) -> …
+// Output: … Ok(awaited(f(take(__tool_0)), |__tool_value| outcome of __tool_value))
+//
+// The compiler checks `awaited` once, and the `async` block of each tool for itself.
 pub(super) fn function(tool: &Tool) -> Trees {
     let slots = tool.parameters.iter().enumerate().map(|(at, parameter)| {
         let ty = slot_type(parameter);
@@ -70,18 +75,23 @@ pub(super) fn function(tool: &Tool) -> Trees {
         with_cfgs(&parameter.cfgs, code!(let #local = #value;))
     });
     let context: Vec<_> = context.collect();
-    let outcome = outcome(tool);
+    let (call, value) = (call(tool), trees!(__tool_value));
     let owner = tool.owner.as_ref();
     let generics = owner.map(|owner| &owner.generics);
     let (parameters, conditions) = generics.map(generics_of).unwrap_or_default();
-    let (returned, outcome) = if tool.is_async {
+    let (returned, started) = if tool.is_async {
         // With this span, "is not `Send`" underlines the function's name.
-        let boxed = trees_at! {tool.ident.span()=>
-            __tool_core::boxed(async move { #outcome })
+        let span = tool.ident.span();
+        let future = if tool.parameters.iter().any(is_borrowed) {
+            let outcome = outcome(tool, &trees!(#call.await));
+            trees_at!(span=> __tool_core::boxed(async move { #outcome }))
+        } else {
+            let outcome = outcome(tool, &value);
+            trees_at!(span=> __tool_core::awaited(#call, |#value| #outcome))
         };
-        (trees!(__tool_core::AsyncStart<'_>), boxed)
+        (trees!(__tool_core::AsyncStart<'_>), future)
     } else {
-        (trees!(__tool_core::SyncResult), outcome)
+        (trees!(__tool_core::SyncResult), outcome(tool, &call))
     };
     trees! {
         fn __tool_invoke #parameters (__tool_input: &__tool_core::Input) -> #returned #conditions {
@@ -91,7 +101,7 @@ pub(super) fn function(tool: &Tool) -> Trees {
                 return __tool_core::Err(__tool_error);
             }
             #context
-            __tool_core::Ok(#outcome)
+            __tool_core::Ok(#started)
         }
     }
 }
@@ -107,10 +117,12 @@ fn unwrapped(result: &TokenStream) -> TokenStream {
     }
 }
 
-// Input:  fn f(city: &str) -> Result<Forecast, Error>
-// Output: ReturnValue(f(BorrowArg::borrow(&take(__tool_0)))).success().outcome()
-fn outcome(tool: &Tool) -> Trees {
+// Input:  fn f(city: &str) -> …
+// Output: f(BorrowArg::borrow(&take(__tool_0)))
+fn call(tool: &Tool) -> Trees {
     let ident = &tool.ident;
+    // With this span, "is not `Send`" underlines the function's name.
+    let span = if tool.is_async { ident.span() } else { site() };
     let (function, receiver) = match &tool.owner {
         None => (trees!(#ident), None),
         Some(Owner {
@@ -124,7 +136,7 @@ fn outcome(tool: &Tool) -> Trees {
             let receiver = trees!(__tool_core::Input::receiver::<#own>(__tool_input),);
             let of_trait = of_trait.clone().map(|of_trait| trees!(as #of_trait));
             (
-                trees!(<#ty #of_trait>::#ident),
+                trees_at!(span=> <#ty #of_trait>::#ident),
                 has_receiver.then_some(receiver),
             )
         }
@@ -142,18 +154,23 @@ fn outcome(tool: &Tool) -> Trees {
         arguments.insert(parameter.before + at, with_cfgs(&parameter.cfgs, local));
     }
     let arguments = commas(arguments.into_iter());
-    let wait = tool.is_async.then(|| trees!(.await));
+    trees_at!(span=> #function(#receiver #arguments))
+}
+
+// Input:  fn f(…) -> Result<Forecast, Error>, f(…)
+// Output: ReturnValue(f(…)).success().outcome()
+fn outcome(tool: &Tool, value: &Trees) -> Trees {
     // With these spans, "can't be serialized" and "can't be displayed" underline the type.
     let (success, failure) = match &tool.output {
         Some(ty) => {
             let (value, error) = result(ty).unwrap_or((ty, ty));
             (ends(value).0, ends(error).0)
         }
-        None => (ident.span(), ident.span()),
+        None => (tool.ident.span(), tool.ident.span()),
     };
     let success = Ident::new("success", success);
     let outcome = Ident::new("outcome", failure);
-    trees!(__tool_core::ReturnValue(#function(#receiver #arguments)#wait).#success().#outcome())
+    trees!(__tool_core::ReturnValue(#value).#success().#outcome())
 }
 
 // Input:  city: &str
@@ -187,6 +204,11 @@ fn argument(at: usize, parameter: &Parameter) -> Trees {
 fn context_local(at: usize, parameter: &ContextParameter) -> Ident {
     let span = site().located_at(parameter.span);
     format_ident!("__tool_context_{at}", span = span)
+}
+
+/// Returns `true` if the function borrows the value of the slot.
+fn is_borrowed(parameter: &Parameter) -> bool {
+    !matches!(parameter.passing, Passing::Owned(_))
 }
 
 /// Returns `true` if serde decodes a parameter: another type describes it, so its own need not be a `ToolType`.
