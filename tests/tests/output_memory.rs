@@ -2,8 +2,11 @@
 
 use std::alloc::System;
 use std::error::Error;
+use std::sync::Arc;
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use tool_core::registry::{ResultScope, ResultStore, ResultStoreError};
+use tool_core::runtime::BoxFuture;
 use tool_core::{Registry, ToolCall, ToolErrorKind, tool, tools};
 
 #[global_allocator]
@@ -63,6 +66,23 @@ fn pass_on_again() -> Result<(), String> {
     Err(level.repeat(HUGE / level.len()) + "no")
 }
 
+/// A store that keeps nothing.
+struct Nowhere;
+
+impl ResultStore for Nowhere {
+    fn put(&self, _: &ResultScope, _: &str, _: String) -> BoxFuture<Result<(), ResultStoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn read(
+        &self,
+        _: &ResultScope,
+        _: &str,
+    ) -> BoxFuture<Result<Option<Arc<str>>, ResultStoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+}
+
 fn in_use() -> usize {
     let stats = ALLOCATOR.stats();
     stats.bytes_allocated - stats.bytes_deallocated
@@ -98,6 +118,11 @@ fn truncated_results_hold_little_memory() {
             .after(async |_, _| panic!("planned"))
             .build()
             .unwrap(),
+        builder()
+            .context(ResultScope::new("all"))
+            .spill(Nowhere, 100)
+            .build()
+            .unwrap(),
     ];
     std::panic::set_hook(Box::new(|_| {}));
     let names = [
@@ -110,7 +135,7 @@ fn truncated_results_hold_little_memory() {
         "pass_on",
         "pass_on_again",
     ];
-    for registry in registries {
+    for registry in &registries {
         for name in names {
             let before = in_use();
             let call = |_| registry.call_blocking(ToolCall::new("call_1", name, ""));
@@ -118,10 +143,16 @@ fn truncated_results_hold_little_memory() {
             let held = in_use() - before;
             assert!(held < 1_500_000, "{name}: {held} bytes");
             for result in &results {
-                assert!(result.content().len() < 300);
+                assert!(result.content().len() < 400);
             }
         }
     }
+    // A text is copied once for the store.
+    let allocated = ALLOCATOR.stats().bytes_allocated;
+    let result = registries[4].call_blocking(ToolCall::new("call_1", "return_text", ""));
+    let allocated = ALLOCATOR.stats().bytes_allocated - allocated;
+    assert_eq!(result.kept().unwrap().1, HUGE);
+    assert!(allocated < 2 * HUGE + 10_000, "{allocated} bytes");
     // The operator has more than the model.
     let registry = builder().build().unwrap();
     let result = registry.call_blocking(ToolCall::new("call_1", "fail", ""));

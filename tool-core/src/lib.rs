@@ -19,6 +19,7 @@
 // tool        handlers and entries: a spec with the code that runs it
 // provider    the trait of a dialect, and the rules of the providers
 // runtime     timers and threads; `telemetry` emits spans and events
+// results     stores of long results, and parts of them
 // hooks       closures around the calls of a registry, and what they see and decide
 // registry    looks up, lists, renders and runs tools
 // dynamic     tools that come while the program runs
@@ -55,6 +56,7 @@ mod decode;
 #[cfg_attr(not(feature = "dynamic"), allow(dead_code))]
 mod ordered_json;
 mod provider;
+mod results;
 mod telemetry;
 mod tool;
 mod types;

@@ -17,6 +17,7 @@ mod name_hash;
 mod nesting;
 mod permit;
 mod policy;
+mod read_result;
 mod request;
 mod resolve;
 mod search;
@@ -43,16 +44,19 @@ use crate::call::{Secrets, ToolCall, ToolResult};
 use crate::hooks::HookCall;
 use crate::hooks::observe::{RequestRecord, RunRecord, each};
 use crate::provider::hosted_tool::HostedTool;
+use crate::results::Spill;
 use crate::runtime::{BoxFuture, Runtime};
 use crate::spec::Need;
 use crate::tool::{IntoTools, ToolEntry};
 use crate::visible;
 
+pub use crate::results::{MemoryResults, ResultLimits, ResultScope, ResultStore, ResultStoreError};
 pub use arguments::ArgumentsReader;
 pub use background::WAIT_FOR_RESULTS;
 pub use error::MissingTools;
 pub(crate) use error::RegistryError;
 pub use listeners::{ChangeListener, RegistryChange};
+pub use read_result::READ_RESULT;
 pub use request::{RequestBuilder, RequestCache};
 
 /// A set of tools with unique names.
@@ -334,7 +338,7 @@ impl Registry {
         tools: impl IntoTools<Kind>,
     ) -> Result<Registry, RegistryError> {
         let policy = self.0.policy.clone();
-        let tools = tools.into_tools().collect();
+        let tools = tools.into_tools().chain(policy.own_tools()).collect();
         let snapshot = Snapshot::new(tools, Vec::new(), &policy)?;
         Ok(Registry::from_parts(snapshot, policy))
     }
@@ -447,6 +451,22 @@ impl Registry {
     /// [`RegistryBuilder::runtime`](crate::RegistryBuilder::runtime).
     pub fn runtime(&self) -> Option<&Arc<dyn Runtime>> {
         self.0.policy.runtime.as_ref()
+    }
+
+    /// Returns the store of results that were too long for a model, if the registry
+    /// [has](crate::RegistryBuilder::spill) one.
+    ///
+    /// ```
+    /// use tool_core::Registry;
+    /// use tool_core::registry::MemoryResults;
+    ///
+    /// let registry = Registry::builder().spill(MemoryResults::new(), 10_000).build()?;
+    /// assert!(registry.result_store().is_some());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn result_store(&self) -> Option<&Arc<dyn ResultStore>> {
+        let spill = self.0.policy.context.get::<Spill>();
+        spill.map(|spill| &spill.store)
     }
 
     // Not in `change`: rustc names a method whose bound is not met by the module of its block.

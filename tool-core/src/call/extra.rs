@@ -23,6 +23,12 @@ pub(crate) struct Extra {
         serde(default, skip_serializing_if = "std::ops::Not::not")
     )]
     pub(crate) is_secret: bool,
+    /// The handle and the size in bytes of the whole text, if a store has it.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub(crate) kept: Option<(String, usize)>,
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) app: Option<AppValue>,
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
@@ -56,6 +62,26 @@ impl Extra {
                 left = left.saturating_sub(length);
             }
         }
+    }
+
+    /// Cuts the text parts together after so many bytes of their [text](joined_text), and appends a note.
+    pub(crate) fn keep_start(&mut self, end: usize, note: &str) {
+        let (mut next, mut is_cut) = (0, false);
+        self.parts.retain_mut(|part| {
+            let Content::Text(text) = part else {
+                return true;
+            };
+            let start = next;
+            next += text.len() + 1;
+            if is_cut {
+                return false;
+            }
+            if start + text.len() > end {
+                *text = [&text[..end.saturating_sub(start)], note].concat();
+                is_cut = true;
+            }
+            true
+        });
     }
 
     /// Replaces the media that do not fit in `cap` bytes together by notes.

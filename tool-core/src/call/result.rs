@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, Error as _, IntoDeserializer};
 use serde_json::Value;
 
 use crate::call::approval::ApprovalRequest;
-use crate::call::error::ToolError;
+use crate::call::error::{ToolError, ToolErrorKind};
 use crate::call::extra::{Extra, joined_text};
 use crate::call::head::{CALL_TOOL, CallHead, WireId};
 use crate::call::origin::{Origin, ResultHead, origin};
@@ -15,6 +15,7 @@ use crate::call::position::CallPosition;
 use crate::call::tool_call::ToolCall;
 use crate::call::truncate::truncate;
 use crate::content::Content;
+use crate::results::Page;
 use crate::runtime::{HAS_THREADS, NoRuntime, block_on};
 use crate::schema::numbers::rounded_integer;
 use crate::schema::secret::HIDDEN;
@@ -358,6 +359,7 @@ impl ToolResult {
                 self.is_json = false;
                 if let Some(extra) = &mut self.extra {
                     extra.parts.clear();
+                    extra.kept = None;
                 }
             }
         }
@@ -388,8 +390,72 @@ impl ToolResult {
             let extra = self.extra.get_or_insert_default();
             extra.parts = parts;
             extra.has_value = false;
+            extra.kept = None;
         }
         self
+    }
+
+    /// Returns the handle of the whole text and its size in bytes, if the text was too long and a store
+    /// [keeps](crate::RegistryBuilder::spill) it.
+    ///
+    /// ```
+    /// use tool_core::registry::{MemoryResults, ResultScope};
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Counts.
+    /// #[tool]
+    /// fn count() -> String {
+    ///     "123456789".into()
+    /// }
+    ///
+    /// let registry = Registry::builder().tools(tools![count]).spill(MemoryResults::new(), 4).build()?;
+    /// let call = ToolCall::new("call_1", "count", "");
+    /// let result = registry.call_blocking(call.clone().with(ResultScope::new("chat 7")));
+    /// assert_eq!(result.kept().unwrap().1, 9);
+    /// // Nobody knows whose this one is.
+    /// assert!(registry.call_blocking(call).kept().is_none());
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn kept(&self) -> Option<(&str, usize)> {
+        let (handle, bytes) = self.extra.as_ref()?.kept.as_ref()?;
+        Some((handle, *bytes))
+    }
+
+    /// Returns the text that a store should keep, if it is longer than `cap` bytes.
+    pub(crate) fn text_beyond(&self, cap: usize) -> Option<String> {
+        let is_long = |text: &&str| text.len() > cap;
+        match (self.parts(), &self.error) {
+            ([], None) => Some(&*self.content).filter(is_long).map(str::to_owned),
+            (parts, None) => Some(joined_text(parts)).filter(|text| text.len() > cap),
+            // The other errors are of the registry.
+            (_, Some(error)) if error.kind() == ToolErrorKind::Failed => {
+                Some(error.message()).filter(is_long).map(str::to_owned)
+            }
+            (_, Some(_)) => None,
+        }
+    }
+
+    /// Leaves a page at the start of the text, which a store has under a handle.
+    pub(crate) fn keep_start(&mut self, page: &Page, handle: String, bytes: usize) {
+        let (end, note) = (page.bytes.end, &*page.note);
+        let start = |text: &str| [&text[..end], note].concat();
+        let extra = self.extra.get_or_insert_default();
+        extra.kept = Some((handle, bytes));
+        match &mut self.error {
+            Some(error) => {
+                error.map_message(start(error.message()));
+                // The operator's text is limited, too.
+                error.truncate(error.message().len());
+            }
+            None => {
+                extra.keep_start(end, note);
+                // The text of a value, whose parts follow, may be whole.
+                if self.content.len() > end {
+                    self.content = start(&self.content);
+                    self.is_json = false;
+                }
+            }
+        }
     }
 
     /// Truncates the text for the model to `cap` bytes.

@@ -15,6 +15,7 @@ use crate::call::type_map::Shared;
 use crate::hooks::observe::OfCalls;
 use crate::hooks::{CallRecord, Gate, HookCall, HookFuture, Observer};
 use crate::provider::hosted_tool::HostedTool;
+use crate::results::{ResultStore, Spill};
 use crate::runtime::Runtime;
 use crate::spec::Need;
 use crate::tool::{IntoTools, LiveTool, ToolEntry, Toolset};
@@ -43,6 +44,7 @@ pub struct RegistryBuilder {
     tools: Vec<ToolEntry>,
     hosted: Vec<HostedTool>,
     policy: Policy,
+    results: Option<Arc<dyn ResultStore>>,
     /// The reason why the linked tools can't be listed.
     unlisted: Option<String>,
 }
@@ -340,7 +342,12 @@ impl RegistryBuilder {
         }
         let mut policy = self.policy;
         policy.runtime = policy.runtime.or_else(Policy::default_runtime);
-        let snapshot = Snapshot::new(self.tools, self.hosted, &policy)?;
+        if let (Some(store), Some(limit)) = (self.results, policy.output_cap) {
+            policy.context.insert(Spill { store, limit });
+        }
+        let mut tools = self.tools;
+        tools.extend(policy.own_tools());
+        let snapshot = Snapshot::new(tools, self.hosted, &policy)?;
         Ok(Registry::from_parts(snapshot, policy))
     }
 
@@ -548,6 +555,51 @@ impl RegistryBuilder {
     pub fn output_cap(mut self, bytes: usize) -> Self {
         self.policy.output_cap = Some(bytes);
         self
+    }
+
+    /// Limits the text of every result like [`output_cap`](RegistryBuilder::output_cap), and keeps in a store what is cut. The
+    /// model gets the start, which ends with a line if one ends near, with the size of the text and a handle. It reads on by
+    /// the tool `read_result`, which the registry offers from then on: from a line or a byte on, or where a text is found. So
+    /// no tool of the registry can have this name.
+    ///
+    /// - A handle belongs to a [`ResultScope`](crate::registry::ResultScope). In another scope it is unknown. Without a scope
+    ///   nothing is kept, and the text is truncated, because nobody could tell whose it is. An `Agent` of `tool-agent` and a
+    ///   `Server` of `tool-mcp` attach scopes by themselves.
+    /// - The store decides how long it keeps a result. If it fails, the text is truncated, and the log says why.
+    /// - The [`after`](RegistryBuilder::after) hooks come first, so that nothing that they remove is kept.
+    /// - The text parts of a result are kept as one text, one a line. Pictures and other parts stay in the result.
+    /// - The text of an error is kept if the tool failed. What a registry says itself, such as about arguments, is truncated.
+    /// - A [nested call](crate::CallContext#nested-calls) gets the whole result, because a tool reads it.
+    /// - The parts that `read_result` returns have the same limit, and are not kept again. A
+    ///   [selection](Registry::select) has it too, and no rule [defers](RegistryBuilder::defer) it.
+    ///
+    /// ```
+    /// use tool_core::registry::{MemoryResults, ResultScope};
+    /// use tool_core::{Registry, ToolCall, tool, tools};
+    ///
+    /// /// Reads the log.
+    /// #[tool(read_only)]
+    /// fn read_log() -> String {
+    ///     (1..=500).map(|number| format!("request {number}\n")).collect()
+    /// }
+    ///
+    /// let registry = Registry::builder()
+    ///     .tools(tools![read_log])
+    ///     .spill(MemoryResults::new(), 1000)
+    ///     .build()?;
+    /// let scope = ResultScope::new("chat 7");
+    /// let result = registry.call_blocking(ToolCall::new("call_1", "read_log", "").with(scope.clone()));
+    /// let (handle, bytes) = result.kept().unwrap();
+    /// assert_eq!(bytes, 5892);
+    ///
+    /// let search = serde_json::json!({"handle": handle, "search": "request 404"});
+    /// let found = registry.call_blocking(ToolCall::new("call_2", "read_result", search).with(scope));
+    /// assert!(found.content().starts_with("line 404, byte 4728: request 404\n"));
+    /// # Ok::<(), tool_core::RegistryError>(())
+    /// ```
+    pub fn spill(mut self, store: impl ResultStore + 'static, limit: usize) -> Self {
+        self.results = Some(Arc::new(store));
+        self.output_cap(limit)
     }
 
     /// Limits the images, audio and files of every result to this many bytes together. A note replaces each

@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::nesting::{CallFuture, MAX_DEPTH, at_depth, depth, one_deeper};
 use super::permit::Permit;
 use super::policy::Policy;
+use super::read_result::is_read_result;
 use super::{Inner, Snapshot};
 use crate::args::{ArgumentError, Input};
 use crate::call::approval::Hosted;
@@ -19,7 +20,7 @@ use crate::call::boundary::{Caught, catch, panic_text};
 use crate::call::cancellation::CancellationToken;
 use crate::call::context::{CallContext, Host};
 use crate::call::error::ToolError;
-use crate::call::extensions::{CallExtensions, Nesting};
+use crate::call::extensions::{CallExtensions, Nesting, get_value};
 use crate::call::hold::Decided;
 use crate::call::origin::ResultHead;
 use crate::call::{
@@ -28,10 +29,11 @@ use crate::call::{
 use crate::hooks::observe::Timer;
 use crate::hooks::{Gate, HookCall};
 use crate::output::Outcome;
+use crate::results::{NOTE, Page, ResultScope, ResultStore, Spill, new_handle};
 use crate::runtime::{BoxFuture, NoRuntime, Runtime, either};
 use crate::schema::validate::Options;
 use crate::schema::violation::Coercion;
-use crate::telemetry::{Scope, Telemetry};
+use crate::telemetry::{self, Scope, Telemetry};
 use crate::tool::{AsyncStart, Invoke, SyncResult, ToolEntry};
 
 type SyncFn = for<'a> fn(&'a Input) -> SyncResult;
@@ -445,6 +447,7 @@ async fn run_with_hooks(
     depth: u32,
 ) -> ToolResult {
     call.arguments = as_json(&tool, call.arguments);
+    let limit = TextLimit::of(&inner.policy, &tool, &call);
     let extensions = call.extensions.as_ref();
     let token = extensions.and_then(|extensions| extensions.cancellation.clone());
     let policy = &inner.policy;
@@ -495,8 +498,81 @@ async fn run_with_hooks(
         result.coercions.extend(coercions);
     }
     // After the hooks, so that a hook that redacts something sees the whole text.
-    truncate(policy, &mut result);
+    limit_media(policy, &mut result);
+    match limit {
+        TextLimit::None => {}
+        TextLimit::Truncate(cap) => result.truncate(cap),
+        TextLimit::Keep(cap, scope) => {
+            let is_kept = match policy.context.get::<Spill>() {
+                Some(spill) => keep(&*spill.store, &scope, &mut result, cap).await,
+                None => false,
+            };
+            if !is_kept {
+                result.truncate(cap);
+            }
+        }
+    }
     result
+}
+
+/// What happens to a text that is too long for a model.
+enum TextLimit {
+    None,
+    Truncate(usize),
+    /// It is kept in the registry's store.
+    Keep(usize, ResultScope),
+}
+
+impl TextLimit {
+    fn of(policy: &Policy, tool: &ToolEntry, call: &ToolCall) -> TextLimit {
+        let Some(cap) = policy.output_cap else {
+            return TextLimit::None;
+        };
+        if policy.context.get::<Spill>().is_none() {
+            return TextLimit::Truncate(cap);
+        }
+        // It limits itself, and adds a note.
+        if is_read_result(tool) {
+            return TextLimit::Truncate(cap.saturating_add(NOTE));
+        }
+        let extensions = call.extensions.as_deref();
+        // A tool reads the result, not a model.
+        if extensions.is_some_and(|own| own.parent.is_some()) {
+            return TextLimit::None;
+        }
+        match get_value::<ResultScope>(extensions, &policy.context) {
+            Some(scope) => TextLimit::Keep(cap, scope.clone()),
+            None => TextLimit::Truncate(cap),
+        }
+    }
+}
+
+/// Stores the text of a result if it is too long, and leaves its start in the result. Returns `false` if it did not.
+async fn keep(
+    store: &dyn ResultStore,
+    scope: &ResultScope,
+    result: &mut ToolResult,
+    cap: usize,
+) -> bool {
+    let Some(text) = result.text_beyond(cap) else {
+        return false;
+    };
+    let handle = new_handle(result.has_secrets());
+    let page = Page::of(&text, 0, None, cap, &handle);
+    let bytes = text.len();
+    let problem = match run_hook(|| store.put(scope, &handle, text)).await {
+        Ok(Ok(())) => {
+            result.keep_start(&page, handle, bytes);
+            return true;
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => panic,
+    };
+    let tool = result.name();
+    telemetry::noted(&format!(
+        "the result of {tool} is truncated, because it could not be kept: {problem}"
+    ));
+    false
 }
 
 /// Runs a hook and catches its panics.
@@ -818,7 +894,10 @@ async fn run_blocking(policy: &Policy, timeout: Option<Timeout>, job: BlockingJo
 #[cold]
 fn without_hooks(policy: &Policy, mut result: ToolResult) -> ToolResult {
     map_message(policy, &mut result);
-    truncate(policy, &mut result);
+    limit_media(policy, &mut result);
+    if let Some(cap) = policy.output_cap {
+        result.truncate(cap);
+    }
     result
 }
 
@@ -833,12 +912,9 @@ fn map_message(policy: &Policy, result: &mut ToolResult) {
     }
 }
 
-/// Limits what the model gets as the registry says.
-fn truncate(policy: &Policy, result: &mut ToolResult) {
+/// Limits the media that the model gets.
+fn limit_media(policy: &Policy, result: &mut ToolResult) {
     if let Some(cap) = policy.media_cap {
         result.limit_media(cap);
-    }
-    if let Some(cap) = policy.output_cap {
-        result.truncate(cap);
     }
 }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::read_result;
 use crate::call::boundary::Guarded;
 use crate::call::error::ToolError;
 use crate::call::type_map::TypeMap;
 use crate::hooks::observe::Observers;
 use crate::hooks::{AfterHook, BeforeHook};
+use crate::results::Spill;
 use crate::runtime::{BoxFuture, NoRuntime, Runtime};
 use crate::spec::Need;
 use crate::telemetry::Settings;
@@ -57,6 +59,12 @@ impl Policy {
 
     pub(super) fn timeout_of(&self, tool: &ToolEntry) -> Option<Duration> {
         tool.timeout().or(self.timeout)
+    }
+
+    /// Returns the tools that a registry with these settings has besides those of the application.
+    pub(super) fn own_tools(&self) -> Option<ToolEntry> {
+        let spill = self.context.get::<Spill>();
+        spill.map(|_| read_result::entry())
     }
 
     /// Returns `true` if a call only runs its tool: no hooks, no limits, no changes to the result.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::read_result::is_read_result;
 use super::snapshot::Snapshot;
 use super::{Inner, Registry, Selection};
 use crate::call::boundary::{Guarded, catch};
@@ -139,9 +140,9 @@ impl Registry {
 }
 
 impl Selection {
-    /// Asks the closure of the application.
+    /// Asks the closure of the application. What reads the results of a tool goes with it.
     fn has(&self, tool: &ToolEntry) -> bool {
-        catch(|| (self.is_selected)(tool)).unwrap_or(false)
+        is_read_result(tool) || catch(|| (self.is_selected)(tool)).unwrap_or(false)
     }
 
     /// Returns `true` if the selection has the last change of its source.

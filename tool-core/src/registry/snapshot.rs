@@ -9,6 +9,7 @@ use super::background::{self, WAIT_FOR_RESULTS};
 use super::deferred::{self, RESERVED};
 use super::error::{Duplicate, ProblemKind, RegistryError};
 use super::policy::Policy;
+use super::read_result::is_read_result;
 use super::search::{SharedIndex, SortedTools};
 use super::table::Table;
 use crate::call::context::CallContext;
@@ -309,7 +310,9 @@ fn duplicates(tools: &[ToolEntry]) -> Vec<Duplicate> {
 
 /// Returns the tool as the policy defers it and describes its group.
 fn defer(tool: ToolEntry, policy: &Policy) -> ToolEntry {
-    let is_deferred = policy.defer.iter().any(|defers| defers(&tool));
+    // A model is told to call it.
+    let is_own = is_read_result(&tool);
+    let is_deferred = !is_own && policy.defer.iter().any(|defers| defers(&tool));
     let tool = if is_deferred { tool.deferred() } else { tool };
     let mut descriptions = policy.group_descriptions.iter().rev();
     let description = descriptions.find(|(group, _)| tool.group() == Some(group));

@@ -410,7 +410,7 @@ pub(crate) fn requested(request: &ToolRequest) {
     request.notes().iter().for_each(|note| noted(note));
 }
 
-/// Emits an event for a note of a request.
+/// Emits an event for a note to the operator.
 pub(crate) fn noted(note: &str) {
     let _ = catch(|| tracing::warn!(target: "tool_core", "{}", line(note)));
 }
