@@ -325,7 +325,7 @@ impl Agent {
                 error,
             })?);
         }
-        Ok(own.map(|own| own.with(run.clone())))
+        Ok(own.map(|own| own.with(run.result_scope()).with(run.clone())))
     }
 
     /// Checks that the agent can run calls in the owner's name, and knows their cost.

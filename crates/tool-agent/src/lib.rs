@@ -6,6 +6,7 @@
 //
 // error_text, guarded    text of errors; runs application code that may panic
 // run       a conversation as a value, its increments, and journals to save them
+// results   stores of long results
 // model     models: `HttpModel` (`http`), services and retries (`tower`)
 // agent     drives a run by a model, with events
 // transcript  a run in the form for a person
@@ -34,6 +35,7 @@ mod guarded;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 pub mod model;
+pub mod results;
 pub mod run;
 pub mod testing;
 pub mod transcript;

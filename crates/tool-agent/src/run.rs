@@ -140,7 +140,7 @@ mod saving;
 mod sent;
 mod settings;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]
-mod sqlite_journal;
+pub(crate) mod sqlite_journal;
 mod state;
 mod tools;
 mod translate;

@@ -11,6 +11,7 @@ mod ends;
 mod fallback;
 mod interruptions;
 mod journals;
+mod kept;
 #[cfg(not(target_family = "wasm"))]
 mod limits;
 #[cfg(not(target_family = "wasm"))]

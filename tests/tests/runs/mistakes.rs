@@ -113,7 +113,7 @@ fn a_database_is_named() {
     for (version, said) in [
         (
             0,
-            "it is the database of another program; give the journal a file of its own",
+            "it is the database of another program; give the store a file of its own",
         ),
         (
             7,

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tool_core::registry::ResultScope;
 
 /// The fixed data of a [`Run`](super::Run): its id, its owner, and data of the application. Cheap to clone.
 ///
@@ -63,6 +64,28 @@ impl RunInfo {
     /// Returns the id of the calling run, if this is the run of an agent that was called as a tool.
     pub fn parent(&self) -> Option<&str> {
         self.0.parent.as_deref()
+    }
+
+    /// Returns the scope of the run's results that a [store](tool_core::RegistryBuilder::spill) keeps. An
+    /// [`Agent`](crate::Agent) attaches it to every call. Another run, or a run of another owner, has another.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tool_agent::run::Run;
+    /// use tool_core::registry::{ResultStore, ResultStoreError};
+    ///
+    /// /// Returns the whole text of a result, for a page that shows the run.
+    /// async fn whole(
+    ///     store: &dyn ResultStore,
+    ///     run: &Run,
+    ///     handle: &str,
+    /// ) -> Result<Option<Arc<str>>, ResultStoreError> {
+    ///     store.read(&run.info().result_scope(), handle).await
+    /// }
+    /// ```
+    pub fn result_scope(&self) -> ResultScope {
+        // A store may keep it longer than the program runs, so its form must not change.
+        ResultScope::new(json!(["run", self.id(), self.owner()]).to_string())
     }
 
     pub(super) fn set_dialect(&mut self, dialect: &str) {

@@ -90,7 +90,8 @@ impl PortableCall {
         self.key.as_deref()
     }
 
-    /// Returns the call with its key and its decisions, and with the [`RunInfo`] as a context value.
+    /// Returns the call with its key and its decisions, and with the [`RunInfo`] and its
+    /// [scope](RunInfo::result_scope) as context values.
     pub fn into_call(self) -> ToolCall {
         let PortableCall {
             call,
@@ -98,7 +99,7 @@ impl PortableCall {
             decisions,
             run,
         } = self;
-        let mut call = call.with(run);
+        let mut call = call.with(run.result_scope()).with(run);
         if let Some(key) = key {
             call = call.idempotency_key(key);
         }

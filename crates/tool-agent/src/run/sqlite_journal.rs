@@ -46,11 +46,23 @@ pub struct SqliteJournal {
     path: PathBuf,
 }
 
-/// The version of the tables, stored in `user_version`.
-const VERSION: i64 = 2;
+/// The tables of a database.
+pub(crate) struct Tables {
+    /// Stored in `user_version`.
+    pub(crate) version: i64,
+    pub(crate) create: &'static str,
+    /// Changes the tables of version 1.
+    pub(crate) upgrade: Option<&'static str>,
+}
 
 /// An increment is a row, as JSON. `state` is a number; see [`number_of`].
-const TABLES: &str = "
+const TABLES: Tables = Tables {
+    version: 2,
+    create: CREATE,
+    upgrade: Some(FROM_1),
+};
+
+const CREATE: &str = "
     CREATE TABLE run (
         id TEXT PRIMARY KEY,
         owner TEXT,
@@ -86,18 +98,7 @@ impl SqliteJournal {
     /// crate.
     pub fn open(path: impl AsRef<Path>) -> Result<SqliteJournal, JournalError> {
         let path = path.as_ref();
-        let opened = connect(path).map_err(|error| failed(path, error))?;
-        let connection = opened.map_err(|version| {
-            failed(
-                path,
-                match version {
-                    0 => "it is the database of another program; give the journal a file of its own".into(),
-                    _ => format!(
-                        "the tables have version {version}, and this program reads version {VERSION}"
-                    ),
-                },
-            )
-        })?;
+        let connection = open(path, &TABLES).map_err(JournalError::failed)?;
         Ok(SqliteJournal {
             connection: Arc::new(Mutex::new(connection)),
             path: path.to_owned(),
@@ -113,8 +114,7 @@ impl SqliteJournal {
             .connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // Takes the write lock first, because a transaction that starts by reading can't wait for another writer.
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = Tables::transaction(&mut connection);
         let done = transaction.map_err(Failure::from).and_then(|transaction| {
             let value = run(&transaction)?;
             transaction.commit()?;
@@ -154,8 +154,31 @@ impl SqliteJournal {
     }
 }
 
+impl Tables {
+    /// Starts a transaction. Takes the write lock first, because a transaction that starts by reading can't wait for another
+    /// writer.
+    pub(crate) fn transaction(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+        connection.transaction_with_behavior(TransactionBehavior::Immediate)
+    }
+}
+
+/// Opens a database, or creates it with these tables. The error names the database.
+pub(crate) fn open(path: &Path, tables: &Tables) -> Result<Connection, String> {
+    let opened = connect(path, tables).map_err(|error| failed_at(path, error))?;
+    opened.map_err(|version| {
+        let problem = match version {
+            0 => "it is the database of another program; give the store a file of its own".into(),
+            _ => format!(
+                "the tables have version {version}, and this program reads version {}",
+                tables.version
+            ),
+        };
+        failed_at(path, problem)
+    })
+}
+
 /// Opens a database. If its tables don't have this version, returns theirs.
-fn connect(path: &Path) -> rusqlite::Result<Result<Connection, i64>> {
+fn connect(path: &Path, own: &Tables) -> rusqlite::Result<Result<Connection, i64>> {
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(10))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
@@ -164,17 +187,22 @@ fn connect(path: &Path) -> rusqlite::Result<Result<Connection, i64>> {
     connection.pragma_update(None, "foreign_keys", true)?;
     // Detects more damage by a disk.
     connection.pragma_update(None, "cell_size_check", true)?;
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = Tables::transaction(&mut connection)?;
     let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let tables = "SELECT count(*) FROM sqlite_schema";
     let is_empty = transaction.query_row(tables, [], |row| row.get::<_, i64>(0))? == 0;
-    match version {
-        VERSION => {}
-        0 | 1 if is_empty == (version == 0) => {
-            transaction.execute_batch(if is_empty { TABLES } else { FROM_1 })?;
-            transaction.pragma_update(None, "user_version", VERSION)?;
+    let change = match version {
+        0 if is_empty => Some(own.create),
+        1 if !is_empty => own.upgrade,
+        _ => None,
+    };
+    match change {
+        Some(change) => {
+            transaction.execute_batch(change)?;
+            transaction.pragma_update(None, "user_version", own.version)?;
         }
-        other => return Ok(Err(other)),
+        None if version == own.version => {}
+        None => return Ok(Err(version)),
     }
     transaction.commit()?;
     Ok(Ok(connection))
@@ -301,7 +329,7 @@ fn number_of(state: RunState) -> i64 {
 }
 
 /// Converts a number for SQLite, which has only signed integers.
-fn clamped(number: u64) -> i64 {
+pub(crate) fn clamped(number: u64) -> i64 {
     // Saved times stay below the maximum, so that the first page can start there.
     i64::try_from(number).map_or(i64::MAX - 1, |number| number.min(i64::MAX - 1))
 }
@@ -339,17 +367,21 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-/// Returns an error that names the database.
 fn failed(path: &Path, error: impl fmt::Display) -> JournalError {
+    JournalError::failed(failed_at(path, error))
+}
+
+/// Returns the text of an error with the name of the database.
+pub(crate) fn failed_at(path: &Path, error: impl fmt::Display) -> String {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        return JournalError::failed(format!(
+        return format!(
             "{}: there is no folder {}",
             path.display(),
             folder.display()
-        ));
+        );
     }
-    JournalError::failed(format!("{}: {error}", path.display()))
+    format!("{}: {error}", path.display())
 }

@@ -1,0 +1,158 @@
+//! [`SqliteResults`]: results in an SQLite database.
+
+use std::fmt;
+use std::future::ready;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use tool_core::registry::{ResultLimits, ResultScope, ResultStore, ResultStoreError};
+use tool_core::runtime::BoxFuture;
+
+use super::{hash, now};
+use crate::run::sqlite_journal::{Tables, clamped, failed_at, open};
+
+/// A [`ResultStore`] in its own SQLite database, which several programs of one machine may share, like a
+/// [`SqliteJournal`](crate::run::SqliteJournal).
+///
+/// ```
+/// use tool_agent::results::SqliteResults;
+/// use tool_core::Registry;
+///
+/// # let folder = std::env::temp_dir().join(format!("tool-core-kept-sqlite-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let store = SqliteResults::open(folder.join("results.sqlite"))?;
+/// let registry = Registry::builder().spill(store, 10_000).build()?;
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Clone)]
+pub struct SqliteResults {
+    connection: Arc<Mutex<Connection>>,
+    path: PathBuf,
+    limits: ResultLimits,
+}
+
+/// The version differs from all of a journal, so that none is taken for the other.
+const TABLES: Tables = Tables {
+    version: 1001,
+    create: "
+        CREATE TABLE result (
+            number INTEGER PRIMARY KEY,
+            id TEXT NOT NULL UNIQUE,
+            saved_ms INTEGER NOT NULL,
+            bytes INTEGER NOT NULL,
+            text TEXT NOT NULL,
+            hash TEXT NOT NULL
+        ) STRICT;
+    ",
+    upgrade: None,
+};
+
+impl SqliteResults {
+    /// Opens a database, or creates it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it can't be opened, belongs to another program, or was written by a newer version of this
+    /// crate.
+    pub fn open(path: impl AsRef<Path>) -> Result<SqliteResults, ResultStoreError> {
+        let path = path.as_ref();
+        Ok(SqliteResults {
+            connection: Arc::new(Mutex::new(open(path, &TABLES)?)),
+            path: path.to_owned(),
+            limits: ResultLimits::new(),
+        })
+    }
+
+    /// Sets how long results are kept, and how many.
+    pub fn limits(mut self, limits: ResultLimits) -> SqliteResults {
+        self.limits = limits;
+        self
+    }
+
+    /// Runs a transaction, and removes what is beyond the limits.
+    fn with<T>(
+        &self,
+        run: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, ResultStoreError> {
+        let lock = self.connection.lock();
+        let mut connection = lock.unwrap_or_else(PoisonError::into_inner);
+        let done = Tables::transaction(&mut connection).and_then(|results| {
+            let value = run(&results)?;
+            self.remove_old(&results)?;
+            results.commit()?;
+            Ok(value)
+        });
+        done.map_err(|error| failed_at(&self.path, error).into())
+    }
+
+    fn remove_old(&self, results: &Transaction<'_>) -> rusqlite::Result<()> {
+        let now = now();
+        let sizes = "SELECT saved_ms, bytes, number FROM result ORDER BY number DESC";
+        let mut sizes = results.prepare_cached(sizes)?;
+        let rows = sizes.query_map([], |row| {
+            let number = |number: i64| u64::try_from(number).unwrap_or_default();
+            let age = now.saturating_sub(Duration::from_millis(number(row.get(0)?)));
+            Ok(((age, number(row.get(1)?)), row.get(2)?))
+        })?;
+        let rows: Vec<((Duration, u64), i64)> = rows.collect::<Result<_, _>>()?;
+        let kept = self.limits.kept(rows.iter().map(|(size, _)| *size));
+        if let Some((_, oldest)) = rows.get(kept) {
+            results.execute("DELETE FROM result WHERE number <= ?1", [oldest])?;
+        }
+        Ok(())
+    }
+}
+
+impl ResultStore for SqliteResults {
+    fn put(
+        &self,
+        scope: &ResultScope,
+        handle: &str,
+        text: String,
+    ) -> BoxFuture<Result<(), ResultStoreError>> {
+        let id = hash(&[scope.as_str(), handle]);
+        let put = self.limits.check(text.len()).and_then(|()| {
+            self.with(|results| {
+                let sql = "INSERT INTO result (id, saved_ms, bytes, text, hash) VALUES (?1, ?2, ?3, ?4, ?5)";
+                let since = u64::try_from(now().as_millis()).unwrap_or(u64::MAX);
+                let hash = hash(&[&id, &text]);
+                let row = params![id, clamped(since), clamped(text.len() as u64), text, hash];
+                results.prepare_cached(sql)?.execute(row).map(drop)
+            })
+        });
+        Box::pin(ready(put))
+    }
+
+    fn read(
+        &self,
+        scope: &ResultScope,
+        handle: &str,
+    ) -> BoxFuture<Result<Option<Arc<str>>, ResultStoreError>> {
+        let id = hash(&[scope.as_str(), handle]);
+        let found = self.with(|results| {
+            self.remove_old(results)?;
+            let sql = "SELECT text, hash FROM result WHERE id = ?1";
+            let mut select = results.prepare_cached(sql)?;
+            let row = select.query_row([&id], |row| Ok((row.get(0)?, row.get(1)?)));
+            row.optional()
+        });
+        let found = found.and_then(|found: Option<(String, String)>| match found {
+            Some((text, saved)) if saved != hash(&[&id, &text]) => {
+                Err(failed_at(&self.path, format!("the result {handle:?} is damaged")).into())
+            }
+            found => Ok(found.map(|(text, _)| text.into())),
+        });
+        Box::pin(ready(found))
+    }
+}
+
+impl fmt::Debug for SqliteResults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteResults")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
