@@ -18,13 +18,15 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientServiceExt, ErrorData, ServerHandler, ServiceError};
 use serde::Serialize;
 use serde_json::{Value, json};
-use support::{Answer, BOTH, Lifecycle, Running, TestClient, connect, in_time};
+use support::{Answer, BOTH, Lifecycle, Running, TestClient, call, connect, in_time};
 use tool_core::call::elicit::{Elicit, ElicitError};
 use tool_core::content::{Content, File, Image};
 use tool_core::hooks::Gate;
+use tool_core::registry::MemoryResults;
 use tool_core::{CallContext, Registry, ToolCall, ToolType, tool, tools};
 use tool_mcp::server::http::{Auth, AuthError};
 use tool_mcp::server::{Changes, ProtocolError, Rate, Token, UserId};
@@ -838,4 +840,138 @@ async fn without_request_a_model_reads_no_resources() {
     let import = Import::stream(open).connect(&own).await.unwrap();
     assert!(own.is_empty());
     drop(import);
+}
+
+/// Lists numbers.
+#[tool(unlinked)]
+fn count(to: u32) -> Vec<u32> {
+    (1..=to).collect()
+}
+
+/// Fails with a long text.
+#[tool(unlinked)]
+fn build() -> Result<(), String> {
+    Err("error: it does not compile\n".repeat(50))
+}
+
+fn keeping() -> Server {
+    let registry = Registry::builder().tools(tools![count, build]);
+    let registry = registry.spill(MemoryResults::new(), 100);
+    Server::new(registry.build().unwrap())
+}
+
+/// Calls a tool whose result is kept. Returns the URI in its link.
+async fn kept(client: &Running) -> String {
+    let result = call(client, "count", json!({"to": 100})).await;
+    let link = &result["content"][1];
+    link["uri"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{result}"))
+        .to_owned()
+}
+
+#[tokio::test]
+async fn long_results_are_linked_and_read_in_their_session() {
+    let whole = serde_json::to_string(&(1..=100).collect::<Vec<u32>>()).unwrap();
+    for (at, (lifecycle, client)) in clients(keeping).await.into_iter().enumerate() {
+        let info = client.peer_info().unwrap();
+        assert!(info.capabilities.resources.is_some());
+        let listed = client.list_all_tools().await.unwrap();
+        let names: Vec<_> = listed.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ["build", "count", "read_result"]);
+        assert!(listed.iter().all(|tool| tool.output_schema.is_none()));
+        let result = call(&client, "count", json!({"to": 100})).await;
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with(&whole[..100]) && result["structuredContent"].is_null());
+        // Without a session and a user, nobody knows whose it is.
+        if at == 3 {
+            assert_eq!(lifecycle, Lifecycle::Modern);
+            assert_eq!(result["content"].as_array().unwrap().len(), 1);
+            assert!(text.contains("[truncated: "), "{text}");
+            continue;
+        }
+        let link = &result["content"][1];
+        let uri = link["uri"].as_str().unwrap();
+        assert_eq!(
+            *link,
+            json!({"type": "resource_link", "uri": uri, "name": "the whole result of count", "mimeType": "text/plain", "size": 293})
+        );
+        let contents = read(&client, uri).await["contents"].clone();
+        assert_eq!(
+            contents,
+            json!([{"uri": uri, "mimeType": "text/plain", "text": whole}])
+        );
+        // A client that has tools alone reads on, too.
+        let handle = uri.strip_prefix("tool-result:///").unwrap();
+        assert!(text.contains(handle));
+        let found = text_of(&client, json!({"handle": handle, "search": "99,100]"})).await;
+        assert!(found.starts_with("line 1, byte 286: …"), "{found}");
+        // An error has a link, too.
+        let failed = call(&client, "build", json!({})).await;
+        assert_eq!(failed["isError"], true);
+        let uri = failed["content"][1]["uri"].as_str().unwrap();
+        let text = read(&client, uri).await["contents"][0]["text"].clone();
+        assert_eq!(text.as_str().unwrap().lines().count(), 50);
+    }
+}
+
+async fn text_of(client: &Running, arguments: Value) -> String {
+    support::text(client, "read_result", arguments).await
+}
+
+#[tokio::test]
+async fn a_kept_result_is_unknown_to_other_sessions_and_other_users() {
+    let server = keeping().scopes(|tool| match &*tool.name {
+        "read_result" => vec!["read"],
+        _ => Vec::new(),
+    });
+    let auth = Auth::bearer(|token| async move {
+        let scopes: &[&str] = if token == "guest" { &[] } else { &["read"] };
+        Ok::<_, AuthError>(Token::new(UserId::new(token)).scopes(scopes.iter().copied()))
+    });
+    let address = start(server, config(|config| config.auth = Some(auth))).await;
+    let client = async |user: &str, lifecycle: Lifecycle| {
+        let uri = format!("http://{address}/mcp");
+        let config = StreamableHttpClientTransportConfig::with_uri(uri).auth_header(user);
+        let transport = StreamableHttpClientTransport::from_config(config);
+        let client = TestClient::default().serve_with_lifecycle(transport, lifecycle.mode());
+        client.await.expect("the client connects")
+    };
+    let (ada, same_ada) = (
+        client("ada", Lifecycle::Legacy).await,
+        client("ada", Lifecycle::Legacy).await,
+    );
+    let bob = client("bob", Lifecycle::Legacy).await;
+    let modern = client("ada", Lifecycle::Modern).await;
+    let modern_bob = client("bob", Lifecycle::Modern).await;
+    let of_session = kept(&ada).await;
+    let of_user = kept(&modern).await;
+    let unknown = async |client: &Running, uri: &str| {
+        let made_up = "tool-result:///r0000000000000000";
+        let found = read(client, uri).await.to_string();
+        let expected = read(client, made_up).await.to_string();
+        assert!(expected.contains("error"), "{expected}");
+        assert_eq!(found.replace(uri, made_up), expected);
+        let handle = uri.strip_prefix("tool-result:///").unwrap();
+        let text = text_of(client, json!({"handle": handle})).await;
+        assert!(text.contains("no result has this handle"), "{text}");
+    };
+    for other in [&same_ada, &bob, &modern, &modern_bob] {
+        unknown(other, &of_session).await;
+    }
+    // Without sessions, results are those of their user.
+    for other in [&ada, &bob, &modern_bob] {
+        unknown(other, &of_user).await;
+    }
+    let again = client("ada", Lifecycle::Modern).await;
+    for (client, uri) in [(&ada, &of_session), (&modern, &of_user), (&again, &of_user)] {
+        let contents = read(client, uri).await["contents"][0]["text"].clone();
+        assert_eq!(contents.as_str().unwrap().len(), 293, "{contents}");
+    }
+    // What may not call the tool may not read either.
+    let guest = client("guest", Lifecycle::Legacy).await;
+    let of_guest = kept(&guest).await;
+    let refused = in_time(guest.read_resource(ReadResourceRequestParams::new(of_guest))).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("Insufficient scope"), "{refused}");
 }

@@ -24,7 +24,7 @@ use super::lines::RawArguments;
 #[cfg(feature = "server-http")]
 use super::lines::arguments_in;
 use super::progress::{Reports, until_end};
-use super::request::{LOCAL, Request, Token, UserId, has_apps, is_modern, named};
+use super::request::{LOCAL, Request, Token, UserId, has_apps, is_modern, named, result_scope};
 use super::result::{Purpose, finished};
 use super::run::run_call;
 use super::state::Binding;
@@ -90,6 +90,10 @@ impl Core {
         let call = self.count_hops(call, &context)?;
         let seen = Request::new(&context);
         let call = self.identify(&seen, call)?;
+        let call = match result_scope(&call, &context) {
+            Some(scope) if registry.result_store().is_some() => call.with(scope),
+            _ => call,
+        };
         is_of_app |= !tool.is_for_models();
         let call = if is_of_app { call.from_app() } else { call };
         let user = call.get::<UserId>().cloned();

@@ -30,8 +30,9 @@ use super::core::Core;
 use super::http::sessions::with_head;
 use super::list::{List, cached, millis, page_of};
 use super::offers::{INNER, inner_cursor};
-use super::request::{Request, has_apps, has_connection, is_modern};
+use super::request::{Connection, Request, has_apps, has_connection, is_modern};
 use super::resources::unknown;
+use super::state::random;
 use super::subscriptions::{bounded, no_request};
 
 /// A handler without resources, prompts and the like.
@@ -75,6 +76,8 @@ pub struct Handler<H> {
     inner: Arc<H>,
     /// The client of a session, once it is notified of changes.
     client: OnceLock<Arc<Client>>,
+    /// The session, or the connection of a stream, once its results are kept.
+    connection: OnceLock<Connection>,
 }
 
 /// For another client: subscriptions are not shared.
@@ -85,6 +88,7 @@ impl<H> Clone for Handler<H> {
             info: self.info.clone(),
             inner: self.inner.clone(),
             client: OnceLock::new(),
+            connection: OnceLock::new(),
         }
     }
 }
@@ -104,6 +108,7 @@ impl<H> Handler<H> {
             info: Arc::new(info),
             inner,
             client: OnceLock::new(),
+            connection: OnceLock::new(),
         }
     }
 }
@@ -112,6 +117,15 @@ impl<H: ServerHandler> Handler<H> {
     /// Returns `true` if only the server itself has it, and not the application's handler.
     fn is_own(&self, has: impl Fn(&ServerCapabilities) -> bool) -> bool {
         has(&self.info.capabilities) && !has(&self.inner.get_info().capabilities)
+    }
+
+    /// Tells a request of which connection it is, if results are kept.
+    fn connect(&self, context: &mut Context) {
+        if self.core.registry.result_store().is_some() {
+            let new = || Connection(format!("{:032x}", u128::from_le_bytes(random())).into());
+            let connection = self.connection.get_or_init(new);
+            context.extensions.insert(connection.clone());
+        }
     }
 
     /// Returns the client of the session.
@@ -221,8 +235,9 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     async fn call_tool(
         &self,
         params: CallToolRequestParams,
-        context: Context,
+        mut context: Context,
     ) -> Reply<CallToolResponse> {
+        self.connect(&mut context);
         // `rmcp` moves the future of a request several times, and this one has some kilobytes.
         Box::pin(self.core.call(params, context)).await
     }
@@ -363,9 +378,13 @@ impl<H: ServerHandler> ServerHandler for Handler<H> {
     async fn read_resource(
         &self,
         params: ReadResourceRequestParams,
-        context: Context,
+        mut context: Context,
     ) -> Reply<ReadResourceResponse> {
         self.core.user(&context)?;
+        self.connect(&mut context);
+        if let Some(response) = self.core.read_kept(&params.uri, &context).await {
+            return response;
+        }
         if let Some(page) = self.core.read_app(&params.uri, &context) {
             pass(&context);
             return Ok(ReadResourceResponse::Complete(page));

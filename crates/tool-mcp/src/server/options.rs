@@ -93,7 +93,7 @@ impl Options {
     }
 
     /// Adds the server's own information to the information of a handler.
-    pub(super) fn info(&self, mut info: InitializeResult) -> InitializeResult {
+    pub(super) fn info(&self, mut info: InitializeResult, keeps_results: bool) -> InitializeResult {
         if let Some(implementation) = &self.implementation {
             info.server_info = implementation.clone();
         }
@@ -116,7 +116,7 @@ impl Options {
         }
         let notifies = self.notifies();
         let has_resources = !self.offers.resources.is_empty() || !self.offers.apps.is_empty();
-        if has_resources || self.has_imports() {
+        if has_resources || keeps_results || self.has_imports() {
             let resources = capabilities.resources.get_or_insert_default();
             if notifies {
                 resources.subscribe = Some(true);

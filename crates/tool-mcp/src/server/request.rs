@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{RequestContext, RoleServer};
+use serde_json::json;
 use tool_core::ToolCall;
+use tool_core::registry::ResultScope;
 
 use crate::apps::is_supported;
 
@@ -136,6 +138,29 @@ pub(super) fn has_connection(context: &RequestContext<RoleServer>) -> bool {
     }
     let _ = context;
     true
+}
+
+/// The connection of a client, or its session over HTTP. Other connections have another.
+#[derive(Clone)]
+pub(super) struct Connection(pub(super) Arc<str>);
+
+/// Returns whose the results of a call are: those of a session and its user. Without a session, they are the user's. The
+/// application may have attached another scope.
+pub(super) fn result_scope(
+    call: &ToolCall,
+    context: &RequestContext<RoleServer>,
+) -> Option<ResultScope> {
+    if let Some(scope) = call.get::<ResultScope>() {
+        return Some(scope.clone());
+    }
+    let user = named(call).map(UserId::as_str);
+    let scope = if has_connection(context) {
+        let Connection(id) = context.extensions.get()?;
+        json!(["mcp session", id, user])
+    } else {
+        json!(["mcp user", user?])
+    };
+    Some(ResultScope::new(scope.to_string()))
 }
 
 /// Returns `true` if a client supports apps, because such a client hides tools for apps from models.

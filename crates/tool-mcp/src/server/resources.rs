@@ -11,13 +11,14 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tool_core::ToolEntry;
+use tool_core::registry::READ_RESULT;
+use tool_core::{ToolCall, ToolEntry};
 
 use super::core::Core;
 use super::lines::RawArguments;
 use super::offers::{self, FoundCall, for_clients, refused};
-use super::request::is_modern;
-use super::result::Purpose;
+use super::request::{Request, is_modern, result_scope};
+use super::result::{KEPT, Purpose, TEXT};
 
 /// The longest URI that is looked up.
 const LONGEST: usize = 64 << 10;
@@ -131,19 +132,43 @@ impl Core {
                 } else {
                     contents(uri, result)
                 };
-                let result = ReadResourceResult::new(contents);
-                Ok(ReadResourceResponse::Complete(if is_modern {
-                    // Only the function knows how long its result holds, and for whom.
-                    result.with_ttl_ms(0).with_cache_scope(CacheScope::Private)
-                } else {
-                    result
-                }))
+                Ok(complete(contents, is_modern))
             }
             CallToolResponse::InputRequired(questions) => {
                 Ok(ReadResourceResponse::InputRequired(questions))
             }
             _ => Err(ErrorData::internal_error("a resource is no task", None)),
         }))
+    }
+
+    /// Reads a kept result. Returns `None` if its session and its user have none with this URI.
+    pub(super) async fn read_kept(
+        self: &Arc<Self>,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<Result<ReadResourceResponse, ErrorData>> {
+        let handle = uri.strip_prefix(KEPT)?;
+        let store = self.registry.result_store()?;
+        let call = ToolCall::new(context.id.to_string(), READ_RESULT, "");
+        let call = match self.identify(&Request::new(context), call) {
+            Ok(call) => call,
+            Err(refused) => return Some(Err(refused)),
+        };
+        let scope = result_scope(&call, context)?;
+        let reader = self.registry.get(READ_RESULT)?;
+        // It is a read by the tool, as far as limits go.
+        if let Err(refused) = self.admit(&reader, context, true) {
+            return Some(Err(refused));
+        }
+        let contents = match store.read(&scope, handle).await {
+            Ok(text) => ResourceContents::text(&*text?, uri).with_mime_type(TEXT),
+            Err(error) => {
+                tracing::error!(%error, "a kept result can't be read");
+                let problem = "the result can't be read at the moment";
+                return Some(Err(ErrorData::internal_error(problem, None)));
+            }
+        };
+        Some(Ok(complete(vec![contents], is_modern(context))))
     }
 
     /// Returns the function that a URI calls, if the request can see it.
@@ -179,6 +204,17 @@ impl Core {
             is_imported: false,
         })
     }
+}
+
+/// Returns the response with the contents of a resource.
+fn complete(contents: Vec<ResourceContents>, is_modern: bool) -> ReadResourceResponse {
+    let result = ReadResourceResult::new(contents);
+    ReadResourceResponse::Complete(if is_modern {
+        // Only the function knows how long its result holds, and for whom.
+        result.with_ttl_ms(0).with_cache_scope(CacheScope::Private)
+    } else {
+        result
+    })
 }
 
 /// Returns the error for a URI that nobody has. `rmcp` writes the code of each version.

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ClientCapabilities, ContentBlock, ErrorCode};
+use rmcp::model::{CallToolResult, ClientCapabilities, ContentBlock, ErrorCode, Resource};
 use tool_core::dialect::Dialect;
 use tool_core::{ToolErrorKind, ToolResult};
 use tool_dialects::Mcp;
@@ -40,6 +40,7 @@ pub(super) fn finished(
     asker: Option<&Arc<Asker>>,
     purpose: Purpose,
 ) -> Finished {
+    let link = kept(&result).filter(|_| purpose == Purpose::Tool);
     if let Some(error) = result.error() {
         if let Some(error) = protocol_error(error) {
             return Err(error);
@@ -56,10 +57,11 @@ pub(super) fn finished(
                 None,
             ));
         }
-        let text = ContentBlock::text(error.message());
-        return Ok(Box::new(CallToolResult::error(vec![text])));
+        let mut content = vec![ContentBlock::text(error.message())];
+        content.extend(link);
+        return Ok(Box::new(CallToolResult::error(content)));
     }
-    Ok(Box::new(if result.parts().is_empty() {
+    let mut wire = if result.parts().is_empty() {
         let structured = result.structured();
         let text = result.into_result().unwrap_or_default();
         let mut wire = CallToolResult::success(vec![ContentBlock::text(text)]);
@@ -67,8 +69,24 @@ pub(super) fn finished(
         wire
     } else {
         with_parts(&result)
-    }))
+    };
+    wire.content.extend(link);
+    Ok(Box::new(wire))
 }
+
+/// The start of the URI of a kept result. Its handle follows.
+pub(super) const KEPT: &str = "tool-result:///";
+
+/// Returns a link to the whole text of a result that was too long.
+fn kept(result: &ToolResult) -> Option<ContentBlock> {
+    let (handle, bytes) = result.kept()?;
+    let name = format!("the whole result of {}", result.name());
+    let link = Resource::new(format!("{KEPT}{handle}"), name).with_mime_type(TEXT);
+    Some(ContentBlock::resource_link(link.with_size(bytes as u64)))
+}
+
+/// The media type of kept results.
+pub(super) const TEXT: &str = "text/plain";
 
 /// Returns the code for an error of a function that is no tool.
 fn code_of(kind: ToolErrorKind) -> ErrorCode {

@@ -83,7 +83,10 @@ impl<H: ServerHandler> Server<H> {
                 }
             });
         }
-        let info = self.options.info(self.handler.get_info());
+        let info = self.options.info(
+            self.handler.get_info(),
+            self.registry.result_store().is_some(),
+        );
         Handler::new(
             Core::new(self.registry, self.options),
             info,
