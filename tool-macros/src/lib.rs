@@ -19,6 +19,8 @@ use proc_macro::TokenStream;
 
 mod attr;
 mod check;
+#[cfg(feature = "client")]
+mod client;
 mod emit;
 mod expand;
 #[cfg(test)]
@@ -115,4 +117,12 @@ pub fn tool_type(item: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn not_tools(input: TokenStream) -> TokenStream {
     expand::not_tools(input.into()).into()
+}
+
+/// Expands `tool_mcp::client!`, whose documentation is there.
+#[cfg(feature = "client")]
+#[doc(hidden)]
+#[proc_macro]
+pub fn client(input: TokenStream) -> TokenStream {
+    client::expand(input.into()).into()
 }

@@ -45,6 +45,7 @@ use tokio::process::Command;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tool_core::{Registry, ToolEntry};
 
 use self::connection::{Source, Stream};
 use self::link::Link;
@@ -266,10 +267,44 @@ impl Import {
             .await
     }
 
-    async fn send(
+    /// Returns the text of a [file](ImportBuilder::pin) that accepts all tools as the server lists them now. The keys are
+    /// sorted, so that two texts differ only where the tools do.
+    ///
+    /// ```no_run
+    /// use tool_core::Registry;
+    /// use tool_mcp::{Import, ImportError};
+    ///
+    /// /// Returns `true` if a server is still as it was when the file was written.
+    /// async fn is_same(import: &Import, file: &str) -> Result<bool, ImportError> {
+    ///     Ok(import.pins().await? == file)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the import is closed.
+    pub async fn pins(&self) -> Result<String, ImportError> {
+        self.send(supervisor::Command::Pins).await
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.shared.registry
+    }
+
+    /// Returns a tool in the registry by its name at the server.
+    pub(crate) fn entry(&self, tool: &str) -> Option<ToolEntry> {
+        if !lock(&self.shared.owned).as_ref()?.contains_key(tool) {
+            return None;
+        }
+        let name = format!("{}{tool}", self.shared.settings.prefix);
+        let mut entries = self.shared.registry.specs().into_iter();
+        entries.find(|entry| entry.source().is_some_and(|source| source.name == name))
+    }
+
+    async fn send<T>(
         &self,
-        command: impl FnOnce(oneshot::Sender<Result<(), ImportError>>) -> supervisor::Command,
-    ) -> Result<(), ImportError> {
+        command: impl FnOnce(oneshot::Sender<Result<T, ImportError>>) -> supervisor::Command,
+    ) -> Result<T, ImportError> {
         let (sender, receiver) = oneshot::channel();
         let sent = self.commands.send(command(sender)).await;
         let done = match sent {

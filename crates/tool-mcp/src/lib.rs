@@ -7,6 +7,8 @@ mod apps;
 #[cfg(any(feature = "client", feature = "server"))]
 mod change;
 #[cfg(feature = "client")]
+pub mod client;
+#[cfg(feature = "client")]
 mod gateway;
 #[cfg(any(doc, doctest))]
 pub mod guide;

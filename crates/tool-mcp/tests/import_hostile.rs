@@ -631,7 +631,7 @@ async fn a_changed_tool_is_held_until_it_is_accepted() {
     assert_eq!(registry.len(), 2);
     let before = std::fs::read_to_string(&file).unwrap();
     assert!(
-        before.contains("\"read\": {\n") && before.contains("\"sha256:"),
+        before.contains("\"name\": \"read\",\n") && before.contains("\"Reads a file.\""),
         "{before}"
     );
 

@@ -77,6 +77,47 @@ impl Json {
         }
     }
 
+    /// Returns the value of a key.
+    #[cfg(feature = "client")]
+    pub(crate) fn get(&self, key: &str) -> Option<&Json> {
+        let mut members = self.members().iter();
+        members.find_map(|(other, value)| (other == key).then_some(value))
+    }
+
+    /// Returns the value of a key, if it is a string.
+    #[cfg(feature = "client")]
+    pub(crate) fn str(&self, key: &str) -> Option<&str> {
+        match self.get(key) {
+            Some(Json::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the members of an object; none for other values.
+    #[cfg(feature = "client")]
+    pub(crate) fn members(&self) -> &[(String, Json)] {
+        match self {
+            Json::Object(members) => members,
+            _ => &[],
+        }
+    }
+
+    /// Returns `true` for this string.
+    #[cfg(feature = "client")]
+    pub(crate) fn is(&self, text: &str) -> bool {
+        matches!(self, Json::String(other) if other == text)
+    }
+
+    /// Returns the value to which a JSON pointer leads through objects.
+    #[cfg(feature = "client")]
+    pub(crate) fn pointer(&self, pointer: &str) -> Option<&Json> {
+        let steps = pointer.split('/').skip(1);
+        steps.fold(
+            (pointer.is_empty() || pointer.starts_with('/')).then_some(self),
+            |json, step| json?.get(&step.replace("~1", "/").replace("~0", "~")),
+        )
+    }
+
     fn write(&self, out: &mut String) {
         let quoted = |text: &str, out: &mut String| {
             out.push('"');

@@ -151,10 +151,10 @@ impl ImportBuilder {
         self
     }
 
-    /// Keeps hashes of the descriptions, schemas and annotations of the tools in a JSON file, by name. The
+    /// Keeps the names, descriptions, schemas and annotations of the tools in a JSON file. The
     /// first connection accepts all tools and writes the file. Later, a tool that is new or changed is
     /// not added to the registry, and removed from it, until a person [accepts](crate::Import::accept) it. Each
-    /// server needs its own file.
+    /// server needs its own file. [`client!`](crate::client!) makes functions of it.
     ///
     /// A file that can't be read is an error, and accepts nothing.
     ///

@@ -1,29 +1,24 @@
-//! Keeps the hashes of accepted tools in a file.
+//! Keeps the accepted tools in a file.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fmt, fs, io};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use tool_core::files;
 
 use crate::{hex, sorted_json};
 
 /// The hashes of a server's description of a tool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pin {
     /// Of the title and the description.
     description: String,
     parameters: String,
     output: String,
     annotations: String,
-    /// The hash of the tool's app and of the callers that are allowed; empty if the server states neither,
-    /// as in older files.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// Of the tool's app and of the callers that are allowed; empty if the server states neither.
     ui: String,
 }
 
@@ -64,14 +59,42 @@ impl Pin {
     }
 }
 
-/// The file: the accepted tools of one server, by name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Pins {
-    pub(super) tools: BTreeMap<String, Pin>,
-}
+/// The file: the accepted tools of one server as it lists them, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Pins(BTreeMap<String, Map<String, Value>>);
 
 impl Pins {
+    pub(super) fn get(&self, name: &str) -> Option<Pin> {
+        self.0.get(name).map(Pin::of)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Adds what is accepted of a tool: all but icons and other metadata, which change unnoticed.
+    pub(super) fn insert(&mut self, name: &str, tool: &Map<String, Value>) {
+        let ui = tool.get("_meta").and_then(|meta| meta.get("ui"));
+        let meta = ui.map(|ui| ("_meta".to_owned(), json!({"ui": ui})));
+        let kept = [
+            "annotations",
+            "description",
+            "inputSchema",
+            "outputSchema",
+            "title",
+        ];
+        let kept = kept.into_iter().filter_map(|key| {
+            let value = tool.get(key).filter(|value| !value.is_null())?;
+            Some((key.to_owned(), value.clone()))
+        });
+        let name = name.to_owned();
+        let mut tool: Map<_, _> = [("name".to_owned(), Value::from(&*name))]
+            .into_iter()
+            .collect();
+        tool.extend(meta.into_iter().chain(kept));
+        self.0.insert(name, tool);
+    }
+
     /// Reads the file. `None` if there is none.
     pub(super) fn read(path: &Path) -> Result<Option<Pins>, String> {
         let text = match fs::read(path) {
@@ -79,25 +102,46 @@ impl Pins {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(format!("can't read {}: {error}", path.display())),
         };
-        let pins = serde_json::from_slice(&text);
         // Not treated as missing: then all tools would be accepted.
-        pins.map(Some).map_err(|error| {
+        let wrong = |problem: String| {
             format!(
-                "{} is not a file of accepted tools: {error}",
+                "{} is not a file of accepted tools: {problem}",
                 path.display()
             )
-        })
+        };
+        let json: Value =
+            serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+        let Some(Value::Array(tools)) = json.get("tools") else {
+            return Err(wrong("it has no array `tools`".into()));
+        };
+        let mut pins = Pins::default();
+        for tool in tools {
+            let name = tool.get("name").and_then(Value::as_str);
+            let (Some(name), Some(tool)) = (name, tool.as_object()) else {
+                return Err(wrong("a tool has no name".into()));
+            };
+            pins.insert(name, tool);
+        }
+        Ok(Some(pins))
     }
 
     /// Writes the file. Readers see the old file or the new one.
     pub(super) fn write(&self, path: &Path) -> Result<(), String> {
-        let written = serde_json::to_vec_pretty(self)
-            .map_err(io::Error::other)
-            .and_then(|mut text| {
-                text.push(b'\n');
-                files::replace(path, &text)
-            });
+        let written = files::replace(path, self.to_string().as_bytes());
         written.map_err(|error| format!("can't write {}: {error}", path.display()))
+    }
+}
+
+/// The text of the file: a result of `tools/list`. The keys are sorted, as servers may order them anew.
+impl fmt::Display for Pins {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tools = self.0.values().map(|tool| {
+            let mut tool = tool.clone();
+            tool.values_mut().for_each(Value::sort_all_objects);
+            Value::Object(tool)
+        });
+        let tools: Vec<_> = tools.collect();
+        writeln!(f, "{:#}", json!({"tools": tools}))
     }
 }
 
@@ -149,18 +193,26 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_an_error() {
+    fn a_file_is_read_as_it_was_written_and_a_damaged_one_is_an_error() {
         let directory = std::env::temp_dir().join(format!("tool-mcp-pins-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         let path = directory.join("pins.json");
         assert_eq!(Pins::read(&path).unwrap(), None);
         let mut pins = Pins::default();
-        pins.tools.insert("a".into(), pin(json!({})));
+        let tool = json!({"inputSchema": {"b": 1, "a": 1e300}, "_meta": {"x": 1, "ui": {"a": 1}}, "icons": []});
+        let tool = tool.as_object().unwrap();
+        pins.insert("a", tool);
+        assert_eq!(pins.get("a"), Some(Pin::of(tool)));
         pins.write(&path).unwrap();
         pins.write(&path).unwrap();
         assert_eq!(Pins::read(&path).unwrap(), Some(pins));
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(
+            text.ends_with("\"a\": 1e+300,\n        \"b\": 1\n      }\n    }\n  ]\n}\n"),
+            "{text}"
+        );
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
-        for text in ["", "{", "{}", r#"{"tools":{"a":{}}}"#] {
+        for text in ["", "{", "{}", r#"{"tools":{"a":{}}}"#, r#"{"tools":[{}]}"#] {
             fs::write(&path, text).unwrap();
             assert!(Pins::read(&path).is_err(), "{text}");
         }

@@ -29,6 +29,8 @@ pub(super) enum Command {
     /// Lists the tools again.
     Refresh(oneshot::Sender<Result<(), ImportError>>),
     Accept(Box<HeldTool>, oneshot::Sender<Result<(), ImportError>>),
+    /// Asks for the file that accepts the tools as they are listed.
+    Pins(oneshot::Sender<Result<String, ImportError>>),
 }
 
 /// How long to wait after a notification, so that many of them lead to one listing.
@@ -214,6 +216,10 @@ impl Supervisor {
                         let _ = sender.send(self.accept(*held).await);
                         continue;
                     }
+                    Some(Command::Pins(sender)) => {
+                        let _ = sender.send(Ok(self.pins()));
+                        continue;
+                    }
                     None => return End::Shutdown,
                 },
                 () = live.in_flight.list_changed.notified() => {
@@ -325,6 +331,9 @@ impl Supervisor {
                     Command::Accept(held, sender) => {
                         let _ = sender.send(self.accept(*held).await);
                     }
+                    Command::Pins(sender) => {
+                        let _ = sender.send(Ok(self.pins()));
+                    }
                 },
             }
         }
@@ -365,6 +374,11 @@ impl Supervisor {
             applied
         })
         .await
+    }
+
+    fn pins(&self) -> String {
+        let toolbox = self.toolbox.as_ref();
+        toolbox.map(Toolbox::pins).unwrap_or_default().to_string()
     }
 
     async fn accept(&mut self, held: HeldTool) -> Result<(), ImportError> {

@@ -68,17 +68,26 @@ impl Toolbox {
             return error("the import has no file of accepted tools".into());
         };
         let name = &held.source;
-        let current = self.listing.tools.iter().find(|tool| tool.name == *name);
-        if current.is_none_or(|tool| tool.pin != held.pin) {
+        let mut listed = self.listing.tools.iter();
+        let Some(current) = listed.find(|tool| tool.name == *name && tool.pin == held.pin) else {
             return error(format!("the tool {name:?} has changed again, or is gone"));
-        }
+        };
         let mut pins = Pins::read(path)
             .map_err(|text| ImportError::new(ImportErrorKind::Pins, text))?
             .unwrap_or_default();
-        pins.tools.insert(name.clone(), held.pin.clone());
+        pins.insert(name, &current.tool);
         pins.write(path)
             .map_err(|text| ImportError::new(ImportErrorKind::Pins, text))?;
         self.apply()
+    }
+
+    /// Returns the tools of the listing as if they were accepted.
+    pub(super) fn pins(&self) -> Pins {
+        let mut pins = Pins::default();
+        for listed in &self.listing.tools {
+            pins.insert(&listed.name, &listed.tool);
+        }
+        pins
     }
 
     /// Makes the registry have the tools of the listing, in one step, and publishes a report.
@@ -97,7 +106,7 @@ impl Toolbox {
         let limit = self.shared.settings.list_timeout;
         for listed in &self.listing.tools {
             if let Some(pins) = &accepted
-                && pins.tools.get(&listed.name) != Some(&listed.pin)
+                && pins.get(&listed.name).as_ref() != Some(&listed.pin)
             {
                 report.held.push(held(listed, pins));
                 continue;
@@ -165,14 +174,9 @@ impl Toolbox {
         if let Some(pins) = Pins::read(path).map_err(error)? {
             return Ok(Some(pins));
         }
-        let tools = self.listing.tools.iter();
-        let pins = Pins {
-            tools: tools
-                .map(|tool| (tool.name.clone(), tool.pin.clone()))
-                .collect(),
-        };
+        let pins = self.pins();
         pins.write(path).map_err(error)?;
-        let count = pins.tools.len();
+        let count = pins.len();
         report.notes.push(format!(
             "{count} tools were accepted into {}",
             path.display()
@@ -315,7 +319,7 @@ fn escaped(value: &Value) -> Value {
 }
 
 fn held(listed: &Listed, pins: &Pins) -> HeldTool {
-    let old = pins.tools.get(&listed.name);
+    let old = pins.get(&listed.name);
     HeldTool {
         source: listed.name.clone(),
         changes: old.map_or_else(Vec::new, |old| old.changes(&listed.pin)),
