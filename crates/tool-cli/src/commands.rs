@@ -66,6 +66,8 @@ impl Cli {
             Some(("eval", matches)) => return crate::eval::run(self, builder, matches),
             #[cfg(feature = "mcp")]
             Some(("mcp", matches)) => return crate::serve::run(self, builder, matches),
+            #[cfg(feature = "import")]
+            Some(("import", matches)) => return crate::import::run(matches),
             #[cfg(feature = "web")]
             Some(("web", matches)) => return crate::web::run(self, builder, matches),
             Some(command) => command,
@@ -150,6 +152,8 @@ fn commands() -> Vec<Command> {
     ];
     #[cfg(feature = "eval")]
     commands.push(crate::eval::command());
+    #[cfg(feature = "import")]
+    commands.push(crate::import::command());
     #[cfg(feature = "mcp")]
     commands.extend([crate::serve::command(), crate::install::command()]);
     #[cfg(feature = "web")]

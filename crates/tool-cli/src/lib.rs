@@ -36,6 +36,7 @@
 //! | `eval` | sends the words of users to models, and compares their calls with the expected ones (feature `eval`) |
 //! | `completions SHELL` | writes a script that completes names and flags in your shell |
 //! | `skill` | writes a page that tells a coding agent how to use this program |
+//! | `import --pin FILE` | writes the tools of an MCP server to a file, of which `tool_mcp::client!` makes functions (feature `import`) |
 //! | `mcp`, `install CLIENT` | serves the tools to MCP clients, and adds this program to a client's configuration (feature `mcp`) |
 //! | `web` | serves a page on which you can call the tools (feature `web`) |
 //!
@@ -49,7 +50,7 @@
 //! results are saved to the folder given by `--out`. If a hook holds the call or a tool asks something
 //! ([`elicit`](tool_core::call::elicit)), you answer at the terminal.
 //!
-//! The exit code is 0 on success. It is 1 if the tool or a check failed, 2 if the command line, the arguments or a file
+//! The exit code is 0 on success. It is 1 if the tool or a check failed, such as `import --check` of a server that has changed, 2 if the command line, the arguments or a file
 //! of cases are wrong, and 130 if Ctrl-C cancelled the call.
 //!
 //! # The page
@@ -75,6 +76,8 @@ mod eval;
 mod example;
 mod failure;
 mod flags;
+#[cfg(feature = "import")]
+mod import;
 mod input;
 #[cfg(feature = "mcp")]
 mod install;

@@ -93,6 +93,36 @@ impl Lock {
         Lock::of(tools.collect())
     }
 
+    /// Reads the list of a server of the Model Context Protocol, to compare it with another: the result of
+    /// `tools/list`, which is also the file of `tool_mcp::ImportBuilder::pin`.
+    ///
+    /// ```
+    /// use tool_docs::lock::{Class, Lock, compare};
+    ///
+    /// let old = Lock::of_mcp(r#"{"tools": [{"name": "greet", "inputSchema": {"type": "object"}}]}"#)?;
+    /// let new = Lock::of_mcp(r#"{"tools": []}"#)?;
+    /// assert_eq!(compare(&old, &new).class(), Some(Class::Breaking));
+    /// # Ok::<(), tool_docs::lock::LockError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the text is no such list.
+    pub fn of_mcp(list: &str) -> Result<Lock, LockError> {
+        let corrupt = |problem: &str| LockError::from(LockErrorKind::Corrupt(problem.into()));
+        let json = Json::parse(list).map_err(|error| corrupt(&error.to_string()))?;
+        let Some(Json::Array(listed)) = json.get("tools") else {
+            return Err(corrupt("it has no array `tools`"));
+        };
+        let tools = listed.iter().map(|tool| {
+            let name = tool
+                .get_str("name")
+                .ok_or_else(|| corrupt("a tool has no name"))?;
+            Ok((name.to_owned(), mcp_spec(tool)))
+        });
+        tools.collect::<Result<_, LockError>>().map(Lock::of)
+    }
+
     fn of(mut tools: Vec<(String, Json)>) -> Lock {
         tools.sort_by(|(left, _), (right, _)| left.cmp(right));
         Lock { tools }
@@ -224,6 +254,30 @@ fn spec(tool: &ToolSpec) -> Json {
         ("programmatic", text(tool.programmatic().map(callers))),
         ("parameters", Some(json(tool.parameters_json()))),
         ("output", tool.output_json().map(json)),
+    ];
+    let members = members.into_iter();
+    let members = members.filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    members.collect()
+}
+
+/// The same of a tool as a server lists it.
+fn mcp_spec(tool: &Json) -> Json {
+    let hints = tool.get("annotations");
+    let hints = [
+        ("read_only", "readOnlyHint"),
+        ("destructive", "destructiveHint"),
+        ("idempotent", "idempotentHint"),
+        ("open_world", "openWorldHint"),
+    ]
+    .into_iter()
+    .filter_map(|(name, hint)| Some((name.to_owned(), hints?.get(hint)?.clone())));
+    let hints = Some(hints.collect::<Json>()).filter(|hints| !hints.members().is_empty());
+    let members = [
+        ("title", tool.get("title").cloned()),
+        ("description", tool.get("description").cloned()),
+        ("annotations", hints),
+        ("parameters", tool.get("inputSchema").cloned()),
+        ("output", tool.get("outputSchema").cloned()),
     ];
     let members = members.into_iter();
     let members = members.filter_map(|(key, value)| Some((key.to_owned(), value?)));

@@ -441,3 +441,26 @@ fn a_lock_is_equal_after_a_round_trip() {
     let windows = text.to_string().replace('\n', "\r\n");
     assert_eq!(windows.parse::<Lock>().unwrap(), text);
 }
+
+#[test]
+fn the_lists_of_a_server_are_compared_like_locks() {
+    let list = |schema: &str, hint: bool| {
+        let tool = format!(
+            r#"{{"name":"add-issue","description":"Adds.","annotations":{{"readOnlyHint":{hint}}},"inputSchema":{schema},"icons":[]}}"#
+        );
+        Lock::of_mcp(&format!(r#"{{"tools":[{tool}]}}"#)).unwrap()
+    };
+    let old = list(&object(r#""title":{"type":"string"}"#, r#""title""#), true);
+    assert!(compare(&old, &old).is_empty());
+    let new = list(
+        &object(r#""title":{"type":"integer"}"#, r#""title""#),
+        false,
+    );
+    assert_eq!(
+        compare(&old, &new).to_string(),
+        "2 breaking\n  breaking    add-issue, read_only: true -> false\n  breaking    add-issue, parameters.title: type string -> integer"
+    );
+    for text in ["", "[]", r#"{"version":1,"tools":{}}"#, r#"{"tools":[{}]}"#] {
+        assert!(Lock::of_mcp(text).is_err(), "{text}");
+    }
+}
