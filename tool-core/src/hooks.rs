@@ -2,12 +2,13 @@
 //!
 //! A [`before`](crate::RegistryBuilder::before) hook sees each call before its tool runs and returns a
 //! [`Gate`]: it allows, changes, answers, fails or [holds](Gate::hold) the call. A held call waits for the
-//! [`Decision`] of a person, and a [`DecisionPolicy`] says who that may be. So does a call for which its provider asks for an
+//! [`Decision`] of a person, and a [`DecisionPolicy`] says who that may be. An [`Inbox`] lists what waits. So does a call for which its provider asks for an
 //! approval ([`ApprovalRequest`]). An [`after`](crate::RegistryBuilder::after) hook sees the result and may change it. An
 //! [observer](crate::RegistryBuilder::observe) sees a [`CallRecord`] of each call and changes nothing; an [`Observer`]
 //! also sees the requests and runs of an agent.
 
 mod decision_policy;
+mod inbox;
 pub(crate) mod observe;
 
 use std::any::Any;
@@ -22,6 +23,7 @@ use crate::runtime::BoxFuture;
 use crate::tool::ToolEntry;
 
 pub use self::decision_policy::{DecisionDenied, DecisionPolicy, DecisionRequest};
+pub use self::inbox::{Inbox, InboxError, WaitingCall};
 pub use self::observe::{CallRecord, Observer, RequestRecord, RunRecord};
 pub use crate::call::approval::ApprovalRequest;
 pub use crate::call::hold::{Answer, Decision, Hold};

@@ -37,7 +37,7 @@ use self::telemetry::{Invocation, Observed};
 use crate::guarded::{answered, caught, started};
 use crate::run::{DecideError, Increment, Journal, JournalError, Run, RunInfo};
 #[cfg(feature = "conversations")]
-use crate::run::{Page, RunHead};
+use crate::run::{Page, Pending, RunHead, RunState};
 
 pub use self::background::BackgroundCalls;
 pub use self::compaction::Compaction;
@@ -259,16 +259,23 @@ impl Agent {
     ) -> Result<(), AgentError> {
         run.bind(self.dialect_of(run))?;
         let pending = run.pending_with(fingerprint)?;
-        let request = self.decision_request(run, pending.hold(), &user);
+        let request = self.decision_request(run.info().owner(), pending.hold(), &user);
         let checked = self.policy.check(request).await;
         checked.map_err(DecideError::Denied)?;
         run.decide_pending(&self.registry, &pending, decision, user)?;
         Ok(())
     }
 
-    fn decision_request(&self, run: &Run, hold: &Hold, user: &str) -> DecisionRequest {
+    /// Returns `true` if a user may decide on a call.
+    #[cfg(feature = "conversations")]
+    pub(crate) async fn may(&self, pending: &Pending, user: &str) -> bool {
+        let request = self.decision_request(pending.owner(), pending.hold(), user);
+        self.policy.check(request).await.is_ok()
+    }
+
+    fn decision_request(&self, owner: Option<&str>, hold: &Hold, user: &str) -> DecisionRequest {
         let mut request = DecisionRequest::new(user, hold.clone());
-        request.owner = run.info().owner().map(str::to_owned);
+        request.owner = owner.map(str::to_owned);
         // Tools of the provider are not in the registry, even if a name is the same.
         if hold.server().is_none() {
             request.tool = self.registry.get(hold.tool());
@@ -285,7 +292,7 @@ impl Agent {
                 if by.is_empty() {
                     continue;
                 }
-                let request = self.decision_request(run, hold, by);
+                let request = self.decision_request(run.info().owner(), hold, by);
                 let Err(denied) = self.policy.check(request).await else {
                     continue;
                 };
@@ -409,13 +416,17 @@ impl Agent {
         Ok(Some(run))
     }
 
-    /// Returns the heads of interrupted runs.
+    /// Returns the heads of runs in a state.
     #[cfg(feature = "conversations")]
-    pub(crate) async fn unfinished(&self, page: Page) -> Result<Vec<RunHead>, AgentError> {
+    pub(crate) async fn in_state(
+        &self,
+        state: RunState,
+        page: Page,
+    ) -> Result<Vec<RunHead>, AgentError> {
         let Some(journal) = &self.journal else {
             return Ok(Vec::new());
         };
-        Ok(journaled(|| journal.unfinished(page)).await?)
+        Ok(journaled(|| journal.in_state(state, page)).await?)
     }
 
     /// Saves the changes of a run, if there is a [journal](Agent::journal). [`run`](Agent::run) does this after every

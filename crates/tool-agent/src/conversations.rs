@@ -1,6 +1,8 @@
 //! Conversations that go on while their users come and go. In a chat service, they sit between the routes and an
 //! [`Agent`].
 
+mod inbox;
+
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
@@ -18,7 +20,7 @@ use tool_core::dialect::{Unanswered, Usage};
 use tool_core::hooks::Decision;
 
 use crate::guarded::finished;
-use crate::run::{DecideError, JournalError, Page, Run, RunInfo, RunOutcome, Step};
+use crate::run::{DecideError, JournalError, Page, Run, RunInfo, RunOutcome, RunState, Step};
 use crate::transcript::{Change, Entry, Transcript};
 use crate::{Agent, AgentError, BackgroundCalls, Event};
 
@@ -31,7 +33,9 @@ const RESUMED_AT_ONCE: usize = 8;
 /// Number of interrupted conversations that are read at once.
 const RESUMED_PAGE: usize = 256;
 
-/// The conversations of a service, driven in tasks of tokio.
+/// The conversations of a service, driven in tasks of tokio. They are an [`Inbox`](tool_core::hooks::Inbox) of the calls that
+/// wait for a decision. The id of a call in it is its [fingerprint](crate::run::Pending::fingerprint), a space and the id of
+/// its run.
 ///
 /// The agent's [journal](Agent::journal) keeps them. A conversation is in memory only while somebody follows or drives
 /// it. Your application decides who may open a conversation, by its [owner](RunInfo::owner). The agent's
@@ -319,7 +323,7 @@ impl Conversations {
         let mut ids = Vec::new();
         let mut page = Page::new(RESUMED_PAGE);
         loop {
-            let heads = self.0.agent.unfinished(page).await?;
+            let heads = self.0.agent.in_state(RunState::Unfinished, page).await?;
             let Some(last) = heads.last() else { break };
             page = Page::new(RESUMED_PAGE).after(last);
             ids.extend(heads.into_iter().map(|head| head.id));

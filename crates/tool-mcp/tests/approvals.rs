@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use support::{Answer, BOTH, Lifecycle, Running, TestClient, call, connect, in_time};
 use tokio::sync::Barrier;
 use tool_core::call::elicit::{Elicit, ElicitError};
-use tool_core::hooks::{Decision, DecisionDenied, Gate};
+use tool_core::hooks::{Decision, DecisionDenied, Gate, Inbox, InboxError};
 use tool_core::runtime::BoxFuture;
 use tool_core::{CallContext, Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::TaskLimits;
-use tool_mcp::server::approvals::{Approval, ApprovalLimits, Approvals, DecideError, Verdict};
+use tool_mcp::server::approvals::{Approval, ApprovalLimits, Approvals, Verdict};
 use tool_mcp::server::http::HttpConfig;
 use tool_mcp::server::store::{
     Listener, MemoryStore, Notice, Store, StoreError, StoredTask, TaskUpdate,
@@ -159,7 +159,7 @@ impl Desk {
         self.store.waiting(None, 100).await.unwrap()
     }
 
-    async fn decide(&self, id: &str, decision: Decision, user: &str) -> Result<(), DecideError> {
+    async fn decide(&self, id: &str, decision: Decision, user: &str) -> Result<(), InboxError> {
         self.approvals.decide(id, decision, user).await
     }
 }
@@ -175,6 +175,19 @@ fn waits_for(result: &Value) -> String {
         "{text}"
     );
     id
+}
+
+/// Checks that a result says that nobody can approve the call, and what the developer of the server sets up.
+fn nobody_approves(result: &Value, missing: &str) {
+    let text = text_of(result);
+    assert!(text.contains(" was not run: it needs approval: "), "{text}");
+    assert!(text.contains("Nobody can approve it here"), "{text}");
+    assert!(
+        text.contains(missing) && !text.contains("wait for approval"),
+        "{text}"
+    );
+    assert_eq!(result["isError"], true);
+    assert_eq!(result["_meta"], Value::Null);
 }
 
 fn text_of(result: &Value) -> &str {
@@ -260,14 +273,14 @@ async fn nobody_decides_what_the_rules_forbid() {
     ] {
         let denied = allow(user).await;
         assert!(
-            matches!(denied, Err(DecideError::Denied(denied)) if denied == expected),
+            matches!(denied, Err(InboxError::Denied(denied)) if denied == expected),
             "{user}: {denied:?}"
         );
     }
     let unknown = desk.decide("f00", Decision::Allow, "lead-2").await;
-    assert!(matches!(unknown, Err(DecideError::Unknown)));
+    assert!(matches!(unknown, Err(InboxError::Unknown)));
     allow("lead-2").await.unwrap();
-    assert!(matches!(allow("lead-3").await, Err(DecideError::Decided)));
+    assert!(matches!(allow("lead-3").await, Err(InboxError::Decided)));
     // Without a policy, nobody decides.
     let closed = Approvals::new(&desk.registry, desk.store.clone());
     call(&client, "wipe", json!({"id": 8})).await;
@@ -275,7 +288,7 @@ async fn nobody_decides_what_the_rules_forbid() {
     let denied = closed.decide(&id, Decision::Allow, "lead-2").await;
     assert!(matches!(
         denied,
-        Err(DecideError::Denied(DecisionDenied::NoPolicy))
+        Err(InboxError::Denied(DecisionDenied::NoPolicy))
     ));
 }
 
@@ -370,16 +383,10 @@ async fn a_client_without_a_name_never_waits() {
         for server in [nobody, desk.server_of(""), desk.server_of("  ")] {
             let client = connect(server, lifecycle, TestClient::default()).await;
             let result = call(&client, "wipe", json!({"id": 7})).await;
-            assert!(
-                text_of(&result).contains("waits for approval: "),
-                "{result}"
-            );
+            nobody_approves(&result, "`Server::identity`");
             // Nor does it confirm anything.
             let result = call(&client, "launch", json!({"id": 7})).await;
-            assert!(
-                text_of(&result).contains("waits for approval: "),
-                "{result}"
-            );
+            nobody_approves(&result, "`Server::identity`");
         }
         assert!(desk.waiting().await.is_empty());
         // The user of a stream is `local`, who may wait and decides on nothing.
@@ -388,7 +395,7 @@ async fn a_client_without_a_name_never_waits() {
         let id = waits_for(&call(&client, "wipe", json!({"id": 7})).await);
         assert_eq!(desk.waiting().await[0].requester, "local");
         let own = desk.decide(&id, Decision::Allow, "local").await;
-        assert!(matches!(own, Err(DecideError::Denied(_))));
+        assert!(matches!(own, Err(InboxError::Denied(_))));
     }
     // Over HTTP without an identity.
     let desk = desk();
@@ -397,9 +404,9 @@ async fn a_client_without_a_name_never_waits() {
     let session = session(address, "").await;
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wipe", "arguments": {"id": 7}}});
     let reply = post(address, &session, &body.to_string()).await;
-    assert!(text_of(&reply.message()["result"]).contains("waits for approval: "));
+    nobody_approves(&reply.message()["result"], "`Server::identity`");
     let reply = http(address, "ada", "wipe", json!({"id": 7})).await;
-    assert!(text_of(&reply).contains("waits for approval: "), "{reply}");
+    nobody_approves(&reply, "`Server::identity`");
     assert!(desk.waiting().await.is_empty());
 }
 
@@ -645,7 +652,7 @@ async fn an_approval_does_not_count_when_its_time_is_over() {
     assert_ne!(anew, id);
     now.fetch_add(1001, Ordering::SeqCst);
     let late = desk.decide(&anew, Decision::Allow, "lead-1").await;
-    assert!(matches!(late, Err(DecideError::Unknown)));
+    assert!(matches!(late, Err(InboxError::Unknown)));
     // It makes room for others.
     waits_for(&make(8).await);
     assert_eq!(desk.waiting().await.len(), 1);
@@ -780,17 +787,25 @@ async fn a_client_without_tasks_collects_by_the_same_call() {
 }
 
 #[tokio::test]
-async fn without_an_inbox_a_held_call_is_not_run() {
-    let desk = desk();
-    let server = Server::new(desk.registry.clone());
-    let server = server.identity(|_, call| Ok(call.with(UserId::new("ada"))));
-    let client = connect(server, Lifecycle::Modern, TestClient::default()).await;
-    let result = call(&client, "wipe", json!({"id": 7})).await;
-    assert!(
-        text_of(&result).contains("waits for approval: "),
-        "{result}"
-    );
-    assert_eq!(result["_meta"], Value::Null);
+async fn a_held_call_says_so_if_nobody_can_approve_it() {
+    for lifecycle in BOTH {
+        let desk = desk();
+        let undecided = Approvals::new(&desk.registry, desk.store.clone());
+        for (approvals, missing) in [
+            (None, "`Server::on_hold`"),
+            (Some(undecided), "`Approvals::may_decide`"),
+        ] {
+            let server = Server::new(desk.registry.clone());
+            let server = match approvals {
+                Some(approvals) => server.on_hold(approvals),
+                None => server,
+            };
+            let server = server.identity(|_, call| Ok(call.with(UserId::new("ada"))));
+            let client = connect(server, lifecycle, TestClient::default()).await;
+            nobody_approves(&call(&client, "wipe", json!({"id": 7})).await, missing);
+        }
+        assert!(desk.waiting().await.is_empty() && desk.ran.take().is_empty());
+    }
 }
 
 mod pages {
@@ -860,7 +875,7 @@ async fn a_resource_with_the_name_of_a_held_tool_is_decided_on_as_a_resource() {
             (&of_prompt, "lead-3"),
         ] {
             let denied = approvals.decide(id, Decision::Allow, wrong).await;
-            assert!(matches!(denied, Err(DecideError::Denied(_))), "{denied:?}");
+            assert!(matches!(denied, Err(InboxError::Denied(_))), "{denied:?}");
         }
         for id in [&of_page, &of_prompt] {
             approvals

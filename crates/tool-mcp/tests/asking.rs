@@ -449,7 +449,7 @@ async fn assert_not_asked(server: Server, lifecycle: Lifecycle) {
     let result = call(&client, "who_decided", json!({})).await;
     assert_eq!(result["isError"], true);
     let text = result.to_string();
-    assert!(text.contains("waits for approval"), "{text}");
+    assert!(text.contains("needs approval"), "{text}");
     assert!(handler.questions().is_empty());
 }
 

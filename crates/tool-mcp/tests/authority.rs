@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 use support::{Answer, Lifecycle, Running, TestClient, call, connect};
-use tool_core::hooks::{Decision, Gate};
+use tool_core::hooks::{Decision, Gate, Inbox};
 use tool_core::{CallContext, Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::UserId;

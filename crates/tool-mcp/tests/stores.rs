@@ -25,7 +25,7 @@ use support::{BOTH, Lifecycle, OnDrop, Running, TestClient, connect, in_time, pa
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tool_core::call::elicit::{Elicit, ElicitError};
-use tool_core::hooks::{Decision, Gate};
+use tool_core::hooks::{Decision, Gate, Inbox};
 use tool_core::{CallContext, Registry, tool, tools};
 use tool_mcp::Server;
 use tool_mcp::server::approvals::Approvals;
@@ -467,8 +467,8 @@ async fn a_held_call_and_its_decision_outlive_the_processes_that_are_killed() {
     let [held] = &waiting[..] else {
         panic!("{waiting:?}")
     };
-    assert_eq!((&held.id, &*held.requester), (&id, "ada"));
-    assert_eq!(held.hold.arguments(), r#"{"order":7}"#);
+    assert_eq!((&held.id, held.owner.as_deref()), (&id, Some("ada")));
+    assert_eq!(held.arguments, r#"{"order":7}"#);
     assert!(approvals.waiting("ada", 100).await.unwrap().is_empty());
     assert_eq!(approval_in(&ask(start().address, 7).await), id);
 

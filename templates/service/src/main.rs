@@ -5,6 +5,7 @@ mod tools;
 mod users;
 
 use std::error::Error;
+use std::future::{Ready, ready};
 
 use serde_json::json;
 use tool_agent::Agent;
@@ -14,6 +15,9 @@ use tool_agent::model::{HttpModel, Model, ModelFuture, Request};
 use tool_agent::run::{FileJournal, RunInfo};
 use tool_agent::testing::ScriptedModel;
 use tool_core::Registry;
+use tool_core::hooks::DecisionRequest;
+use tool_mcp::server::approvals::Approvals;
+use tool_mcp::server::store::MemoryStore;
 
 use crate::service::Service;
 use crate::users::Users;
@@ -25,17 +29,28 @@ fn agent(
     journal: FileJournal,
     users: &Users,
 ) -> Agent {
-    let (owners, leads) = (users.clone(), users.clone());
+    let owners = users.clone();
     Agent::new(registry, OpenAiResponses::default(), model)
         .journal(journal)
         .contexts(move |run: RunInfo, call| {
             let owner = run.owner().and_then(|owner| owners.named(owner)).cloned();
             async move { Ok(call.with(owner.ok_or("the owner is no user")?)) }
         })
-        .may_decide(move |request| {
-            let is_lead = leads.named(&request.user).is_some_and(|user| user.is_lead);
-            async move { request.is_owner() || is_lead }
-        })
+        .may_decide(may_decide(users))
+}
+
+/// Leads decide on the calls of others, and owners confirm their own.
+fn may_decide(users: &Users) -> impl Fn(DecisionRequest) -> Ready<bool> + use<> {
+    let users = users.clone();
+    move |request| {
+        let is_lead = users.named(&request.user).is_some_and(|user| user.is_lead);
+        ready(request.is_owner() || is_lead)
+    }
+}
+
+/// Returns the held calls of MCP clients. A restart forgets them; `SqliteStore` with `Server::state_key` keeps them.
+fn approvals(registry: &Registry, users: &Users) -> Approvals {
+    Approvals::new(registry, MemoryStore::default()).may_decide(may_decide(users))
 }
 
 /// Stands in for a model while there is no key: it orders tea, and says what came of it.
@@ -94,6 +109,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Stop the program at any time. The journal has each step, and the next start continues.
     let service = Service {
         conversations,
+        approvals: approvals(&registry, &users),
         journal,
         users,
     };
@@ -104,10 +120,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 #[cfg(test)]
 mod tests {
     use futures_util::StreamExt;
-    use tool_agent::conversations::{Conversation, ConversationError};
+    use tool_agent::conversations::Conversation;
     use tool_agent::run::Run;
     use tool_agent::transcript::{Shown, ShownCall};
-    use tool_core::hooks::Decision;
+    use tool_core::hooks::{Decision, Inbox};
 
     use super::*;
 
@@ -136,8 +152,9 @@ mod tests {
         let folder =
             std::env::temp_dir().join(format!("{}-{}", env!("CARGO_PKG_NAME"), std::process::id()));
         let users = Users::demo().unwrap();
+        let registry = tools::registry().unwrap();
         let agent = agent(
-            tools::registry().unwrap(),
+            registry.clone(),
             Demo,
             FileJournal::new(&folder),
             &users,
@@ -147,18 +164,14 @@ mod tests {
         let conversation = conversations.create(run).await.unwrap();
         conversation.reply("Tea, please.").await.unwrap();
 
-        let held = rested(&conversation).await.hold.expect("it waits");
-        let own = conversation
-            .decide(&held.fingerprint, Decision::Allow, "bo")
-            .await;
-        assert_eq!(
-            own.map_err(|error| ConversationError::status(&error)),
-            Err(403)
-        );
-        conversation
-            .decide(&held.fingerprint, Decision::Allow, "ada")
-            .await
-            .unwrap();
+        rested(&conversation).await.hold.expect("it waits");
+        let inbox = (conversations, approvals(&registry, &users));
+        assert!(inbox.waiting("bo", 10).await.unwrap().is_empty());
+        let waiting = inbox.waiting("ada", 10).await.unwrap();
+        let id = &waiting[0].id;
+        let own = inbox.decide(id, Decision::Allow, "bo").await;
+        assert_eq!(own.unwrap_err().status(), 403);
+        inbox.decide(id, Decision::Allow, "ada").await.unwrap();
         let result = rested(&conversation).await.result;
         assert_eq!(result.as_deref(), Some("ordered 12 of tea for bo"));
         std::fs::remove_dir_all(folder).unwrap();

@@ -9,16 +9,16 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tool_agent::conversations::{Conversation, ConversationError, Conversations};
-use tool_agent::run::{FileJournal, Journal, JournalError, Page, Run};
-use tool_agent::transcript::ShownHold;
+use tool_agent::run::{FileJournal, Journal, Page, Run};
 use tool_core::Registry;
-use tool_core::hooks::Decision;
+use tool_core::hooks::{Decision, Inbox, InboxError};
 use tool_mcp::Server;
 use tool_mcp::server::UserId;
+use tool_mcp::server::approvals::Approvals;
 use tool_mcp::server::http::{Auth, AuthError, HttpConfig};
 
 use crate::tools::User;
@@ -27,6 +27,8 @@ use crate::users::Users;
 #[derive(Clone)]
 pub struct Service {
     pub conversations: Conversations,
+    /// The held calls of MCP clients.
+    pub approvals: Approvals,
     pub journal: FileJournal,
     pub users: Users,
 }
@@ -35,9 +37,10 @@ pub struct Service {
 type Refusal = (StatusCode, String);
 
 pub fn router(service: Service, registry: Registry) -> Router {
-    let mcp = mcp(service.users.clone(), registry);
+    let mcp = mcp(&service, registry);
     Router::new()
         .route("/lists", get(lists))
+        .route("/inbox", post(decide))
         .route("/conversations", post(create))
         .route("/conversations/{id}", get(follow).post(act))
         // The routes above need a user. The page has nothing of one.
@@ -47,10 +50,10 @@ pub fn router(service: Service, registry: Registry) -> Router {
         .merge(mcp)
 }
 
-/// Serves the same tools to MCP clients, with the token of a user. A call that needs a decision is refused there;
-/// `Server::on_hold` lets it wait in an inbox.
-fn mcp(users: Users, registry: Registry) -> Router {
-    let known = users.clone();
+/// Serves the same tools to MCP clients, with the token of a user. A call that needs a decision waits in the same inbox, and
+/// runs when its client makes it again.
+fn mcp(service: &Service, registry: Registry) -> Router {
+    let (users, known) = (service.users.clone(), service.users.clone());
     let auth = Auth::bearer(move |token| {
         let user = known.user_with_token(&token);
         let id = user.map(|user| UserId::new(&user.name));
@@ -62,6 +65,7 @@ fn mcp(users: Users, registry: Registry) -> Router {
         let user = users.named(id).ok_or("the user is unknown")?;
         Ok(call.with(user.clone()))
     });
+    let server = server.on_hold(service.approvals.clone());
     server.router(HttpConfig::default().auth(auth))
 }
 
@@ -78,44 +82,42 @@ async fn sign_in(State(service): State<Service>, mut request: Request, next: Nex
 }
 
 impl Service {
-    /// Opens a conversation of its owner. A lead opens those of others to decide on a call.
-    async fn open(&self, user: &User, id: &str, decides: bool) -> Result<Conversation, Refusal> {
-        let found = match decides && user.is_lead {
-            true => self.conversations.open(id).await,
-            false => self.conversations.open_as(&user.name, id).await,
-        };
+    /// Opens a conversation of its owner.
+    async fn open(&self, user: &User, id: &str) -> Result<Conversation, Refusal> {
+        let found = self.conversations.open_as(&user.name, id).await;
         let found = found.map_err(refusal)?;
         found.ok_or_else(|| (StatusCode::NOT_FOUND, "no such conversation".into()))
     }
 
-    /// Returns the conversations of a user, and the calls on which the user decides.
-    async fn lists_of(&self, user: &User) -> Result<Value, JournalError> {
-        let own = self.journal.runs(Some(&user.name), Page::new(20)).await?;
+    /// Returns the calls that wait for decisions, in conversations and of MCP clients.
+    fn inbox(&self) -> (Conversations, Approvals) {
+        (self.conversations.clone(), self.approvals.clone())
+    }
+
+    /// Returns the conversations of a user, and the calls on which the user decides. `None` if they can't be read.
+    async fn lists_of(&self, user: &User) -> Option<Value> {
+        let own = self.journal.runs(Some(&user.name), Page::new(20)).await;
+        let own = own.ok()?;
         let own = own.iter();
         let own: Vec<_> = own
             .map(|head| json!({"id": head.id, "saved_ms": head.saved_ms}))
             .collect();
-        let waiting = if user.is_lead {
-            self.journal.waiting(Page::new(100)).await?
-        } else {
-            Vec::new()
-        };
-        let waiting = waiting.iter().flat_map(|head| &head.waiting);
+        let mut inbox = self.inbox().waiting(&user.name, 100).await.ok()?;
         // The calls of one's own are in the conversation.
-        let of_others = waiting.filter(|call| call.owner() != Some(&user.name));
-        let inbox: Vec<_> = of_others.map(ShownHold::from).collect();
-        Ok(json!({"user": user.name, "conversations": own, "inbox": inbox}))
+        inbox.retain(|call| call.owner.as_ref() != Some(&user.name));
+        Some(json!({"user": user.name, "conversations": own, "inbox": inbox}))
     }
 }
 
 /// Sends the lists of a user, and again when they change.
 async fn lists(State(service): State<Service>, Extension(user): Extension<User>) -> Response {
     let shared = Arc::new((service, user));
-    let changes = shared.0.conversations.changes();
+    let of_clients = shared.0.approvals.changes();
+    let changes = stream::select(shared.0.conversations.changes(), of_clients);
     events(changes.filter_map(move |()| {
         let shared = Arc::clone(&shared);
         // A journal that fails once may work at the next change.
-        async move { shared.0.lists_of(&shared.1).await.ok() }
+        async move { shared.0.lists_of(&shared.1).await }
     }))
 }
 
@@ -126,7 +128,7 @@ async fn follow(
     Extension(user): Extension<User>,
     Path(id): Path<String>,
 ) -> Result<Response, Refusal> {
-    let conversation = service.open(&user, &id, false).await?;
+    let conversation = service.open(&user, &id).await?;
     Ok(events(conversation.follow()))
 }
 
@@ -146,15 +148,13 @@ async fn create(
     Ok(conversation.info().id().to_owned())
 }
 
-/// What a person does. The fingerprint names the call that the person has seen.
+/// What a person does in a conversation.
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 enum Action {
     Say { text: String },
     Retry,
     Stop,
-    Allow { fingerprint: String },
-    Deny { fingerprint: String, reason: String },
 }
 
 async fn act(
@@ -163,27 +163,36 @@ async fn act(
     Path(id): Path<String>,
     Json(action): Json<Action>,
 ) -> Result<(), Refusal> {
-    let decides = matches!(action, Action::Allow { .. } | Action::Deny { .. });
-    let conversation = service.open(&user, &id, decides).await?;
+    let conversation = service.open(&user, &id).await?;
     let done = match action {
         Action::Say { text } => conversation.reply(text).await,
         Action::Retry => conversation.retry(),
         Action::Stop => conversation.stop().await,
-        Action::Allow { fingerprint } => {
-            conversation
-                .decide(&fingerprint, Decision::Allow, &user.name)
-                .await
-        }
-        Action::Deny {
-            fingerprint,
-            reason,
-        } => {
-            conversation
-                .decide(&fingerprint, Decision::deny(reason), &user.name)
-                .await
-        }
     };
     done.map_err(refusal)
+}
+
+/// A decision on a call. The id names what the person has seen.
+#[derive(Deserialize)]
+struct Decided {
+    id: String,
+    /// The reason to deny the call.
+    deny: Option<String>,
+}
+
+async fn decide(
+    State(service): State<Service>,
+    Extension(user): Extension<User>,
+    Json(decided): Json<Decided>,
+) -> Result<(), Refusal> {
+    let decision = decided.deny.map_or(Decision::Allow, Decision::Deny);
+    let inbox = service.inbox();
+    let deciding = inbox.decide(&decided.id, decision, &user.name);
+    deciding.await.map_err(|error: InboxError| {
+        let status = StatusCode::from_u16(error.status());
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, error.to_string())
+    })
 }
 
 fn refusal(error: ConversationError) -> Refusal {

@@ -16,7 +16,7 @@ use tool_agent::testing::ScriptedModel;
 use tool_agent::transcript::{Entry, Shown};
 use tool_agent::{Agent, AgentError};
 use tool_core::call::Progress;
-use tool_core::hooks::{Decision, Gate};
+use tool_core::hooks::{Decision, DecisionDenied, Gate, Inbox, InboxError};
 use tool_core::runtime::BoxFuture;
 use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 
@@ -312,6 +312,56 @@ async fn a_conversation_goes_on_without_its_user_and_with_the_rights_of_its_owne
     assert_eq!(results(&entries), ["700 by ada"]);
     assert_eq!(json!(entries.last())["text"], "Paid.");
     assert!(service.open("run-2").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn conversations_list_what_a_user_may_decide_on() {
+    let journal = MemoryJournal::default();
+    let responses = [calling(&[PAYING]), calling(&[PAYING]), saying("Paid.")];
+    let service = service(&journal, responses);
+    for id in ["run-1", "run 2"] {
+        let run = Run::builder(id).owner("ada").build();
+        let conversation = service.create(run).await.unwrap();
+        conversation.reply("Pay.").await.unwrap();
+        rest(&conversation).await;
+    }
+    for user in ["ada", "eve", ""] {
+        assert_eq!(service.waiting(user, 10).await.unwrap(), []);
+    }
+    let waiting = service.waiting("lead", 10).await.unwrap();
+    assert_eq!(service.waiting("lead", 1).await.unwrap(), waiting[..1]);
+    let [first, second] = &waiting[..] else {
+        panic!("{waiting:?}")
+    };
+    assert!(first.since_ms <= second.since_ms);
+    let shown = json!(second);
+    assert_eq!(
+        (&shown["owner"], &shown["name"], &shown["arguments"]),
+        (&json!("ada"), &json!("pay"), &json!(r#"{"cents":700}"#))
+    );
+
+    let decide = |id: &str, user: &str| service.decide(id, Decision::Allow, user);
+    let own = decide(&second.id, "ada").await;
+    assert!(
+        matches!(own, Err(InboxError::Denied(DecisionDenied::Owner))),
+        "{own:?}"
+    );
+    let change = Decision::change(json!({"cents": "many"}));
+    let invalid = service.decide(&second.id, change, "lead").await;
+    assert_eq!(invalid.unwrap_err().status(), 422);
+    for unknown in ["", "run-1", "0 run-3"] {
+        let error = decide(unknown, "lead").await.unwrap_err();
+        assert_eq!(error.status(), 404, "{unknown}");
+    }
+    decide(&second.id, "lead").await.unwrap();
+    let again = decide(&second.id, "lead").await.unwrap_err();
+    assert_eq!(again.status(), 409);
+    let (_, run) = second.id.split_once(' ').unwrap();
+    let conversation = service.open(run).await.unwrap().unwrap();
+    let (entries, _) = rest(&conversation).await;
+    assert_eq!(results(&entries), ["700 by ada"]);
+    let left = service.waiting("lead", 10).await.unwrap();
+    assert_eq!(left, waiting[..1]);
 }
 
 #[tokio::test]

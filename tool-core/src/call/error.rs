@@ -450,7 +450,7 @@ impl ToolError {
         let mut error = ToolError::new(
             ToolErrorKind::Held,
             [hold.tool(), " was not run"],
-            [": it waits for approval: ", hold.reason()],
+            [": it needs approval: ", hold.reason()],
         );
         error.hold = Some(Box::new(hold));
         error

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tool_core::hooks::{Decision, Hold};
+use tool_core::hooks::{Decision, Hold, WaitingCall};
 
 /// A held call that waits for a decision, or that has one.
 ///
@@ -54,6 +54,17 @@ impl Approval {
         texts.map(str::len).iter().sum::<usize>() + 256
     }
 
+    /// Returns the entry in the list of those who decide.
+    pub(super) fn entry(&self) -> WaitingCall {
+        let (id, owner) = (self.id.clone(), Some(&*self.requester));
+        let mut entry = WaitingCall::new(id, owner, &self.hold, self.asked_ms);
+        if !self.is_of_tool() {
+            // A tool may have the name of the function of a resource.
+            entry.name.clone_from(&self.tool);
+        }
+        entry
+    }
+
     /// Returns `true` if the client called a tool. No name of a tool has a space.
     pub(super) fn is_of_tool(&self) -> bool {
         !self.tool.contains(' ')
@@ -80,7 +91,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// Creates a verdict of a user, as a store does that keeps its parts. It does not decide anything;
-    /// [`Approvals::decide`](crate::server::approvals::Approvals::decide) does. A verdict that the rules forbid has no effect.
+    /// [`Approvals`](crate::server::approvals::Approvals) do. A verdict that the rules forbid has no effect.
     pub fn new(decision: Decision, by: impl Into<String>) -> Verdict {
         let by = by.into();
         Verdict { decision, by }

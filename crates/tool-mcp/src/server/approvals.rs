@@ -4,8 +4,8 @@
 //! [`Server::on_hold`](crate::Server::on_hold), such a call waits in a [store](super::store::Store):
 //!
 //! 1. The result of the call says that it waits for an approval, with the id of the approval. Nothing was run.
-//! 2. Somebody [decides](Approvals::decide), in a page or a program of the application. The policy of
-//!    [`Approvals`] says who may. Nobody decides on their own call.
+//! 2. Somebody decides, in a page or a program of the application: [`Approvals`] is an [`Inbox`]. Its policy says who may.
+//!    Nobody decides on their own call.
 //! 3. The client makes the same call again: as the same user, of the same tool, with the same arguments. It
 //!    runs, or its result has the reason why it was denied. That uses the decision up, so the next call
 //!    waits again.
@@ -20,11 +20,11 @@
 //! process has a random key, and nothing finds the approvals of an earlier one, which end by their age.
 //!
 //! ```
-//! use tool_core::hooks::{Decision, Gate};
+//! use tool_core::hooks::{Decision, Gate, Inbox, InboxError};
 //! use tool_core::{Registry, tool, tools};
 //! use tool_mcp::Server;
 //! use tool_mcp::server::UserId;
-//! use tool_mcp::server::approvals::{Approvals, DecideError};
+//! use tool_mcp::server::approvals::Approvals;
 //! use tool_mcp::server::store::MemoryStore;
 //!
 //! /// Refunds an order.
@@ -50,11 +50,10 @@
 //! # let _ = server;
 //!
 //! // In the page of a lead.
-//! async fn allow_all(approvals: &Approvals, user: &str) -> Result<(), DecideError> {
-//!     for approval in approvals.waiting(user, 100).await? {
-//!         let (who, what) = (&approval.requester, &approval.hold);
-//!         println!("{who}: {}({}), because {}", what.tool(), what.arguments(), what.reason());
-//!         approvals.decide(&approval.id, Decision::Allow, user).await?;
+//! async fn allow_all(inbox: &impl Inbox, user: &str) -> Result<(), InboxError> {
+//!     for call in inbox.waiting(user, 100).await? {
+//!         println!("{:?}: {}({}), because {}", call.owner, call.name, call.arguments, call.reason);
+//!         inbox.decide(&call.id, Decision::Allow, user).await?;
 //!     }
 //!     Ok(())
 //! }
@@ -67,7 +66,6 @@
 
 mod held;
 
-use std::error::Error;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
@@ -78,10 +76,12 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
 use tool_core::Registry;
-use tool_core::hooks::{Decision, DecisionDenied, DecisionPolicy, DecisionRequest, Hold};
+use tool_core::hooks::{
+    Decision, DecisionDenied, DecisionPolicy, DecisionRequest, Hold, Inbox, InboxError, WaitingCall,
+};
 use tool_core::runtime::BoxFuture;
 
-pub(super) use self::held::{Found, HeldCall, log};
+pub(super) use self::held::{Found, HeldCall, Missing, log};
 pub use super::approval::{Approval, ApprovalLimits, Verdict};
 use super::request::LOCAL;
 use super::store::{Notice, Store, StoreError};
@@ -99,7 +99,7 @@ const PAGE: usize = 100;
 
 type Clock = dyn Fn() -> SystemTime + Send + Sync;
 
-/// The held calls in a [store](Store), and the rule of who may decide on them. Clones share them.
+/// The held calls in a [store](Store), and the rule of who may decide on them: an [`Inbox`]. Clones share them.
 ///
 /// Three rules always hold: a decider has a name, nobody decides on their own call, and `local` decides on
 /// nothing, because it is the user of any stream without [`identity`](crate::Server::identity). On top of
@@ -126,7 +126,8 @@ pub struct Approvals {
     /// The functions of resources and prompts, which may have the names of tools.
     offers: Arc<Mutex<Option<Registry>>>,
     store: Arc<dyn Store>,
-    policy: DecisionPolicy,
+    /// Without one, nobody decides.
+    policy: Option<DecisionPolicy>,
     limits: ApprovalLimits,
     clock: Arc<Clock>,
     /// The ids of approvals that have changed. `None` means that any may have.
@@ -134,7 +135,7 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// Creates approvals of calls of these tools. Nobody may decide until you set
+    /// Creates approvals of calls of these tools. Nobody may decide, and no call waits, until you set
     /// [`may_decide`](Approvals::may_decide).
     pub fn new(registry: &Registry, store: impl Store) -> Approvals {
         let changed = Arc::new(broadcast::Sender::new(LATE));
@@ -156,7 +157,7 @@ impl Approvals {
             registry: registry.clone(),
             offers: Arc::default(),
             store: Arc::new(store),
-            policy: DecisionPolicy::default(),
+            policy: None,
             limits: ApprovalLimits::default(),
             clock: Arc::new(SystemTime::now),
             changed,
@@ -174,7 +175,7 @@ impl Approvals {
     where
         F: Future<Output = bool> + Send + 'static,
     {
-        self.policy = DecisionPolicy::new(allows);
+        self.policy = Some(DecisionPolicy::new(allows));
         self
     }
 
@@ -188,30 +189,6 @@ impl Approvals {
     pub fn clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Approvals {
         self.clock = Arc::new(now);
         self
-    }
-
-    /// Returns the approvals without a decision on which a user may decide, the earliest first, at most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store fails.
-    pub async fn waiting(&self, user: &str, limit: usize) -> Result<Vec<Approval>, StoreError> {
-        let mut found: Vec<Approval> = Vec::new();
-        let mut last: Option<Approval> = None;
-        while found.len() < limit {
-            let page = caught(|| self.store.waiting(last.as_ref(), PAGE)).await?;
-            let Some(end) = page.last() else { break };
-            last = Some(end.clone());
-            for approval in page {
-                if found.len() < limit
-                    && !self.is_over(&approval)
-                    && self.may(&approval, user).await.is_ok()
-                {
-                    found.push(approval);
-                }
-            }
-        }
-        Ok(found)
     }
 
     /// Returns a stream with an item at once, and one after each change of the held calls, at any process that shares the
@@ -258,35 +235,8 @@ impl Approvals {
         let mut request = DecisionRequest::new(user, hold.clone());
         request.owner = Some(requester.to_owned());
         request.tool = registry.get(hold.tool());
-        self.policy.check(request).await
-    }
-
-    /// Decides on the approval with an id, in the name of a user. The call runs when its client makes it again, or at once
-    /// if it is a task.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no such approval, if it has a decision or is too old, if the user may not decide, or if
-    /// the store fails.
-    pub async fn decide(
-        &self,
-        id: &str,
-        decision: Decision,
-        user: &str,
-    ) -> Result<(), DecideError> {
-        let approval = caught(|| self.store.held(id)).await?;
-        let approval = approval.filter(|approval| approval.id == id && !self.is_over(approval));
-        let Some(approval) = approval else {
-            return Err(DecideError::Unknown);
-        };
-        self.may(&approval, user).await?;
-        let verdict = Verdict::new(decision, user);
-        if caught(|| self.store.decide(id, verdict)).await? {
-            self.publish(id);
-            Ok(())
-        } else {
-            Err(DecideError::Decided)
-        }
+        let policy = self.policy.clone().unwrap_or_default();
+        policy.check(request).await
     }
 
     /// Tells all processes that an approval has changed.
@@ -317,6 +267,60 @@ impl Approvals {
     fn first_ms(&self) -> u64 {
         self.limits.first_ms(self.now_ms())
     }
+}
+
+impl Inbox for Approvals {
+    fn waiting(&self, user: &str, limit: usize) -> BoxFuture<Result<Vec<WaitingCall>, InboxError>> {
+        let (own, user) = (self.clone(), user.to_owned());
+        Box::pin(async move {
+            let mut found = Vec::new();
+            let mut last: Option<Approval> = None;
+            while found.len() < limit {
+                let page = caught(|| own.store.waiting(last.as_ref(), PAGE)).await;
+                let page = page.map_err(failed)?;
+                for approval in &page {
+                    if found.len() < limit
+                        && !own.is_over(approval)
+                        && own.may(approval, &user).await.is_ok()
+                    {
+                        found.push(approval.entry());
+                    }
+                }
+                last = page.into_iter().last();
+                if last.is_none() {
+                    break;
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Decides on a call. It runs when its client makes it again, or at once if it is a task.
+    fn decide(
+        &self,
+        id: &str,
+        decision: Decision,
+        user: &str,
+    ) -> BoxFuture<Result<(), InboxError>> {
+        let (own, id, user) = (self.clone(), id.to_owned(), user.to_owned());
+        Box::pin(async move {
+            let approval = caught(|| own.store.held(&id)).await.map_err(failed)?;
+            let approval = approval.filter(|approval| approval.id == id && !own.is_over(approval));
+            let approval = approval.ok_or(InboxError::Unknown)?;
+            own.may(&approval, &user).await?;
+            let verdict = Verdict::new(decision, user);
+            let is_new = caught(|| own.store.decide(&id, verdict)).await;
+            if !is_new.map_err(failed)? {
+                return Err(InboxError::Decided);
+            }
+            own.publish(&id);
+            Ok(())
+        })
+    }
+}
+
+fn failed(error: StoreError) -> InboxError {
+    InboxError::Failed(error.into())
 }
 
 /// Waits for changes of an approval.
@@ -352,67 +356,5 @@ impl fmt::Debug for Approvals {
             .field("policy", &self.policy)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
-    }
-}
-
-/// The error of [`Approvals::decide`].
-///
-/// ```
-/// use tool_core::hooks::Decision;
-/// use tool_mcp::server::approvals::{Approvals, DecideError};
-///
-/// /// What the page of the approver shows.
-/// async fn allow(approvals: &Approvals, id: &str, user: &str) -> String {
-///     match approvals.decide(id, Decision::Allow, user).await {
-///         Ok(()) => "done".into(),
-///         Err(DecideError::Unknown) => "it has expired; the client has to ask again".into(),
-///         Err(DecideError::Decided) => "somebody else was faster".into(),
-///         Err(error) => error.to_string(),
-///     }
-/// }
-/// ```
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum DecideError {
-    /// There is no such approval: it was never there, is used up, or is too old.
-    Unknown,
-    /// Somebody has decided before.
-    Decided,
-    /// The user may not decide.
-    Denied(DecisionDenied),
-    /// The store failed.
-    Store(StoreError),
-}
-
-impl From<DecisionDenied> for DecideError {
-    fn from(denied: DecisionDenied) -> DecideError {
-        DecideError::Denied(denied)
-    }
-}
-
-impl From<StoreError> for DecideError {
-    fn from(error: StoreError) -> DecideError {
-        DecideError::Store(error)
-    }
-}
-
-impl fmt::Display for DecideError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DecideError::Unknown => f.write_str("no call waits for an approval with this id"),
-            DecideError::Decided => f.write_str("somebody has decided on this call before"),
-            DecideError::Denied(denied) => denied.fmt(f),
-            DecideError::Store(error) => error.fmt(f),
-        }
-    }
-}
-
-impl Error for DecideError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            DecideError::Denied(denied) => Some(denied),
-            DecideError::Store(error) => Some(error),
-            DecideError::Unknown | DecideError::Decided => None,
-        }
     }
 }

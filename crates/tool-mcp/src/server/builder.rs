@@ -359,7 +359,8 @@ impl<H: ServerHandler> Server<H> {
     }
 
     /// Lets calls that a hook [holds](tool_core::hooks::Gate::hold) wait for the decision of somebody else; see
-    /// [`approvals`] for an example. Without this, a held call is not run, and there is no way to decide on it.
+    /// [`approvals`] for an example. Without this, a held call is not run, and its result says that
+    /// nobody can approve it.
     ///
     /// A call waits in the name of its [`UserId`], because nobody may decide on their own call. A call
     /// without a user never waits: over HTTP without an identity, a held call is not run. Over a stream

@@ -15,7 +15,7 @@ use tool_core::call::{Arguments, TraceContext};
 use tool_core::{Registry, ToolCall, ToolEntry, ToolErrorKind};
 
 use super::admission::{Admission, ruled};
-use super::approvals::HeldCall;
+use super::approvals::{HeldCall, Missing};
 use super::ask::Asker;
 use super::core::Core;
 #[cfg(feature = "server-http")]
@@ -125,16 +125,17 @@ impl Core {
         let held = match (&self.options.approvals, named(&call)) {
             (Some(approvals), Some(user)) if asks => {
                 let binding = binding(Some(user));
-                Some(HeldCall::new(
+                HeldCall::new(
                     approvals,
                     &registry,
                     user,
                     &purpose.bound_name(&tool.name),
                     &binding,
                     &self.key,
-                ))
+                )
             }
-            _ => None,
+            (Some(_), None) => Err(Missing::User),
+            _ => Err(Missing::Approvals),
         };
         let binding = || binding(user.as_ref());
         let is_answered = is_modern && request.request_state.is_some();
@@ -202,7 +203,7 @@ impl Core {
         match until_end(running, progress, &context).await? {
             Some(finished) => Ok(CallToolResponse::Complete(*finished?)),
             None => {
-                if let Some(held) = &held {
+                if let Ok(held) = &held {
                     held.suspend().await;
                 }
                 let (questions, state) = asker.take_questions();

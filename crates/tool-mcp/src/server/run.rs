@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use tool_core::hooks::Hold;
 use tool_core::{Registry, ToolCall};
 
-use super::approvals::{Found, HeldCall, log};
+use super::approvals::{Found, HeldCall, Missing, log};
 use super::ask::{Asker, ToolElicitor};
 use super::request::named;
 use super::result::{Purpose, finished};
@@ -21,35 +21,39 @@ pub(super) async fn run_call(
     registry: &Registry,
     call: ToolCall,
     asker: &Arc<Asker>,
-    waiting: Option<&Arc<HeldCall>>,
+    waiting: Result<&Arc<HeldCall>, &Missing>,
 ) -> Finished {
     let mut call = call.elicit_with(Arc::new(ToolElicitor(asker.clone())));
-    if let Some(waiting) = waiting {
+    if let Ok(waiting) = waiting {
         call = waiting.guard(call);
     }
     loop {
         // Only calls that hooks or their tools hold are made again.
-        let again = (waiting.is_some() || registry.has_before_hooks()).then(|| call.clone());
+        let again = (waiting.is_ok() || registry.has_before_hooks()).then(|| call.clone());
         let result = registry.call(call).await;
         let hold = result.error().and_then(|error| error.hold()).cloned();
-        let (Some(again), Some(hold)) = (again, hold) else {
-            if let Some(waiting) = waiting {
+        let Some(hold) = hold else {
+            if let Ok(waiting) = waiting {
                 waiting.end().await;
             }
             return finished(result, Some(asker), purpose);
         };
+        let Some(again) = again else {
+            return Ok(not_approved(&hold, Missing::Approvals));
+        };
         call = if hold.is_confirmation() {
             let Some(user) = named(&again).cloned() else {
-                return finished(result, Some(asker), purpose);
+                return Ok(not_approved(&hold, Missing::User));
             };
             match asker.decide(&hold).await {
                 Ok(decision) => again.decided_by(hold, decision, user.as_str()),
-                // The result says that the call waits for approval.
+                // The result says that the call needs approval.
                 Err(_) => return finished(result, Some(asker), purpose),
             }
         } else {
-            let Some(waiting) = waiting else {
-                return finished(result, Some(asker), purpose);
+            let waiting = match waiting {
+                Ok(waiting) => waiting,
+                Err(missing) => return Ok(not_approved(&hold, *missing)),
             };
             match find_decision(again, &hold, waiting, asker).await {
                 Ok(call) => call,
@@ -100,7 +104,19 @@ async fn find_decision(
 /// The key of the id of an approval in the metadata of a result.
 const APPROVAL: &str = "tool-core/approval";
 
-/// Returns the result of a held call that can't wait.
+/// Returns the result of a held call that nobody can approve.
+fn not_approved(hold: &Hold, missing: Missing) -> Box<CallToolResult> {
+    let text = format!(
+        "{} was not run: it needs approval: {}. Nobody can approve it here, so don't repeat the call. (For the developer of \
+         the server: {}.)",
+        hold.tool(),
+        hold.reason(),
+        missing.advice()
+    );
+    Box::new(CallToolResult::error(vec![ContentBlock::text(text)]))
+}
+
+/// Returns the result of a held call that can't wait at the moment.
 fn not_asked(hold: &Hold, error: &StoreError) -> Box<CallToolResult> {
     let problem = match error {
         StoreError::Full => "too many calls wait for approval",

@@ -180,7 +180,7 @@ pub trait Store: Send + Sync + 'static {
     ) -> BoxFuture<Result<Vec<Approval>, StoreError>>;
 
     /// Saves the verdict of an approval that has none. Returns `false`, and changes nothing, if it has one or does not
-    /// exist. [`Approvals::decide`](super::approvals::Approvals::decide) calls this once it has asked its policy.
+    /// exist. [`Approvals`](super::approvals::Approvals) call this once they have asked their policy.
     ///
     /// # Errors
     ///

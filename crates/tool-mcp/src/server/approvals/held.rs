@@ -29,6 +29,32 @@ pub(in crate::server) struct HeldCall {
     used: Mutex<Vec<Approval>>,
 }
 
+/// What is missing, so that a held call can't wait.
+#[derive(Clone, Copy)]
+pub(in crate::server) enum Missing {
+    /// The server has no approvals.
+    Approvals,
+    /// Nobody may decide.
+    Policy,
+    /// The call has no user.
+    User,
+}
+
+impl Missing {
+    /// Returns what the developer of the server sets up.
+    pub(in crate::server) fn advice(self) -> &'static str {
+        match self {
+            Missing::Approvals => {
+                "`Server::on_hold` lets held calls wait for somebody who may approve them"
+            }
+            Missing::Policy => "`Approvals::may_decide` says who may approve calls",
+            Missing::User => {
+                "a call needs a user, so that nobody approves their own, and `Server::identity` attaches one"
+            }
+        }
+    }
+}
+
 /// The state of a hold in the store.
 pub(in crate::server) enum Found {
     /// The call, with a decision.
@@ -46,13 +72,16 @@ impl HeldCall {
         tool: &str,
         binding: &Binding,
         secret: &[u8],
-    ) -> Arc<HeldCall> {
+    ) -> Result<Arc<HeldCall>, Missing> {
+        if approvals.policy.is_none() {
+            return Err(Missing::Policy);
+        }
         let mut hash = Sha256::new();
         hash.update(b"tool-mcp approval 1");
         hash.update((secret.len() as u64).to_be_bytes());
         hash.update(secret);
         hash.update(binding.digest());
-        Arc::new(HeldCall {
+        Ok(Arc::new(HeldCall {
             approvals: approvals.clone(),
             registry: registry.clone(),
             requester: user.as_str().to_owned(),
@@ -60,7 +89,7 @@ impl HeldCall {
             call: hash.finalize().into(),
             attached: Mutex::default(),
             used: Mutex::default(),
-        })
+        }))
     }
 
     /// Lets the call start only if each decision that is attached to it still counts. They are used up then.

@@ -1,0 +1,71 @@
+//! The calls of conversations that wait for decisions.
+
+use tool_core::hooks::{Decision, Inbox, InboxError, WaitingCall};
+use tool_core::runtime::BoxFuture;
+
+use super::{ConversationError, Conversations};
+use crate::AgentError;
+use crate::run::{DecideError, JournalError, Page, RunState};
+
+/// Number of runs that are read at once.
+const PAGE: usize = 100;
+
+impl Inbox for Conversations {
+    fn waiting(&self, user: &str, limit: usize) -> BoxFuture<Result<Vec<WaitingCall>, InboxError>> {
+        let (own, user) = (self.clone(), user.to_owned());
+        Box::pin(async move {
+            let agent = &own.0.agent;
+            let mut found = Vec::new();
+            let mut page = Page::new(PAGE);
+            while found.len() < limit {
+                let heads = agent.in_state(RunState::Waiting, page).await;
+                let heads = heads.map_err(|error| inbox_error(error.into()))?;
+                let Some(last) = heads.last() else { break };
+                page = Page::new(PAGE).after(last);
+                for head in &heads {
+                    for pending in &head.waiting {
+                        if found.len() < limit && agent.may(pending, &user).await {
+                            // The fingerprint has no space.
+                            let id = format!("{} {}", pending.fingerprint(), head.id);
+                            let (owner, hold) = (pending.owner(), pending.hold());
+                            found.push(WaitingCall::new(id, owner, hold, head.saved_ms));
+                        }
+                    }
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// Decides like [`Conversation::decide`](super::Conversation::decide), which lets the conversation go on.
+    fn decide(
+        &self,
+        id: &str,
+        decision: Decision,
+        user: &str,
+    ) -> BoxFuture<Result<(), InboxError>> {
+        let (own, id, user) = (self.clone(), id.to_owned(), user.to_owned());
+        Box::pin(async move {
+            let (fingerprint, run) = id.split_once(' ').ok_or(InboxError::Unknown)?;
+            let opened = own.open(run).await.map_err(inbox_error)?;
+            let conversation = opened.ok_or(InboxError::Unknown)?;
+            let deciding = conversation.decide(fingerprint, decision, &user);
+            deciding.await.map_err(inbox_error)
+        })
+    }
+}
+
+fn inbox_error(error: ConversationError) -> InboxError {
+    match error {
+        ConversationError::Agent(AgentError::Decide(error)) => match error {
+            DecideError::NotPending => InboxError::Decided,
+            DecideError::Denied(denied) => InboxError::Denied(denied),
+            other => InboxError::Invalid(other.into()),
+        },
+        // Another process went on with it.
+        ConversationError::Agent(AgentError::Journal(JournalError::Conflict(_))) => {
+            InboxError::Decided
+        }
+        other => InboxError::Failed(other.into()),
+    }
+}
