@@ -39,9 +39,8 @@ async fn read_result(
         None => None,
     };
     // A result of another scope is as unknown as one that never was.
-    let text = found.ok_or(
-        "no result has this handle; it may have been too old to be kept, so make the call again whose result it was",
-    )?;
+    let text = found
+        .ok_or("no result has this handle; results are not kept forever, so repeat the call")?;
     let start = start(&text, line, byte)?;
     let text = match search {
         Some(wanted) => self::search(&text, wanted, start, spill.limit),

@@ -439,8 +439,8 @@ impl Agent {
     /// call of another one does not run, even if the run had it in an earlier round: for the model it is unknown.
     ///
     /// When the tools of a run change, the model is told in a message at the end of the conversation, where the provider
-    /// takes one, because another list at its start would void the provider's cache. The guide of `tool-core` to
-    /// [registries](tool_core::guide::registries#live-tools) has a table.
+    /// takes one, because another list at its start would void the provider's cache. `tool_core::guide::registries` has a
+    /// table of the dialects.
     ///
     /// Return a [selection](Registry::select) of the agent's registry. Make it once for each role and not in the closure,
     /// because the agent keeps the request of a registry.
