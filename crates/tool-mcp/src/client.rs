@@ -316,3 +316,35 @@ fn unknown(schema: &str, arguments: &Value) -> Option<String> {
     let mut keys = arguments.as_object()?.keys();
     keys.find(|key| !properties.contains_key(*key)).cloned()
 }
+
+/// Programs of an earlier list, which the one in the file does not fit.
+///
+/// A property has another type:
+///
+/// ```compile_fail,E0308
+/// tool_mcp::client! { mod notes = "notes.tools.json"; }
+/// let mut note = notes::AddNote::new("Water the plants.");
+/// note.color = Some("green".to_owned());
+/// ```
+///
+/// Another property is required:
+///
+/// ```compile_fail,E0061
+/// tool_mcp::client! { mod notes = "notes.tools.json"; }
+/// let note = notes::AddNote::new();
+/// ```
+///
+/// A tool is gone:
+///
+/// ```compile_fail,E0425
+/// tool_mcp::client! { mod notes = "notes.tools.json"; }
+/// let remove = notes::remove_note;
+/// ```
+///
+/// The file is gone:
+///
+/// ```compile_fail
+/// tool_mcp::client! { mod notes = "no.tools.json"; }
+/// ```
+#[cfg(doctest)]
+mod changed {}
