@@ -233,6 +233,8 @@ fn written_inside(ty: &Ty) -> TokenStream {
 /// Documents an item on one line that begins with our words, so that no text of a server becomes a block of code, which
 /// would be a test.
 fn docs(title: &str, description: &str) -> TokenStream {
+    // Rust prints characters that change how others are shown as escapes.
+    let is_hidden = |c: char| !c.is_ascii() && c.escape_debug().len() > 1;
     let is_shown = |c: char| c == '\n' || !(c.is_control() || is_hidden(c));
     let shown: String = description
         .trim()
@@ -246,9 +248,4 @@ fn docs(title: &str, description: &str) -> TokenStream {
     };
     let docs = string(&format!(" {docs}"));
     code!(#[doc = #docs])
-}
-
-/// Returns `true` for characters that change how others are shown.
-fn is_hidden(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
 }
