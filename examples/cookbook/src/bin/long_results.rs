@@ -70,7 +70,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .and_then(|(_, result)| result);
     println!("{}", found.map_or("", |found| found.content()));
     std::fs::remove_dir_all(&folder)?;
-    let expected = "line 1815, byte 29745: test 1815 ... FAILED\n[places: 1, from byte 0 to the end]";
+    let expected =
+        "line 1815, byte 29745: test 1815 ... FAILED\n[places: 1, from byte 0 to the end]";
     assert_eq!(found.map(|found| found.content()), Some(expected));
     Ok(())
 }
