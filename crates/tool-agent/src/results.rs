@@ -1,4 +1,4 @@
-//! Stores of results that were too long for a model, beside the [journals](crate::run#journals) of the runs; see
+//! Stores of results that were too long for a model, beside the [journals](crate::run#saving) of the runs; see
 //! [`RegistryBuilder::spill`](tool_core::RegistryBuilder::spill).
 //!
 //! A run that another process continues reads on in what is kept in a folder or in a database.

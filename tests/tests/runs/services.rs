@@ -285,7 +285,12 @@ async fn a_conversation_goes_on_without_its_user_and_with_the_rights_of_its_owne
     drop(conversation);
     let conversation = service.open("run-1").await.unwrap().unwrap();
     let (entries, status) = rest(&conversation).await;
-    assert_eq!(status, Status::default());
+    assert!(!status.is_busy && !status.can_retry && status.problem.is_none());
+    // Of the one response.
+    assert_eq!(
+        status.usage.map(|usage| (usage.input, usage.output)),
+        Some((10, 5))
+    );
     let waiting = conversation.reply("And?").await;
     assert!(
         matches!(waiting, Err(ConversationError::Waiting)),
