@@ -332,7 +332,16 @@ impl Agent {
                 error,
             })?);
         }
-        Ok(own.map(|own| own.with(run.result_scope()).with(run.clone())))
+        // The tools of a run may be those of another registry, which has a store.
+        let may_keep = self.tools.is_some() || self.registry.result_store().is_some();
+        Ok(own.map(|own| {
+            let own = own.with(run.clone());
+            if may_keep {
+                own.with(run.result_scope())
+            } else {
+                own
+            }
+        }))
     }
 
     /// Checks that the agent can run calls in the owner's name, and knows their cost.

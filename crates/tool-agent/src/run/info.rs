@@ -67,7 +67,7 @@ impl RunInfo {
     }
 
     /// Returns the scope of the run's results that a [store](tool_core::RegistryBuilder::spill) keeps. An
-    /// [`Agent`](crate::Agent) attaches it to every call. Another run, or a run of another owner, has another.
+    /// [`Agent`](crate::Agent) attaches it to the calls of a registry with a store. Another run, or a run of another owner, has another.
     ///
     /// ```
     /// use std::sync::Arc;
