@@ -332,7 +332,7 @@ impl Agent {
                 error,
             })?);
         }
-        // The tools of a run may be those of another registry, which has a store.
+        // `tools_with` may return another registry, and that one may have a store.
         let may_keep = self.tools.is_some() || self.registry.result_store().is_some();
         Ok(own.map(|own| {
             let own = own.with(run.clone());

@@ -1,7 +1,7 @@
 //! Stores of results that were too long for a model, beside the [journals](crate::run#saving) of the runs; see
 //! [`RegistryBuilder::spill`](tool_core::RegistryBuilder::spill).
 //!
-//! A run that another process continues reads on in what is kept in a folder or in a database.
+//! With them, a run that another process continues can still read its long results.
 
 mod file;
 #[cfg(all(feature = "sqlite", not(target_family = "wasm")))]

@@ -283,20 +283,19 @@ impl Agent {
         }
         let has_answer = options.has_answer();
         let forbids_calls = options.forbids_calls();
-        let messages = Arc::clone(run.sent());
+        let history = Arc::clone(run.sent());
         let with = |options: RequestOptions| {
             let tools = registry.request(dialect).options(options);
-            let messages = messages.iter().map(|message| &**message);
+            let messages = history.iter().map(|message| &**message);
             tools.history(messages).build_in(&speaker.requests)
         };
         let tools = with(options.clone())
             .and_then(|tools| run.keep_tools(dialect, tools, || with(options.only_these())));
         let tools = tools.map_err(AgentError::Request)?;
+        // Else the run would copy all messages to add one.
+        drop(history);
         // A change of tools may have added one.
-        let messages = {
-            drop(messages);
-            Arc::clone(run.sent())
-        };
+        let messages = Arc::clone(run.sent());
         if let Some(way) = tools.answer_way() {
             events.push(Event::AnswerWay(way));
         }

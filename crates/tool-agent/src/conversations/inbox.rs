@@ -25,7 +25,7 @@ impl Inbox for Conversations {
                 for head in &heads {
                     for pending in &head.waiting {
                         if found.len() < limit && agent.may(pending, &user).await {
-                            // The fingerprint has no space.
+                            // `decide` splits it at the first space, which no fingerprint contains.
                             let id = format!("{} {}", pending.fingerprint(), head.id);
                             let (owner, hold) = (pending.owner(), pending.hold());
                             found.push(WaitingCall::new(id, owner, hold, head.saved_ms));

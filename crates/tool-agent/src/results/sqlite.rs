@@ -72,7 +72,7 @@ impl SqliteResults {
         self
     }
 
-    /// Runs a transaction, and removes what is beyond the limits.
+    /// Runs a transaction.
     fn with<T>(
         &self,
         run: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -81,13 +81,13 @@ impl SqliteResults {
         let mut connection = lock.unwrap_or_else(PoisonError::into_inner);
         let done = Tables::transaction(&mut connection).and_then(|results| {
             let value = run(&results)?;
-            self.remove_old(&results)?;
             results.commit()?;
             Ok(value)
         });
         done.map_err(|error| failed_at(&self.path, error).into())
     }
 
+    /// Removes the results that are beyond the limits.
     fn remove_old(&self, results: &Transaction<'_>) -> rusqlite::Result<()> {
         let now = now();
         let sizes = "SELECT saved_ms, bytes, number FROM result ORDER BY number DESC";
@@ -120,7 +120,9 @@ impl ResultStore for SqliteResults {
                 let since = u64::try_from(now().as_millis()).unwrap_or(u64::MAX);
                 let hash = hash(&[&id, &text]);
                 let row = params![id, clamped(since), clamped(text.len() as u64), text, hash];
-                results.prepare_cached(sql)?.execute(row).map(drop)
+                results.prepare_cached(sql)?.execute(row)?;
+                // With the new one.
+                self.remove_old(results)
             })
         });
         Box::pin(ready(put))

@@ -73,9 +73,7 @@ impl Run {
                 request = allowed()?;
             }
             change => {
-                if known.is_some() {
-                    self.record(Change::Tools(ToolsChange::Forgotten));
-                }
+                self.forget_tools();
                 let advice = match change {
                     ToolChange::Rewritten {
                         advice: Some(advice),

@@ -93,7 +93,8 @@ impl Sent {
         self.server.as_ref() == Some(server)
     }
 
-    /// Starts anew if the messages follow the rules of another server. Returns `true` if they followed those of a known one.
+    /// Starts anew if the messages follow the rules of another server. Returns `true` if they followed those of
+    /// an earlier server before.
     pub(super) fn go_to(&mut self, server: &ServerId) -> bool {
         if self.is_for(server) {
             return false;
