@@ -19,6 +19,7 @@ mod trace;
 mod users;
 
 use std::error::Error;
+use std::future::{Ready, ready};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -34,6 +35,10 @@ use tool_agent::dialects::OpenAiChat;
 use tool_agent::run::{RunInfo, SqliteJournal};
 use tool_agent::testing::{RecordedModel, Recording};
 use tool_cli::Cli;
+use tool_core::hooks::DecisionRequest;
+use tool_mcp::Server;
+use tool_mcp::server::approvals::Approvals;
+use tool_mcp::server::store::SqliteStore;
 
 use crate::service::{Desk, Lists};
 use crate::users::{User, Users};
@@ -45,7 +50,7 @@ const TABLES: &str = include_str!("tables.sql");
 const PROMPT: &str = "You help the people of a small shop with orders and sales. Be brief.";
 
 /// Opens the databases, in a folder that others can't read: one has the tokens.
-fn open(folder: &str) -> Result<(Connection, SqliteJournal), Box<dyn Error>> {
+fn open(folder: &str) -> Result<(Connection, SqliteJournal, SqliteStore), Box<dyn Error>> {
     let folder = std::path::Path::new(folder);
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
@@ -55,7 +60,17 @@ fn open(folder: &str) -> Result<(Connection, SqliteJournal), Box<dyn Error>> {
     shop.execute_batch(TABLES)?;
     // No call waits for the bank yet. A real shop asks the bank by the key whether it has paid.
     shop.execute("DELETE FROM reservation", [])?;
-    Ok((shop, SqliteJournal::open(folder.join("runs.sqlite"))?))
+    let journal = SqliteJournal::open(folder.join("runs.sqlite"))?;
+    Ok((shop, journal, SqliteStore::open(folder.join("mcp.sqlite"))?))
+}
+
+/// A lead decides on the calls of others, and owners confirm their own.
+fn may_decide(users: &Users) -> impl Fn(DecisionRequest) -> Ready<bool> + use<> {
+    let users = users.clone();
+    move |request| {
+        let decides = users.named(&request.user).is_some_and(|user| user.decides);
+        ready(request.is_owner() || decides)
+    }
 }
 
 async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
@@ -69,8 +84,10 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     let script: Vec<Recording> = serde_json::from_str(&script)
         .map_err(|error| format!("the script is not valid: {error}"))?;
     let folder = text("folder").unwrap_or_default();
-    let (shop, journal) = open(folder).map_err(|error| format!("can't open {folder}: {error}"))?;
+    let opened = open(folder).map_err(|error| format!("can't open {folder}: {error}"));
+    let (shop, journal, store) = opened?;
     let users = Users::read(&shop)?;
+    let state_key: Vec<u8> = shop.query_row("SELECT bytes FROM state_key", [], |row| row.get(0))?;
     let registry = tools::registry(shop, time("delay")).context_per_call::<User>();
     let registry = registry.build()?;
 
@@ -84,17 +101,16 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
         let model = RecordedModel::new(script).wait(move || tokio::time::sleep(pace));
         Agent::new(registry.clone(), dialect, model)
     };
-    let (owners, leads) = (users.clone(), users.clone());
+    let owners = users.clone();
     let agent = agent.journal(journal.clone());
     let agent = agent.contexts(move |run: RunInfo, call| {
         let owner = run.owner().and_then(|owner| owners.named(owner));
         let owner = owner.cloned().ok_or("the owner is no user");
         async move { Ok(call.with(owner?)) }
     });
-    let agent = agent.may_decide(move |request| {
-        let decides = leads.named(&request.user).is_some_and(|user| user.decides);
-        async move { request.is_owner() || decides }
-    });
+    let agent = agent.may_decide(may_decide(&users));
+    let approvals = Approvals::new(&registry, store.clone()).may_decide(may_decide(&users));
+    let server = Server::new(registry).store(store).state_key(state_key);
 
     let listener = tokio::net::TcpListener::bind(address).await;
     let listener = listener.map_err(|error| format!("can't listen on {address}: {error}"))?;
@@ -106,14 +122,24 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
         "open http://{address} and sign in with a token:\n{lines}"
     )?;
     let conversations = Conversations::new(trace::linked(agent))?;
+    let interrupted = conversations.clone();
+    tokio::spawn(async move {
+        match interrupted.resume_all().await {
+            Ok(failed) => failed
+                .iter()
+                .for_each(|(id, error)| eprintln!("{id} does not continue: {error}")),
+            Err(error) => eprintln!("interrupted conversations do not continue: {error}"),
+        }
+    });
     let desk = Desk {
         conversations,
+        approvals,
         journal,
         users,
         port: address.port(),
         lists: Lists::default(),
     };
-    axum::serve(listener, service::router(desk, registry)).await?;
+    axum::serve(listener, service::router(desk, server)).await?;
     Ok(())
 }
 

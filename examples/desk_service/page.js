@@ -17,7 +17,8 @@ async function post(path, body) {
   }
 }
 const showProblem = (element, problem) => Object.assign(element, { hidden: !problem, textContent: problem ?? "" });
-const act = (id, what, ...details) => post(`/runs/${encodeURIComponent(id)}`, { do: what, with: details.length > 1 ? details : details[0] });
+const act = (path, what, ...details) => post(path, { do: what, with: details.length > 1 ? details : details[0] });
+const ofRun = () => `/runs/${encodeURIComponent(run)}`;
 const STATES = { writing: "is written …", running: "runs …", waiting: "waits" };
 // A call that just moved, or got another form, is not allowed by a click on what stood there before.
 const REST = 500;
@@ -50,13 +51,13 @@ function createCall() {
   form.onkeydown = (event) => void (event.key === "Escape" && form.dataset.mode !== "allow" && show("allow"));
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const { mode, fingerprint } = form.dataset;
+    const { mode, seen } = form.dataset;
     if (mode !== "deny" && performance.now() - moved < REST) return;
     const details = { change: [find(".change textarea").value], deny: [find(".deny input").value] }[mode] ?? [];
     const next = form.contains(document.activeElement) && $(element.closest("#waiting") ? "inbox-title" : "text");
     const disable = (is) => form.querySelectorAll("button").forEach((button) => (button.disabled = is));
     disable(true);
-    const { problem } = await act(form.dataset.run, mode, fingerprint, ...details);
+    const { problem } = await act(form.dataset.path, mode, seen, ...details);
     disable(false);
     showProblem(find(".error"), problem);
     if (problem) find(".buttons").scrollIntoView({ block: "nearest" });
@@ -98,9 +99,10 @@ function fillCall(element, call, key) {
   const decides = call.hold && (!key || call.hold.is_confirmation);
   form.hidden = !decides;
   find(".reason").textContent = call.hold ? `Held: ${call.hold.reason}.${decides ? "" : " Somebody else decides."}` : "";
-  if (decides && form.dataset.fingerprint !== call.hold.fingerprint) {
-    const { fingerprint, run, server = "" } = call.hold;
-    Object.assign(form.dataset, { fingerprint, run, server });
+  // What identifies the hold, and where a decision on it goes.
+  const { id, fingerprint, server = "" } = call.hold ?? {};
+  if (decides && form.dataset.seen !== (id ?? fingerprint)) {
+    Object.assign(form.dataset, { seen: id ?? fingerprint, path: id ? "/inbox" : ofRun(), server });
     find(".change textarea").value = JSON.stringify(parsed(call.arguments), null, 2);
     element.reset();
   }
@@ -139,10 +141,10 @@ function keep(elements, keys) {
 }
 
 function showInbox() {
-  keep(waiting, lists.inbox.map((hold) => hold.fingerprint));
-  for (const hold of lists.inbox.filter((hold) => !waiting.has(hold.fingerprint))) {
+  keep(waiting, lists.inbox.map((hold) => hold.id));
+  for (const hold of lists.inbox.filter((hold) => !waiting.has(hold.id))) {
     const element = $("waiting").appendChild(createCall());
-    waiting.set(hold.fingerprint, element);
+    waiting.set(hold.id, element);
     fillCall(element, { ...hold, hold, status: "waiting", decisions: [], lines: [], result: null });
   }
   $("inbox").hidden = !lists.decides;
@@ -177,7 +179,7 @@ const button = (textContent, onclick) => Object.assign(document.createElement("b
 /// Does something in this conversation, or in a new one.
 async function say(what, text) {
   if (!run && !(await start())) return;
-  const { problem } = await act(run, what, text);
+  const { problem } = await act(ofRun(), what, text);
   if (problem) status = { ...status, problem, can_retry: false };
   else if ($("text").value.trim() === text) $("text").value = "";
   showStatus();

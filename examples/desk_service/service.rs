@@ -5,6 +5,7 @@
 //! name does not, and a request that changes something must come from the page's own `Origin`.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,12 +22,12 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tool_agent::conversations::{Conversation, ConversationError, Conversations};
-use tool_agent::run::{Journal, JournalError, Page, Run, SqliteJournal, random_id};
-use tool_agent::transcript::ShownHold;
-use tool_core::Registry;
+use tool_agent::run::{Journal, Page, Run, SqliteJournal, random_id};
 use tool_core::content::Content;
-use tool_core::hooks::Decision;
+use tool_core::hooks::{Decision, Inbox};
+use tool_mcp::Server;
 use tool_mcp::server::UserId;
+use tool_mcp::server::approvals::Approvals;
 use tool_mcp::server::http::{Auth, AuthError, HttpConfig};
 use tracing::Instrument;
 
@@ -50,6 +51,8 @@ const SUGGESTIONS: [&str; 3] = [
 
 pub(crate) struct Desk {
     pub(crate) conversations: Conversations,
+    /// The held calls of MCP clients.
+    pub(crate) approvals: Approvals,
     pub(crate) journal: SqliteJournal,
     pub(crate) users: Users,
     pub(crate) port: u16,
@@ -66,16 +69,16 @@ type Shared = State<Arc<Desk>>;
 type Refusal = (StatusCode, String);
 
 impl Desk {
-    /// Opens a conversation of a user. Others are unknown, except to those who decide on their calls.
-    async fn open(&self, user: &User, run: &str, decides: bool) -> Result<Conversation, Refusal> {
-        // The owner is compared before anything goes on.
-        let found = if decides {
-            self.conversations.open(run).await
-        } else {
-            self.conversations.open_as(&user.name, run).await
-        };
+    /// Opens a conversation of a user. Others are unknown, also to those who decide on their calls.
+    async fn open(&self, user: &User, run: &str) -> Result<Conversation, Refusal> {
+        let found = self.conversations.open_as(&user.name, run).await;
         let found = found.map_err(refusal)?;
         found.ok_or_else(|| (StatusCode::NOT_FOUND, "no such conversation".into()))
+    }
+
+    /// Returns the calls that wait for decisions, in conversations and of MCP clients.
+    fn inbox(&self) -> (Conversations, Approvals) {
+        (self.conversations.clone(), self.approvals.clone())
     }
 
     /// Returns what a user sees besides a conversation, and then each change. However many pages a user has, the journal is
@@ -100,7 +103,8 @@ impl Desk {
 
     /// Reads the lists of a user after each change, as long as a page of the user is open.
     async fn keep_lists(self: Arc<Self>, user: User, lists: watch::Sender<Arc<Value>>) {
-        let mut changes = self.conversations.changes();
+        let of_clients = self.approvals.changes();
+        let mut changes = stream::select(self.conversations.changes(), of_clients);
         loop {
             let is_changed = tokio::select! {
                 next = changes.next() => next.is_some(),
@@ -124,23 +128,18 @@ impl Desk {
     async fn read_lists(self: Arc<Self>, user: User) -> Option<Arc<Value>> {
         let runtime = Handle::current();
         let reading = move || runtime.block_on(self.lists_of(&user));
-        let read = tokio::task::spawn_blocking(reading).await;
-        Some(Arc::new(read.ok()?.ok()?))
+        let read = tokio::task::spawn_blocking(move || reading().ok()).await;
+        Some(Arc::new(read.ok()??))
     }
 
-    async fn lists_of(&self, user: &User) -> Result<Value, JournalError> {
+    async fn lists_of(&self, user: &User) -> Result<Value, Box<dyn Error>> {
         let runs = self.journal.runs(Some(&user.name), Page::new(50)).await?;
         let runs = runs.iter().map(|head| {
             json!({"id": head.id, "saved_ms": head.saved_ms, "waits": !head.waiting.is_empty()})
         });
-        let mut inbox = Vec::new();
-        if user.decides {
-            let heads = self.journal.waiting(Page::new(100)).await?;
-            let waiting = heads.iter().flat_map(|head| &head.waiting);
-            // Nobody decides on an own hold, and an own confirmation is in the conversation.
-            let of_others = waiting.filter(|call| call.owner() != Some(&user.name));
-            inbox.extend(of_others.map(ShownHold::from));
-        }
+        let mut inbox = self.inbox().waiting(&user.name, 100).await?;
+        // An own confirmation is in the conversation.
+        inbox.retain(|call| call.owner.as_ref() != Some(&user.name));
         let runs: Value = runs.collect();
         let lists = json!({"type": "lists", "user": user.name, "decides": user.decides,
             "suggestions": SUGGESTIONS, "runs": runs, "inbox": inbox});
@@ -172,7 +171,8 @@ impl Desk {
     }
 }
 
-pub(crate) fn router(desk: Desk, registry: Registry) -> Router {
+/// Returns the routes: the page, what a person does on it, and the server of the same tools.
+pub(crate) fn router(desk: Desk, server: Server) -> Router {
     let desk = Arc::new(desk);
     let file = |media_type: &'static str, text: &'static str| {
         get(async move || ([(header::CONTENT_TYPE, media_type)], text))
@@ -181,6 +181,7 @@ pub(crate) fn router(desk: Desk, registry: Registry) -> Router {
         .route("/events", get(events))
         .route("/events/{run}", get(events))
         .route("/parts/{run}/{key}/{index}", get(part))
+        .route("/inbox", post(decide))
         .route("/runs", post(create))
         .route("/runs/{run}", post(act))
         .route("/", file("text/html", include_str!("page.html")))
@@ -191,18 +192,20 @@ pub(crate) fn router(desk: Desk, registry: Registry) -> Router {
         .layer(DefaultBodyLimit::max(64 * 1024))
         .layer(middleware::from_fn_with_state(Arc::clone(&desk), check))
         .with_state(Arc::clone(&desk))
-        .merge(mcp(desk, registry))
+        .merge(mcp(desk, server))
         .layer(middleware::from_fn(traced))
 }
 
-/// Serves the tools over MCP, to each user those that the user may call.
-fn mcp(desk: Arc<Desk>, registry: Registry) -> Router {
+/// Serves the tools over MCP, to each user those that the user may call. A held call waits in the inbox, and runs when its
+/// client makes it again.
+fn mcp(desk: Arc<Desk>, server: Server) -> Router {
     let (known, named, seen) = (desk.users.clone(), desk.users.clone(), desk.users.clone());
     let config = HttpConfig::default().auth(Auth::bearer(move |token| {
         let user = known.with_token(&token).map(|user| UserId::new(&user.name));
         async move { user.ok_or(AuthError::InvalidToken) }
     }));
-    let server = tool_mcp::Server::new(registry).name("desk_service", "1");
+    let server = server.name("desk_service", "1");
+    let server = server.on_hold(desk.approvals.clone());
     let server = server.ui("draw_sales", "ui://desk/sales", include_str!("sales.html"));
     let server = server.identity(move |request, call| {
         let id: Option<&UserId> = request.extension();
@@ -255,7 +258,7 @@ async fn events(
     run: Option<Path<String>>,
 ) -> Result<Response, Refusal> {
     let updates = match run {
-        Some(Path(run)) => desk.open(&user, &run, false).await?.follow().left_stream(),
+        Some(Path(run)) => desk.open(&user, &run).await?.follow().left_stream(),
         None => stream::pending().right_stream(),
     };
     let updates = updates.map(|update| Event::default().json_data(&*update));
@@ -271,7 +274,7 @@ async fn part(
     Extension(user): Extension<User>,
     Path((run, key, index)): Path<(String, String, usize)>,
 ) -> Result<Response, Refusal> {
-    let transcript = desk.open(&user, &run, false).await?.transcript();
+    let transcript = desk.open(&user, &run).await?.transcript();
     let call = transcript.call(&key);
     if let Some(Content::Image(image)) = call.and_then(|call| call.parts.get(index)) {
         let media_type = image.media_type().unwrap_or_default().to_owned();
@@ -290,16 +293,35 @@ async fn create(State(desk): Shared, Extension(user): Extension<User>) -> Result
     Ok(id)
 }
 
-/// What a person does. A fingerprint identifies what the person has seen.
+/// What a person does in a conversation of one's own.
 #[derive(Deserialize)]
 #[serde(tag = "do", content = "with", rename_all = "snake_case")]
 enum Action {
     Say(String),
     Retry,
     Stop,
+    #[serde(untagged)]
+    Decide(Choice),
+}
+
+/// A decision on a call. The first string identifies what the person has seen: a fingerprint in a conversation, an id in the
+/// inbox.
+#[derive(Deserialize)]
+#[serde(tag = "do", content = "with", rename_all = "snake_case")]
+enum Choice {
     Allow(String),
     Deny(String, String),
     Change(String, String),
+}
+
+impl Choice {
+    fn decision(self) -> (String, Decision) {
+        match self {
+            Choice::Allow(seen) => (seen, Decision::Allow),
+            Choice::Deny(seen, reason) => (seen, Decision::deny(reason)),
+            Choice::Change(seen, arguments) => (seen, Decision::change(arguments)),
+        }
+    }
 }
 
 async fn act(
@@ -308,30 +330,37 @@ async fn act(
     Path(run): Path<String>,
     Json(action): Json<Action>,
 ) -> Result<(), Refusal> {
-    let (fingerprint, decision) = match action {
-        Action::Allow(fingerprint) => (fingerprint, Decision::Allow),
-        Action::Deny(fingerprint, reason) => (fingerprint, Decision::deny(reason)),
-        Action::Change(fingerprint, arguments) => (fingerprint, Decision::change(arguments)),
-        own => {
-            let conversation = desk.open(&user, &run, false).await?;
-            let done = match own {
-                Action::Say(text) if text.trim().is_empty() => Ok(()),
-                Action::Say(text) => conversation.reply(text).await,
-                Action::Retry => conversation.retry(),
-                _ => conversation.stop().await,
-            };
-            return done.map_err(refusal);
+    let conversation = desk.open(&user, &run).await?;
+    let done = match action {
+        Action::Say(text) if text.trim().is_empty() => Ok(()),
+        Action::Say(text) => conversation.reply(text).await,
+        Action::Retry => conversation.retry(),
+        Action::Stop => conversation.stop().await,
+        Action::Decide(choice) => {
+            let (fingerprint, decision) = choice.decision();
+            let deciding = conversation.decide(&fingerprint, decision, &user.name);
+            deciding.await
         }
     };
-    let opened = desk.open(&user, &run, user.decides).await;
-    let forbidden = (StatusCode::FORBIDDEN, "others decide on it".into());
-    let conversation = opened.map_err(|error| if user.decides { error } else { forbidden })?;
-    let deciding = conversation.decide(&fingerprint, decision, &user.name);
-    deciding.await.map_err(refusal)
+    done.map_err(refusal)
+}
+
+/// Decides on a call of somebody else.
+async fn decide(
+    State(desk): Shared,
+    Extension(user): Extension<User>,
+    Json(choice): Json<Choice>,
+) -> Result<(), Refusal> {
+    let (id, decision) = choice.decision();
+    let decided = desk.inbox().decide(&id, decision, &user.name).await;
+    decided.map_err(|error| refused(error.status(), error.to_string()))
 }
 
 fn refusal(error: ConversationError) -> Refusal {
-    let status = StatusCode::from_u16(error.status());
-    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, error.publish())
+    refused(error.status(), error.publish())
+}
+
+fn refused(status: u16, reason: String) -> Refusal {
+    let status = StatusCode::from_u16(status);
+    (status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), reason)
 }

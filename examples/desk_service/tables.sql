@@ -12,6 +12,13 @@ INSERT OR IGNORE INTO user VALUES
     ('lead-1', 1, 0, lower(hex(randomblob(24)))),
     ('admin-1', 1, 1, lower(hex(randomblob(24))));
 
+-- The key by which held calls of MCP clients find their decisions, also after a restart.
+CREATE TABLE IF NOT EXISTS state_key (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    bytes BLOB NOT NULL
+) STRICT;
+INSERT OR IGNORE INTO state_key VALUES (1, randomblob(32));
+
 CREATE TABLE IF NOT EXISTS customer_order (
     number INTEGER PRIMARY KEY,
     article TEXT NOT NULL,

@@ -167,10 +167,16 @@ impl Service {
         Chat { service, user, run }
     }
 
-    /// Decides on a call, or does something else in a conversation; returns the status.
+    /// Does something in a conversation of a user's own; returns the status.
     fn act(&self, user: &str, run: &str, action: &str, with: Value) -> u16 {
         let body = json!({"do": action, "with": with});
         status(&self.post(user, &format!("/runs/{run}"), &body))
+    }
+
+    /// Decides on a call of somebody else; returns the status.
+    fn decide(&self, user: &str, action: &str, with: Value) -> u16 {
+        let body = json!({"do": action, "with": with});
+        status(&self.post(user, "/inbox", &body))
     }
 
     /// Returns the names of tools, or the result of a call, over MCP.
@@ -233,9 +239,21 @@ impl Chat<'_> {
         self.wait(|page| (page["status"]["is_busy"] == false).then(|| page.clone()))
     }
 
+    /// Returns the id of the call that waits, as the lead finds it in the inbox.
+    fn waiting(&self) -> String {
+        self.wait(held);
+        let inbox = self.service.lists("lead-1")["inbox"].clone();
+        let calls = inbox.as_array().expect("an inbox");
+        let own = calls.iter().find(|call| call["owner"] == self.user);
+        own.expect("it waits")["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned()
+    }
+
     /// The lead decides.
     fn decide(&self, action: &str, with: Value) -> u16 {
-        self.service.act("lead-1", &self.run, action, with)
+        self.service.decide("lead-1", action, with)
     }
 }
 
@@ -413,6 +431,7 @@ fn a_hold_is_decided_by_somebody_else_once() {
     let chat = service.chat("clerk-1");
     chat.ask(QUESTION);
     let fingerprint = chat.wait(held);
+    let id = chat.waiting();
     let page = chat.rest();
     assert!(service.refunds().is_empty());
     let arguments = call(&page, "refund_order", "waiting").expect("held")["arguments"].as_str();
@@ -422,15 +441,22 @@ fn a_hold_is_decided_by_somebody_else_once() {
 
     // Who asked can't decide, and neither can somebody with the same role.
     assert_eq!(chat.act("allow", json!(fingerprint)), 403);
-    assert_eq!(
-        service.act("clerk-2", &chat.run, "allow", json!(fingerprint)),
-        403
-    );
-    assert_eq!(
-        service.act("clerk-2", "nothing", "allow", json!(fingerprint)),
-        403
-    );
-    assert_eq!(chat.decide("allow", json!("0".repeat(64))), 409);
+    for user in ["clerk-1", "clerk-2"] {
+        assert_eq!(service.decide(user, "allow", json!(id)), 403, "{user}");
+    }
+    for (user, run) in [
+        ("clerk-2", &*chat.run),
+        ("lead-1", &chat.run),
+        ("clerk-1", "nothing"),
+    ] {
+        assert_eq!(
+            service.act(user, run, "allow", json!(fingerprint)),
+            404,
+            "{user}"
+        );
+    }
+    assert_eq!(chat.decide("allow", json!(fingerprint)), 404);
+    assert_eq!(chat.decide("say", json!("And?")), 422);
     assert!(service.refunds().is_empty());
 
     let (part, index) = (format!("GET /parts/{}/call-0-0", chat.run), "/1");
@@ -444,7 +470,7 @@ fn a_hold_is_decided_by_somebody_else_once() {
     }
 
     let twice = thread::scope(|scope| {
-        let decide = || chat.decide("allow", json!(fingerprint));
+        let decide = || chat.decide("allow", json!(id));
         let threads = [scope.spawn(decide), scope.spawn(decide)];
         let mut statuses = threads.map(|thread| thread.join().expect("a status"));
         statuses.sort_unstable();
@@ -457,7 +483,7 @@ fn a_hold_is_decided_by_somebody_else_once() {
         refund["decisions"],
         json!([{"verdict": "allowed", "by": "lead-1"}])
     );
-    assert_eq!(chat.decide("allow", json!(fingerprint)), 409);
+    assert_eq!(chat.decide("allow", json!(id)), 409);
     assert_eq!(service.refunds(), [4800]);
     assert_eq!(
         service.query::<String>("SELECT owner FROM refund"),
@@ -473,9 +499,9 @@ fn two_clerks_and_a_lead_pay_an_order_once() {
     for chat in &chats {
         chat.ask(QUESTION);
     }
-    let held = chats.each_ref().map(|chat| chat.wait(held));
-    for (chat, fingerprint) in chats.iter().zip(held) {
-        assert_eq!(chat.decide("allow", json!(fingerprint)), 200);
+    let waiting = chats.each_ref().map(Chat::waiting);
+    for (chat, id) in chats.iter().zip(waiting) {
+        assert_eq!(chat.decide("allow", json!(id)), 200);
     }
     let results = chats.each_ref().map(|chat| {
         chat.wait(|page| {
@@ -522,10 +548,9 @@ fn a_lead_decides_on_no_own_hold() {
     chat.rest();
     assert_eq!(service.lists("lead-1")["inbox"], json!([]));
     assert_eq!(chat.act("allow", json!(fingerprint)), 403);
-    assert_eq!(
-        service.act("admin-1", &chat.run, "allow", json!(fingerprint)),
-        200
-    );
+    let id = service.lists("admin-1")["inbox"][0]["id"].clone();
+    assert_eq!(service.decide("lead-1", "allow", id.clone()), 403);
+    assert_eq!(service.decide("admin-1", "allow", id), 200);
     chat.wait(|page| last_text(page).starts_with("Done").then_some(()));
     assert_eq!(service.refunds(), [4800]);
 }
@@ -535,8 +560,7 @@ fn a_lead_can_deny_a_call_or_change_its_arguments() {
     let service = Service::start();
     let chat = service.chat("clerk-1");
     chat.ask(QUESTION);
-    let fingerprint = chat.wait(held);
-    assert_eq!(chat.decide("deny", json!([fingerprint, "not yet"])), 200);
+    assert_eq!(chat.decide("deny", json!([chat.waiting(), "not yet"])), 200);
     let page = chat.wait(|page| {
         last_text(page)
             .contains("not refunded")
@@ -551,10 +575,10 @@ fn a_lead_can_deny_a_call_or_change_its_arguments() {
     chat.rest();
 
     chat.ask(QUESTION);
-    let fingerprint = chat.wait(held);
+    let (fingerprint, id) = (chat.wait(held), chat.waiting());
     let change = |arguments: Value| {
         let arguments = arguments.to_string();
-        chat.decide("change", json!([fingerprint, arguments]))
+        chat.decide("change", json!([id, arguments]))
     };
     assert_eq!(
         change(json!({"order": 1042, "cents": -1, "reason": "x"})),
@@ -619,18 +643,54 @@ fn the_inbox_has_what_waits_for_those_who_decide() {
     let response = service.send(&format!("GET /events/{}", chats[0].run), &headers, "");
     assert_eq!(status(&response), 404, "{response}");
 
-    let hold = &service.lists("lead-1")["inbox"][0];
-    let run = hold["run"].as_str().expect("a run");
-    assert_eq!(
-        service.act("lead-1", run, "allow", hold["fingerprint"].clone()),
-        200
-    );
+    let id = service.lists("lead-1")["inbox"][0]["id"].clone();
+    assert_eq!(service.decide("lead-1", "allow", id), 200);
     chats[0].wait(|page| last_text(page).starts_with("Done").then_some(()));
     let inbox = service.lists("admin-1")["inbox"].clone();
     assert_eq!(
         (inbox.as_array().map(Vec::len), &inbox[0]["owner"]),
         (Some(1), &json!("clerk-2"))
     );
+}
+
+/// The service is killed between the hold and the decision, and between the decision and the call that it allows.
+#[test]
+fn a_held_call_of_an_mcp_client_waits_in_the_inbox() {
+    let mut service = Service::start();
+    let refund = json!({"order": 1042, "cents": 100, "reason": "x"});
+    let refund = json!({"name": "refund_order", "arguments": refund});
+    let call = |service: &Service| {
+        let token = Some(&*service.tokens["clerk-1"]);
+        let (_, called) = service.mcp(token, "tools/call", refund.clone());
+        called["result"].clone()
+    };
+    let held = call(&service);
+    assert_eq!(held["isError"], true, "{held}");
+    let text = held["content"][0]["text"].as_str().expect("text");
+    assert!(text.contains("waits for"), "{text}");
+    service.kill();
+    service.start_again();
+
+    let inbox = service.lists("lead-1")["inbox"].clone();
+    assert_eq!(
+        (&inbox[0]["owner"], &inbox[0]["name"]),
+        (&json!("clerk-1"), &json!("refund_order"))
+    );
+    assert_eq!(service.lists("clerk-1")["inbox"], json!([]));
+    let id = || inbox[0]["id"].clone();
+    assert_eq!(service.decide("clerk-1", "allow", id()), 403);
+    assert_eq!(service.decide("lead-1", "allow", id()), 200);
+    assert_eq!(service.decide("admin-1", "allow", id()), 409);
+    assert!(service.refunds().is_empty());
+    service.kill();
+    service.start_again();
+
+    let paid = call(&service);
+    assert_ne!(paid["isError"], true, "{paid}");
+    assert_eq!(service.refunds(), [100]);
+    // A decision is for one call.
+    assert_eq!(call(&service)["isError"], true);
+    assert_eq!(service.refunds(), [100]);
 }
 
 /// Writes recordings: texts to which the model answers with a call, or with a text.
@@ -669,12 +729,9 @@ fn the_rights_of_who_decides_do_not_reach_the_conversation() {
     let prices = "SELECT cents FROM customer_order WHERE number = 1042";
     let chat = service.chat("clerk-1");
     chat.ask("Refund");
-    let fingerprint = chat.wait(held);
+    let id = chat.waiting();
     chat.rest();
-    assert_eq!(
-        service.act("admin-1", &chat.run, "allow", json!(fingerprint)),
-        200
-    );
+    assert_eq!(service.decide("admin-1", "allow", json!(id)), 200);
     chat.wait(|page| (last_text(page) == "I may not.").then_some(()));
     assert_eq!(
         (service.refunds(), service.query::<u32>(prices)),
@@ -743,11 +800,7 @@ fn each_user_has_own_tools_over_mcp() {
         unknown["error"].to_string().contains("unknown tool"),
         "{unknown}"
     );
-    // A hold is denied, and a client that can't ask its user confirms nothing.
-    let refund = json!({"order": 1042, "cents": 1, "reason": "x"});
-    let refund = json!({"name": "refund_order", "arguments": refund});
-    let (_, held) = service.mcp(token, "tools/call", refund);
-    assert_eq!(held["result"]["isError"], true, "{held}");
+    // A client that can't ask its user confirms nothing.
     let admin = Some(&*service.tokens["admin-1"]);
     let (_, unconfirmed) = service.mcp(admin, "tools/call", price);
     let required = &unconfirmed["error"]["data"]["requiredCapabilities"];
@@ -770,22 +823,14 @@ fn a_conversation_goes_on_where_it_was_killed() {
     };
     service.kill();
     service.start_again();
-    let fingerprint = service.chat_of("clerk-1", &run).wait(held);
+    let id = service.chat_of("clerk-1", &run).waiting();
     let before = service.chat_of("clerk-1", &run).rest();
     service.kill();
     service.start_again();
     assert_eq!(service.chat_of("clerk-1", &run).rest(), before);
-    assert_eq!(
-        service.lists("lead-1")["inbox"][0]["fingerprint"],
-        fingerprint
-    );
+    assert_eq!(service.lists("lead-1")["inbox"][0]["id"], id);
 
-    assert_eq!(
-        service
-            .chat_of("clerk-1", &run)
-            .decide("allow", json!(fingerprint)),
-        200
-    );
+    assert_eq!(service.decide("lead-1", "allow", json!(id)), 200);
     let done = |page: &Value| last_text(page).starts_with("Done").then_some(());
     service.chat_of("clerk-1", &run).wait(done);
     let before = service.chat_of("clerk-1", &run).rest();
@@ -796,20 +841,34 @@ fn a_conversation_goes_on_where_it_was_killed() {
 }
 
 #[test]
+fn an_interrupted_conversation_goes_on_before_somebody_opens_it() {
+    let mut service = Service::start();
+    service.chat("clerk-1").ask(QUESTION);
+    service.kill();
+    service.start_again();
+    // Nobody opens the conversation: the lead sees the inbox alone.
+    let began = Instant::now();
+    while service.lists("lead-1")["inbox"][0]["owner"] != "clerk-1" {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
 fn a_call_that_ran_during_a_kill_is_not_repeated() {
     let mut service = Service::with(&["--delay", "60000"]);
-    let (run, fingerprint) = {
+    let (run, id) = {
         let chat = service.chat("clerk-1");
         chat.ask(QUESTION);
-        let fingerprint = chat.wait(held);
-        assert_eq!(chat.decide("allow", json!(fingerprint)), 200);
+        let id = chat.waiting();
+        assert_eq!(chat.decide("allow", json!(id)), 200);
         // Saved as started before it runs.
         chat.wait(|page| {
             call(page, "refund_order", "running")?["progress"]
                 .as_str()
                 .map(drop)
         });
-        (chat.run, fingerprint)
+        (chat.run, id)
     };
     service.kill();
     service.start_again();
@@ -824,9 +883,8 @@ fn a_call_that_ran_during_a_kill_is_not_repeated() {
     );
     chat.rest();
     assert!(service.refunds().is_empty());
-    assert_eq!(chat.decide("allow", json!(fingerprint)), 409);
-    let fingerprint = held(&page).expect("held");
-    assert_eq!(chat.decide("allow", json!(fingerprint)), 200);
+    assert_eq!(chat.decide("allow", json!(id)), 409);
+    assert_eq!(chat.decide("allow", json!(chat.waiting())), 200);
     chat.wait(|page| last_text(page).starts_with("Done").then_some(()));
     assert_eq!(service.refunds(), [4800]);
 
@@ -846,14 +904,14 @@ fn stopping_cancels_and_a_new_conversation_is_empty() {
     let service = Service::start();
     let chat = service.chat("clerk-1");
     chat.ask(QUESTION);
-    let fingerprint = chat.wait(held);
+    let id = chat.waiting();
     chat.rest();
     assert_eq!(chat.act("stop", Value::Null), 200);
     let page = chat.rest();
     let problem = page["status"]["problem"].as_str().expect("a problem");
     assert!(problem.contains("cancelled"), "{problem}");
     assert!(call(&page, "refund_order", "failed").is_some(), "{page:#}");
-    assert_eq!(chat.decide("allow", json!(fingerprint)), 409);
+    assert_eq!(chat.decide("allow", json!(id)), 409);
     assert_eq!(service.lists("lead-1")["inbox"], json!([]));
     chat.ask("Go on.");
     assert_eq!(chat.act("stop", Value::Null), 200);
@@ -923,9 +981,9 @@ fn a_decision_is_linked_to_the_trace_of_the_question() {
     let mut log = BufReader::new(service.child.stderr.take().expect("piped"));
     let chat = service.chat("clerk-1");
     chat.ask(QUESTION);
-    let fingerprint = chat.wait(held);
+    let id = chat.waiting();
     chat.rest();
-    assert_eq!(chat.decide("allow", json!(fingerprint)), 200);
+    assert_eq!(chat.decide("allow", json!(id)), 200);
     let field = |line: &str, name: &str| {
         let (_, value) = line.split_once(&format!(" {name}="))?;
         value.split(' ').next().map(str::to_owned)
