@@ -2,8 +2,12 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use properties::random::Random;
@@ -257,7 +261,207 @@ fn a_folder_that_can_not_be_written_loses_nothing() {
     assert!(load(&journal, "run-1").is_empty());
     append().unwrap();
     assert_eq!(load(&journal, "run-1").len(), run.unsaved().len());
-    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
+    // The run can't be marked as one that waits, so it does not wait.
+    let marks = folder.0.join("states/waiting");
+    fs::write(&marks, "").unwrap();
+    let mut waiting = Run::new("run-2");
+    append_waiting(&journal, &mut waiting).unwrap_err();
+    assert!(load(&journal, "run-2").is_empty());
+    fs::remove_file(&marks).unwrap();
+    append_waiting(&journal, &mut waiting).unwrap();
+    assert_eq!(listed(&journal, RunState::Waiting), ["run-2"]);
+    let names = fs::read_dir(&folder.0).unwrap();
+    let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["run-run-1.jsonl", "run-run-2.jsonl", "states"]);
+}
+
+/// Appends a run that waits for a decision.
+fn append_waiting(journal: &dyn Journal, run: &mut Run) -> Result<(), JournalError> {
+    if run.rounds().is_empty() {
+        run.push(question()).unwrap();
+        let response = turn(&calling(&[("delete_note", r#"{"id":7}"#)]));
+        run.respond(&dialect(), &holding(), response).unwrap();
+        run_calls(run, &holding());
+    }
+    append(journal, run)
+}
+
+/// Returns the ids of the runs in a state.
+fn listed(journal: &dyn Journal, state: RunState) -> Vec<String> {
+    let heads = journal.in_state(state, Page::new(9999)).now_or_never();
+    let heads = heads.unwrap().unwrap().into_iter();
+    let mut ids: Vec<_> = heads.map(|head| head.id).collect();
+    ids.sort();
+    ids
+}
+
+/// Asserts that each run is listed in its state.
+fn assert_listed(journal: &FileJournal) {
+    let states = [RunState::Waiting, RunState::Unfinished, RunState::Idle];
+    // Before `runs`, which adds missing marks.
+    let all = states.map(|state| listed(journal, state));
+    let heads = heads(journal).unwrap();
+    for (state, listed) in states.into_iter().zip(all) {
+        let heads = heads.iter().filter(|head| head.state() == state);
+        let mut expected: Vec<_> = heads.map(|head| head.id.clone()).collect();
+        expected.sort();
+        assert_eq!(listed, expected, "{state:?}");
+    }
+}
+
+/// Returns how many bytes this thread reads from files meanwhile.
+#[cfg(target_os = "linux")]
+fn bytes_read(work: impl FnOnce()) -> u64 {
+    let count = || {
+        let io = fs::read_to_string("/proc/thread-self/io").unwrap();
+        let line = io.lines().find_map(|line| line.strip_prefix("rchar: "));
+        (line.unwrap().parse::<u64>().unwrap(), io.len() as u64)
+    };
+    let (before, own) = count();
+    work();
+    count().0 - before - own
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_list_of_a_state_costs_what_is_in_it() {
+    let folder = TempFolder::new("list-costs");
+    let journal = FileJournal::new(&folder.0);
+    append_waiting(&journal, &mut Run::new("waiting")).unwrap();
+    append(&journal, &mut new_run()).unwrap();
+    append(&journal, &mut Run::new("idle")).unwrap();
+    let idle = folder.0.join("run-idle.jsonl");
+    let mut costs = Vec::new();
+    let (mut first, mut copies) = (0, 0);
+    for size in [10, 100, 1000] {
+        while copies < size {
+            copies += 1;
+            fs::copy(&idle, folder.0.join(format!("run-idle-{copies}.jsonl"))).unwrap();
+        }
+        // As an earlier version left it: the first list reads all runs, and no other one does.
+        fs::remove_dir_all(folder.0.join("states")).unwrap();
+        first = bytes_read(|| assert_eq!(listed(&journal, RunState::Waiting), ["waiting"]));
+        costs.push(bytes_read(|| {
+            assert_eq!(listed(&journal, RunState::Waiting), ["waiting"]);
+            assert_eq!(listed(&journal, RunState::Unfinished), ["run-1"]);
+        }));
+    }
+    assert!(
+        costs[0] > 0 && costs.iter().all(|cost| *cost == costs[0]),
+        "{costs:?}"
+    );
+    assert!(first > 100 * costs[0], "{first} and {costs:?}");
+}
+
+#[test]
+fn marks_that_are_missing_or_no_longer_true_change_no_list() {
+    let folder = TempFolder::new("marks");
+    let journal = FileJournal::new(&folder.0);
+    let mut waiting = Run::new("waiting");
+    append_waiting(&journal, &mut waiting).unwrap();
+    append(&journal, &mut new_run()).unwrap();
+    append(&journal, &mut Run::new("idle")).unwrap();
+    let mark = |state: &str, run: &str| folder.0.join(format!("states/{state}/run-{run}.jsonl"));
+    assert_listed(&journal);
+    assert!(mark("waiting", "waiting").exists() && mark("unfinished", "run-1").exists());
+    // A crash after a mark was written, or before one was removed.
+    for run in ["waiting", "run-1", "idle", "removed"] {
+        fs::write(mark("waiting", run), "").unwrap();
+        fs::write(mark("unfinished", run), "").unwrap();
+    }
+    assert_listed(&journal);
+    // The next state removes it.
+    waiting.cancel(&dialect()).unwrap();
+    append(&journal, &mut waiting).unwrap();
+    assert!(!mark("waiting", "waiting").exists() && !mark("unfinished", "waiting").exists());
+    journal.remove("run-1").now_or_never().unwrap().unwrap();
+    assert!(!mark("waiting", "run-1").exists() && !mark("unfinished", "run-1").exists());
+    assert_listed(&journal);
+    // A program of an earlier version writes none. The next list of all runs adds them.
+    append_waiting(&journal, &mut Run::new("run-2")).unwrap();
+    fs::remove_file(mark("waiting", "run-2")).unwrap();
+    heads(&journal).unwrap();
+    assert_listed(&journal);
+    assert_eq!(listed(&journal, RunState::Waiting), ["run-2"]);
+}
+
+/// Set in a process that is killed.
+const APPENDING: &str = "TOOL_CORE_TEST_APPENDING";
+
+/// The process that is killed: brings runs into all states. Does nothing in a usual run of the tests.
+#[test]
+fn appending_process() {
+    let Some(folder) = std::env::var_os(APPENDING) else {
+        return;
+    };
+    let journal = FileJournal::new(folder);
+    // Made before, so that most of the time passes within the journal.
+    let appends = ["run-1", "run-2", "run-3"].map(|id| {
+        let memory = MemoryJournal::new();
+        let mut run = Run::new(id);
+        append(&memory, &mut run).unwrap();
+        let mut appends = vec![(run.head(), load(&memory, id))];
+        append_waiting(&memory, &mut run).unwrap();
+        appends.push((run.head(), load(&memory, id)));
+        run.cancel(&dialect()).unwrap();
+        append(&memory, &mut run).unwrap();
+        appends.push((run.head(), load(&memory, id)));
+        run.push(question()).unwrap();
+        append(&memory, &mut run).unwrap();
+        appends.push((run.head(), load(&memory, id)));
+        for at in (1..appends.len()).rev() {
+            let before = appends[at - 1].1.len();
+            appends[at].1.drain(..before);
+        }
+        appends
+    });
+    println!("appending");
+    loop {
+        for appends in &appends {
+            // Another process has some of them, so that there are conflicts.
+            let _ = journal.remove(&appends[0].0.id).now_or_never();
+            for (head, increments) in appends {
+                let _ = journal
+                    .append(head.clone(), increments.clone())
+                    .now_or_never();
+            }
+        }
+    }
+}
+
+#[test]
+fn processes_that_are_killed_lose_no_mark() {
+    let folder = TempFolder::new("killed-marks");
+    let journal = FileJournal::new(&folder.0);
+    append(&journal, &mut new_run()).unwrap();
+    assert_listed(&journal);
+    let mut random = Random::named("killed-marks", 1);
+    for _ in 0..20 {
+        let start = || {
+            let test = "journals::appending_process";
+            Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", test, "--nocapture"])
+                .env(APPENDING, &folder.0)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap()
+        };
+        let mut processes = [start(), start()];
+        let outputs = processes.each_mut().map(|process| {
+            let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+            lines.find(|line| line.as_ref().unwrap().ends_with("appending"));
+            lines
+        });
+        // At any point of an append or of a removal.
+        sleep(Duration::from_micros(random.below(20_000) as u64));
+        for mut process in processes {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+        drop(outputs);
+        assert_listed(&journal);
+    }
 }
 
 #[cfg(unix)]

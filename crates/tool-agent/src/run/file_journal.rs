@@ -1,19 +1,20 @@
 //! [`FileJournal`]: runs in a folder.
 
 mod error;
+mod folder;
+mod index;
 mod lock;
 mod record;
 
-use std::ffi::OsStr;
-use std::fmt::Write as _;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::future::ready;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
 use self::error::failed;
+use self::folder::{create_folder, name_of, names_in, sync_folder};
+use self::index::Index;
 use self::record::{Record, Tail};
 use super::journal::check_next;
 use super::{Increment, Journal, JournalError, Page, RunHead, RunState};
@@ -27,9 +28,10 @@ use tool_core::runtime::BoxFuture;
 ///
 /// Several programs may share a folder. Appends are made under an advisory lock, and if two programs continue a run,
 /// one of them gets [`JournalError::Conflict`]. A network drive may not support such locks. Reads and writes block the
-/// thread for the time of one small file. But [`in_state`](Journal::in_state), [`runs`](Journal::runs) and
-/// [`remove_before`](Journal::remove_before) read the end of every file. So with many runs, `SqliteJournal` (feature
-/// `sqlite`) is faster. Only the program's user can read the files, on systems with such permissions.
+/// thread for the time of one small file. Lists of the runs that wait or are unfinished read only those: the folder `states`
+/// marks them. But [`runs`](Journal::runs), [`remove_before`](Journal::remove_before) and the list of idle runs read the end of
+/// every file. So with many runs, `SqliteJournal` (feature `sqlite`) is faster. Only the program's user can read the files, on
+/// systems with such permissions.
 ///
 /// ```
 /// use tool_core::Registry;
@@ -59,12 +61,6 @@ pub struct FileJournal {
     folder: PathBuf,
 }
 
-/// The extension of the files.
-const EXTENSION: &str = ".jsonl";
-
-/// Maximum length of a name that is only an id. File systems limit names to 255 bytes.
-const LONGEST_NAME: usize = 160;
-
 impl FileJournal {
     /// Creates a journal in a folder. The first append creates the folder.
     pub fn new(folder: impl Into<PathBuf>) -> FileJournal {
@@ -74,28 +70,30 @@ impl FileJournal {
     }
 
     fn file(&self, run: &str) -> RunFile {
-        self.named(&name_of(run))
+        RunFile(self.folder.join(name_of(run)))
     }
 
-    fn named(&self, name: &str) -> RunFile {
-        RunFile(self.folder.join(format!("{name}{EXTENSION}")))
-    }
-
+    /// Returns the heads of all runs.
     fn heads(&self) -> Result<Vec<RunHead>, JournalError> {
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(&self.folder, error)),
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(|error| failed(&self.folder, error))?;
-            names.extend(run_name(&entry.file_name()).map(str::to_owned));
+        let heads = self.heads_of(names_in(&self.folder)?)?;
+        // If the folder can't be written, the next list reads all runs again.
+        let _ = Index::of(&self.folder).add_missing(&heads);
+        Ok(heads)
+    }
+
+    /// Returns the heads of all runs that are in a state, and of others.
+    fn heads_for(&self, state: RunState) -> Result<Vec<RunHead>, JournalError> {
+        match Index::of(&self.folder).marked(state)? {
+            Some(names) => self.heads_of(names),
+            None => self.heads(),
         }
-        names.sort();
+    }
+
+    /// Returns the heads of the runs with these names, if they exist.
+    fn heads_of(&self, names: Vec<OsString>) -> Result<Vec<RunHead>, JournalError> {
         let mut heads = Vec::new();
         for name in names {
-            heads.extend(self.named(&name).head()?);
+            heads.extend(RunFile(self.folder.join(name)).head()?);
         }
         Ok(heads)
     }
@@ -130,7 +128,7 @@ impl Journal for FileJournal {
         state: RunState,
         page: Page,
     ) -> BoxFuture<Result<Vec<RunHead>, JournalError>> {
-        let heads = self.heads();
+        let heads = self.heads_for(state);
         Box::pin(ready(heads.map(|heads| page.in_state(state, &heads))))
     }
 
@@ -161,7 +159,7 @@ impl RunFile {
         let Some(last) = increments.last().map(Increment::number) else {
             return Ok(());
         };
-        let folder = self.0.parent().unwrap_or(Path::new("."));
+        let (folder, name) = self.parts();
         let failed = |error: io::Error| failed(&self.0, error);
         // Checked before a file is created, and again under the lock.
         if increments[0].number() != 1 && !self.0.exists() {
@@ -171,6 +169,11 @@ impl RunFile {
         let mut file = lock::open_exclusive(&self.0).map_err(failed)?;
         let tail = Tail::read(&mut file, &self.0)?;
         check_next(&head.id, tail.last, &increments)?;
+        let (index, state) = (Index::of(folder), head.state());
+        let is_new_state = tail.head.as_ref().map(RunHead::state) != Some(state);
+        if is_new_state {
+            index.add(state, &[name]).map_err(failed)?;
+        }
         let line = Record::line(&tail, last, head, increments)?;
         let appended = append_line(&mut file, &tail, &line).and_then(|()| match tail.end {
             // The name of a new file must survive a crash as well.
@@ -181,7 +184,17 @@ impl RunFile {
         appended.map_err(|error| {
             let _ = file.set_len(tail.end);
             failed(error)
-        })
+        })?;
+        if is_new_state {
+            index.remove_others(state, name);
+        }
+        Ok(())
+    }
+
+    /// Returns the folder, and the name of the file in it.
+    fn parts(&self) -> (&Path, &OsStr) {
+        let folder = self.0.parent().unwrap_or(Path::new("."));
+        (folder, self.0.file_name().unwrap_or_default())
     }
 
     fn load(&self) -> Result<Vec<Increment>, JournalError> {
@@ -222,34 +235,22 @@ impl RunFile {
         if head.as_ref().is_some_and(|head| !is_expected(head)) {
             return Ok(false);
         }
+        let (folder, name) = self.parts();
+        // From here on there is no run, so that it needs no marks. Once the file is gone, they may be those of a new run.
+        let emptied = file.set_len(0).and_then(|()| file.sync_data());
+        emptied.map_err(|error| failed(&self.0, error))?;
+        Index::of(folder).remove_others(RunState::Idle, name);
         match fs::remove_file(&self.0) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(failed(&self.0, error));
             }
             _ => {}
         }
-        if let (Some(folder), Some(_)) = (self.0.parent(), &head) {
+        if head.is_some() {
             sync_folder(folder).map_err(|error| failed(folder, error))?;
         }
         Ok(head.is_some())
     }
-}
-
-/// Creates a missing folder and its missing parents. Their names survive a crash of the system.
-fn create_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let missing = folder.ancestors().take_while(|folder| !folder.exists());
-    let missing: Vec<_> = missing.map(Path::to_owned).collect();
-    fs::create_dir_all(folder)?;
-    for created in missing {
-        let parent = created
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        sync_folder(parent.unwrap_or(Path::new(".")))?;
-    }
-    Ok(())
 }
 
 /// Writes a line after the last complete one.
@@ -260,43 +261,4 @@ fn append_line(file: &mut File, tail: &Tail, line: &[u8]) -> io::Result<()> {
     file.seek(SeekFrom::Start(tail.end))?;
     file.write_all(line)?;
     file.sync_data()
-}
-
-/// Makes the names of new files survive a crash of the system.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(())
-}
-
-/// Returns the file name for a run: the id, with some characters in hexadecimal, because some file systems reject or
-/// don't distinguish them.
-fn name_of(run: &str) -> String {
-    let mut name = String::from("run-");
-    for byte in run.bytes() {
-        if byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' {
-            name.push(char::from(byte));
-        } else {
-            let _ = write!(name, "_{byte:02x}");
-        }
-    }
-    if name.len() > LONGEST_NAME {
-        name.truncate(LONGEST_NAME / 2);
-        // No short name contains this.
-        name.push_str("_x");
-        for byte in Sha256::digest(run) {
-            let _ = write!(name, "{byte:02x}");
-        }
-    }
-    name
-}
-
-/// Returns the name of the run that belongs to a file.
-fn run_name(name: &OsStr) -> Option<&str> {
-    let name = name.to_str()?;
-    let name = name.strip_suffix(EXTENSION)?;
-    let is_ours =
-        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
-    (name.starts_with("run-") && name.bytes().all(is_ours)).then_some(name)
 }
