@@ -15,10 +15,10 @@ pub(super) const MAX_DEPTH: usize = 100;
 /// The maximum number of references and combinators in a row that apply to one value.
 const MAX_CHAIN: usize = 200;
 
-/// The visits of schemas that listing the errors of a value may take, whatever its size.
+/// How many schemas may be visited to list the errors of a value, whatever its size.
 const MIN_BUDGET: usize = 1 << 16;
 
-/// The visits of schemas that the verdict on a value may take, and further ones for each value in it.
+/// The maximum number of schemas that are visited to validate a value: a base, and an addition for each value in it.
 const VISITS: (usize, usize) = (1 << 18, 32);
 
 /// The number of ways in which schemas may apply to one value, without a step into it, beyond their

@@ -109,7 +109,7 @@ impl Prose {
                     .push_str(&format!("<a href=\"{address}\" rel=\"noreferrer\">"));
                 ("", "</a>")
             }
-            // Of a picture, its text is shown: the page loads nothing.
+            // The page loads nothing, so a picture becomes its alternative text.
             _ => ("", ""),
         };
         self.out.push_str(start);

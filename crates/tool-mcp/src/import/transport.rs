@@ -98,7 +98,7 @@ pub(super) struct Request {
     events: mpsc::Sender<Event>,
     /// The questions to the user that keep the request waiting.
     pub(super) questions: AtomicUsize,
-    /// Set if the result had what is no character.
+    /// Set if the result contained an invalid Unicode escape.
     pub(super) is_repaired: AtomicBool,
     problem: Mutex<Option<String>>,
     /// How many questions the server asked so far.
@@ -256,7 +256,7 @@ impl InFlight {
         lock(&self.requests).by_id.get(id).cloned()
     }
 
-    /// Reads a message, and repairs it if it has what is no character. The error is a predicate of it.
+    /// Reads a message, and replaces invalid Unicode escapes. The error completes a sentence that starts with `the message`.
     pub(super) fn read(&self, json: &[u8]) -> Result<Received, String> {
         let error = match serde_json::from_slice(json) {
             Ok(message) => {
