@@ -35,9 +35,9 @@ use self::fallback::Speaker;
 use self::telemetry::TraceLinks;
 use self::telemetry::{Invocation, Observed};
 use crate::guarded::{answered, caught, started};
-use crate::run::{DecideError, Increment, Journal, JournalError, Run, RunInfo};
+use crate::run::{DecideError, Increment, Journal, JournalError, Pending, Run, RunInfo};
 #[cfg(feature = "conversations")]
-use crate::run::{Page, Pending, RunHead, RunState};
+use crate::run::{Page, RunHead, RunState};
 
 pub use self::background::BackgroundCalls;
 pub use self::compaction::Compaction;
@@ -258,12 +258,23 @@ impl Agent {
         user: String,
     ) -> Result<(), AgentError> {
         run.bind(self.dialect_of(run))?;
-        let pending = run.pending_with(fingerprint)?;
-        let request = self.decision_request(run.info().owner(), pending.hold(), &user);
-        let checked = self.policy.check(request).await;
-        checked.map_err(DecideError::Denied)?;
+        let pending = self.check_decision(run, fingerprint, &user).await?;
         run.decide_pending(&self.registry, &pending, decision, user)?;
         Ok(())
+    }
+
+    /// Returns the pending call with this fingerprint if a user may decide on it.
+    pub(crate) async fn check_decision(
+        &self,
+        run: &Run,
+        fingerprint: &str,
+        user: &str,
+    ) -> Result<Pending, DecideError> {
+        let pending = run.pending_with(fingerprint)?;
+        let request = self.decision_request(run.info().owner(), pending.hold(), user);
+        let checked = self.policy.check(request).await;
+        checked.map_err(DecideError::Denied)?;
+        Ok(pending)
     }
 
     /// Returns `true` if a user may decide on a call.

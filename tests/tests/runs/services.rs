@@ -10,7 +10,7 @@ use tool_agent::conversations::{Conversation, ConversationError, Conversations, 
 use tool_agent::model::{Model, ModelError, ModelFuture, Request, Response};
 use tool_agent::run::{
     DecideError, Increment, Journal, JournalError, MemoryJournal, Page, Run, RunError, RunHead,
-    RunInfo, RunState,
+    RunInfo, RunState, Step,
 };
 use tool_agent::testing::ScriptedModel;
 use tool_agent::transcript::{Entry, Shown};
@@ -20,7 +20,7 @@ use tool_core::hooks::{Decision, DecisionDenied, Gate, Inbox, InboxError};
 use tool_core::runtime::BoxFuture;
 use tool_core::{CallContext, Registry, ToolCall, tool, tools};
 
-use super::{asking, calling, dialect, question, saying};
+use super::{asking, calling, dialect, question, saying, turn};
 
 struct Rights(String);
 
@@ -397,10 +397,54 @@ async fn nothing_of_somebody_else_goes_on() {
         let saved = Run::replay(journal.load(id).await.unwrap()).unwrap();
         assert!(saved.rounds().is_empty());
     }
+    // Nor does it by a decision on a call that does not wait.
+    let decided = service.decide("0 run-1", Decision::Allow, "lead").await;
+    assert!(matches!(decided, Err(InboxError::Decided)), "{decided:?}");
     let conversation = service.open_as("ada ", "run-1").await.unwrap().unwrap();
     let (entries, _) = rest(&conversation).await;
     assert_eq!(json!(entries.last())["text"], "Hello!");
     assert!(service.open_as("eve", "run-1").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_decision_that_is_denied_continues_nothing() {
+    let journal = MemoryJournal::default();
+    let service = service(&journal, [saying("Done.")]);
+    // The process died while one call waited and the other one was about to start.
+    let mut run = Run::builder("run-1").owner("ada").build();
+    run.push(question()).unwrap();
+    let asked = calling(&[PAYING, ("count", r#"{"to":1}"#)]);
+    let registry = agent(&journal, ScriptedModel::new([])).registry().clone();
+    run.respond(&dialect(), &registry, turn(&asked)).unwrap();
+    let Step::Call(calls) = run.next() else {
+        panic!("{run:?}")
+    };
+    let call = calls[0].clone().with(Rights("ada".into()));
+    run.start(&calls[..1]).unwrap();
+    run.finish(&dialect(), registry.call(call).await).unwrap();
+    let fingerprint = run.pending()[0].fingerprint().to_owned();
+    assert_eq!(run.head().state(), RunState::Unfinished);
+    journal
+        .append(run.head(), run.unsaved().to_vec())
+        .await
+        .unwrap();
+
+    let id = format!("{fingerprint} run-1");
+    for user in ["ada", "eve", ""] {
+        let denied = service.decide(&id, Decision::Allow, user).await;
+        assert!(matches!(denied, Err(InboxError::Denied(_))), "{denied:?}");
+    }
+    // Nothing that was started has ended yet, and nothing was.
+    tokio::task::yield_now().await;
+    assert_eq!(
+        journal.load("run-1").await.unwrap().len(),
+        run.unsaved().len()
+    );
+
+    service.decide(&id, Decision::Allow, "lead").await.unwrap();
+    let conversation = service.open("run-1").await.unwrap().unwrap();
+    let (entries, _) = rest(&conversation).await;
+    assert_eq!(json!(entries.last())["text"], "Done.");
 }
 
 #[tokio::test]

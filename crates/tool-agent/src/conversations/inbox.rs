@@ -47,11 +47,37 @@ impl Inbox for Conversations {
         let (own, id, user) = (self.clone(), id.to_owned(), user.to_owned());
         Box::pin(async move {
             let (fingerprint, run) = id.split_once(' ').ok_or(InboxError::Unknown)?;
-            let opened = own.open(run).await.map_err(inbox_error)?;
-            let conversation = opened.ok_or(InboxError::Unknown)?;
-            let deciding = conversation.decide(fingerprint, decision, &user);
-            deciding.await.map_err(inbox_error)
+            let deciding = own.decide_on(run, fingerprint, decision, &user);
+            let decided = deciding.await.map_err(inbox_error)?;
+            decided.ok_or(InboxError::Unknown)
         })
+    }
+}
+
+impl Conversations {
+    /// Decides on a call; `None` if there is no such run.
+    async fn decide_on(
+        &self,
+        run: &str,
+        fingerprint: &str,
+        decision: Decision,
+        user: &str,
+    ) -> Result<Option<()>, ConversationError> {
+        let is_open = self.slot(run).lock().await.strong_count() > 0;
+        // An interrupted conversation continues once it is open. So first the policy is asked, about what is saved.
+        if !is_open {
+            let agent = &self.0.agent;
+            let Some(saved) = agent.load(run).await? else {
+                return Ok(None);
+            };
+            let checked = agent.check_decision(&saved, fingerprint, user).await;
+            checked.map_err(AgentError::from)?;
+        }
+        let Some(conversation) = self.open(run).await? else {
+            return Ok(None);
+        };
+        let deciding = conversation.decide(fingerprint, decision, user);
+        deciding.await.map(Some)
     }
 }
 
