@@ -522,6 +522,12 @@ impl ResultStore for Recording {
             .map(|text| text.as_str().into());
         Box::pin(async { Ok(found) })
     }
+
+    fn remove(&self, scope: &ResultScope) -> BoxFuture<Result<(), ResultStoreError>> {
+        let mut texts = self.0.lock().unwrap();
+        texts.retain(|(of, _), _| of != scope.as_str());
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// A store on a full disk.
@@ -541,6 +547,10 @@ impl ResultStore for Full {
         _: &str,
     ) -> BoxFuture<Result<Option<Arc<str>>, ResultStoreError>> {
         Box::pin(async { Err("no space left".into()) })
+    }
+
+    fn remove(&self, _: &ResultScope) -> BoxFuture<Result<(), ResultStoreError>> {
+        Box::pin(async { Ok(()) })
     }
 }
 

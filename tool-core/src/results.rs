@@ -1,10 +1,10 @@
 //! [`ResultStore`]: keeps long results, so that a model that got the start can read on.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::error::Error;
 use std::fmt::{self, Write};
 use std::future::ready;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -56,6 +56,10 @@ pub type ResultStoreError = Box<dyn Error + Send + Sync>;
 ///     ) -> BoxFuture<Result<Option<Arc<str>>, ResultStoreError>> {
 ///         self.0.read(scope, handle)
 ///     }
+///
+///     fn remove(&self, scope: &ResultScope) -> BoxFuture<Result<(), ResultStoreError>> {
+///         self.0.remove(scope)
+///     }
 /// }
 /// ```
 pub trait ResultStore: Send + Sync {
@@ -82,6 +86,13 @@ pub trait ResultStore: Send + Sync {
         scope: &ResultScope,
         handle: &str,
     ) -> BoxFuture<Result<Option<Arc<str>>, ResultStoreError>>;
+
+    /// Removes all texts of a scope, such as of a conversation that a user deletes.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if some of them may still exist.
+    fn remove(&self, scope: &ResultScope) -> BoxFuture<Result<(), ResultStoreError>>;
 }
 
 /// Whose results a [`ResultStore`] keeps: only calls with the same scope read them. It is a context value of a call, or of
@@ -119,8 +130,11 @@ impl fmt::Debug for ResultScope {
     }
 }
 
-/// How long a [`ResultStore`] keeps a result, and how much it keeps in all scopes together. The oldest results go first. By
-/// default, a store keeps 1000 results and 64 MiB of text for a day.
+/// How long a [`ResultStore`] keeps a result, and how much it keeps in all scopes together. By default, a store keeps 1000
+/// results and 64 MiB of text for a day.
+///
+/// When there is more, the oldest results go, but first those of scopes with more than their share. So no scope pushes out
+/// the results of all others. With two scopes, the share is half of the limit, and with four or more it is a quarter.
 ///
 /// ```
 /// use std::time::Duration;
@@ -172,7 +186,7 @@ impl ResultLimits {
         self
     }
 
-    /// Returns how many of the newest results stay. The results are given by their ages and their sizes in bytes, the newest
+    /// Tells for each result whether it stays. The results are given by their scopes, ages and sizes in bytes, the newest
     /// first.
     ///
     /// ```
@@ -180,17 +194,50 @@ impl ResultLimits {
     /// use tool_core::registry::ResultLimits;
     ///
     /// let limits = ResultLimits::new().bytes(100);
-    /// let results = [60, 40, 1].map(|bytes| (Duration::ZERO, bytes));
-    /// assert_eq!(limits.kept(results), 2);
+    /// let results = [("bob", 60), ("bob", 40), ("ada", 10)];
+    /// let results = results.map(|(scope, bytes)| (scope, Duration::ZERO, bytes));
+    /// assert_eq!(limits.kept(&results), [true, false, true]);
     /// ```
-    pub fn kept(&self, results: impl IntoIterator<Item = (Duration, u64)>) -> usize {
-        let mut bytes = 0_u64;
-        let stays = |&(age, size): &(Duration, u64)| {
-            bytes = bytes.saturating_add(size);
-            age < self.life && bytes <= self.bytes
-        };
-        let results = results.into_iter().take(self.count);
-        results.take_while(stays).count()
+    pub fn kept<S: Eq + Hash>(&self, results: &[(S, Duration, u64)]) -> Vec<bool> {
+        let stays = results.iter().map(|(_, age, _)| *age < self.life);
+        let mut stays: Vec<bool> = stays.collect();
+        let mut all = Held::default();
+        let mut scopes: HashMap<&S, Held> = HashMap::new();
+        for ((scope, _, bytes), stays) in results.iter().zip(&stays) {
+            if *stays {
+                all.add(*bytes);
+                scopes.entry(scope).or_default().add(*bytes);
+            }
+        }
+        let shares = scopes.len().min(SHARES);
+        for is_fair in [true, false] {
+            for ((scope, _, bytes), stays) in results.iter().zip(&mut stays).rev() {
+                if *stays
+                    && all.exceeds(self, 1)
+                    && let Some(held) = scopes.get_mut(scope)
+                    && (!is_fair || held.exceeds(self, shares))
+                {
+                    *stays = false;
+                    all.remove(*bytes);
+                    held.remove(*bytes);
+                }
+            }
+        }
+        stays
+    }
+
+    /// Checks that the newest result is among those that [stay](ResultLimits::kept).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the result alone has more than the share of its scope, and other scopes need the rest.
+    pub fn check_newest(&self, kept: &[bool]) -> Result<(), ResultStoreError> {
+        match kept.first() {
+            Some(false) => {
+                Err("the store has no room for the result beside those of others".into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks that a store may keep a result of this size.
@@ -204,6 +251,35 @@ impl ResultLimits {
             return Ok(());
         }
         Err(format!("the store may keep {most} bytes and the result has {bytes}").into())
+    }
+}
+
+/// The smallest share of a scope is the limit divided by this. A larger number leaves a scope less while others need the
+/// rest, and a smaller one lets fewer scopes fill a store.
+const SHARES: usize = 4;
+
+/// What a store holds, in all scopes or in one.
+#[derive(Default)]
+struct Held {
+    count: usize,
+    bytes: u64,
+}
+
+impl Held {
+    fn add(&mut self, bytes: u64) {
+        self.count += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn remove(&mut self, bytes: u64) {
+        self.count -= 1;
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
+    /// Returns `true` if this is more than one of so many parts of the limits.
+    fn exceeds(&self, limits: &ResultLimits, parts: usize) -> bool {
+        self.count.saturating_mul(parts) > limits.count
+            || self.bytes.saturating_mul(parts as u64) > limits.bytes
     }
 }
 
@@ -264,17 +340,27 @@ impl MemoryResults {
         self
     }
 
-    /// Changes the results, and removes those that are beyond the limits.
+    /// Changes the results after those that are beyond the limits are removed.
     fn with<T>(&self, change: impl FnOnce(&mut VecDeque<Kept>) -> T) -> T {
         let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-        let value = change(&mut results);
+        self.remove_old(&mut results);
+        change(&mut results)
+    }
+
+    /// Returns which of the results were kept.
+    fn remove_old(&self, results: &mut VecDeque<Kept>) -> Vec<bool> {
         let sizes = results.iter().map(|kept| {
             let age = kept.since.map(|since| since.elapsed());
-            (age.unwrap_or_default(), kept.text.len() as u64)
+            (
+                kept.scope.clone(),
+                age.unwrap_or_default(),
+                kept.text.len() as u64,
+            )
         });
-        let kept = self.limits.kept(sizes);
-        results.truncate(kept);
-        value
+        let kept = self.limits.kept(&sizes.collect::<Vec<_>>());
+        let mut stays = kept.iter();
+        results.retain(|_| stays.next() == Some(&true));
+        kept
     }
 }
 
@@ -285,17 +371,19 @@ impl ResultStore for MemoryResults {
         handle: &str,
         text: String,
     ) -> BoxFuture<Result<(), ResultStoreError>> {
-        let checked = self.limits.check(text.len());
-        if checked.is_ok() {
-            let kept = Kept {
+        let put = self.limits.check(text.len()).and_then(|()| {
+            let new = Kept {
                 scope: scope.clone(),
                 handle: handle.to_owned(),
                 text: text.into(),
                 since: HAS_CLOCK.then(Instant::now),
             };
-            self.with(|results| results.push_front(kept));
-        }
-        Box::pin(ready(checked))
+            self.with(|results| {
+                results.push_front(new);
+                self.limits.check_newest(&self.remove_old(results))
+            })
+        });
+        Box::pin(ready(put))
     }
 
     fn read(
@@ -303,14 +391,17 @@ impl ResultStore for MemoryResults {
         scope: &ResultScope,
         handle: &str,
     ) -> BoxFuture<Result<Option<Arc<str>>, ResultStoreError>> {
-        // First, because an old result may be the one.
-        self.with(|_| ());
         let is_it = |kept: &&Kept| kept.scope == *scope && kept.handle == handle;
         let found = self.with(|results| {
             let found = results.iter().find(is_it);
             found.map(|kept| Arc::clone(&kept.text))
         });
         Box::pin(ready(Ok(found)))
+    }
+
+    fn remove(&self, scope: &ResultScope) -> BoxFuture<Result<(), ResultStoreError>> {
+        self.with(|results| results.retain(|kept| kept.scope != *scope));
+        Box::pin(ready(Ok(())))
     }
 }
 

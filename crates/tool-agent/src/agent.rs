@@ -436,6 +436,37 @@ impl Agent {
         Ok(Some(run))
     }
 
+    /// Removes a run from the [journal](Agent::journal), and its long results from the
+    /// [store](tool_core::RegistryBuilder::spill) of the registry. Does nothing if the journal does not contain it.
+    ///
+    /// ```
+    /// use tool_agent::{Agent, AgentError};
+    ///
+    /// /// A user deletes a conversation.
+    /// async fn delete(agent: &Agent, user: &str, id: &str) -> Result<(), AgentError> {
+    ///     match agent.load(id).await? {
+    ///         Some(run) if run.info().owner() == Some(user) => agent.remove(id).await,
+    ///         _ => Ok(()),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the run can't be loaded, because its owner is part of the scope of its results. Also if the run or some of
+    /// its results may still exist: remove it again then.
+    pub async fn remove(&self, id: &str) -> Result<(), AgentError> {
+        let (Some(run), Some(journal)) = (self.load(id).await?, &self.journal) else {
+            return Ok(());
+        };
+        if let Some(store) = self.registry.result_store() {
+            let removed = store.remove(&run.info().result_scope()).await;
+            removed.map_err(|error| JournalError::Failed(error).of_run("remove", id))?;
+        }
+        let removed = journaled(|| journal.remove(id)).await;
+        Ok(removed.map_err(|error| error.of_run("remove", id))?)
+    }
+
     /// Returns the heads of runs in a state.
     #[cfg(feature = "conversations")]
     pub(crate) async fn in_state(

@@ -210,6 +210,48 @@ fn only_the_run_and_the_owner_of_a_result_read_on() {
 }
 
 #[test]
+fn a_removed_run_leaves_no_results() {
+    let folder = TempFolder::new("kept-removed");
+    let store = FileResults::new(&folder.0);
+    let journal = FileJournal::new(&folder.0);
+    let agent = |model| {
+        let agent = Agent::new(keeping(store.clone()), OpenAiChat::default(), model);
+        let agent = agent.contexts(async |_, call| Ok(call));
+        agent.journal(journal.clone())
+    };
+    let mut runs = ["run-1", "run-2"].map(|id| Run::builder(id).owner("ada").build());
+    for run in &mut runs {
+        let model = ScriptedModel::default().call("count", json!({"to": 100}));
+        ask(&agent(model.say("Done.")), run);
+    }
+    let agent = agent(ScriptedModel::default());
+    for id in ["run-1", "run-1", "run-3"] {
+        agent.remove(id).now_or_never().unwrap().unwrap();
+    }
+    let has = |run: &Run| {
+        let (handle, _) = results(run)[0].kept().expect("it was kept");
+        let read = store.read(&run.info().result_scope(), handle);
+        let read = read.now_or_never().unwrap().unwrap();
+        (read.is_some(), journal_has(&journal, run.id()))
+    };
+    assert_eq!(runs.each_ref().map(has), [(false, false), (true, true)]);
+    // If the results can't be removed, the run stays, so that somebody can try again.
+    let mut paths = fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let is_result = |path: &std::path::PathBuf| path.to_str().unwrap().contains("/result-");
+    let result = paths.find(is_result).unwrap();
+    fs::remove_file(&result).unwrap();
+    fs::create_dir(&result).unwrap();
+    let error = agent.remove("run-2").now_or_never().unwrap().unwrap_err();
+    assert!(
+        error.to_string().contains("can't remove the run \"run-2\""),
+        "{error}"
+    );
+    assert!(journal_has(&journal, "run-2"));
+}
+
+#[test]
 fn the_run_of_an_inner_agent_has_a_scope_of_its_own() {
     let store = MemoryResults::new();
     let inner = ScriptedModel::default()

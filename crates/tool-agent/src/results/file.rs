@@ -40,9 +40,10 @@ pub struct FileResults {
     limits: ResultLimits,
 }
 
-/// A file of the store. Its name starts with the time, so that names have an order.
+/// A file of the store. Its name has the time, so that names have an order, and hashes of its scope and of both.
 struct Entry {
     name: String,
+    scope: String,
     age: Duration,
     /// The size of the text.
     bytes: u64,
@@ -70,38 +71,60 @@ impl FileResults {
 
     fn write(&self, scope: &ResultScope, handle: &str, text: &str) -> Result<(), ResultStoreError> {
         self.limits.check(text.len())?;
-        let id = hash(&[scope.as_str(), handle]);
-        let name = format!("{PREFIX}{:0DIGITS$}-{id}", now().as_nanos());
-        let path = self.folder.join(name);
+        let (of, id) = (hash(&[scope.as_str()]), hash(&[scope.as_str(), handle]));
+        let name = format!("{PREFIX}{:0DIGITS$}-{of}-{id}", now().as_nanos());
+        let path = self.folder.join(&name);
         let bytes = [&hash(&[&id, text]), "\n", text].concat();
         fs::create_dir_all(&self.folder)
             .and_then(|()| files::replace_private(&path, bytes.as_bytes()))
             .map_err(|error| failed(&path, error))?;
-        // With the new one.
-        self.remove_old().map(drop)
+        // With the new one, which may not be the newest of several programs.
+        let left = self.remove_old()?;
+        let is_left = left.iter().any(|entry| entry.name == name);
+        self.limits.check_newest(&[is_left])
     }
 
     /// Removes the files that are beyond the limits, and returns the others, the newest first.
     fn remove_old(&self) -> Result<Vec<Entry>, ResultStoreError> {
-        let mut entries = self
-            .entries()
-            .map_err(|error| failed(&self.folder, error))?;
-        let sizes = entries.iter().map(|entry| (entry.age, entry.bytes));
-        let kept = self.limits.kept(sizes);
-        for old in entries.split_off(kept) {
-            let path = self.folder.join(old.name);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(failed(&path, error));
-                }
-                _ => {}
+        let entries = self.entries()?;
+        let sizes = entries
+            .iter()
+            .map(|entry| (&entry.scope, entry.age, entry.bytes));
+        let kept = self.limits.kept(&sizes.collect::<Vec<_>>());
+        let mut left = Vec::new();
+        for (entry, stays) in entries.into_iter().zip(kept) {
+            if stays {
+                left.push(entry);
+            } else {
+                self.remove_file(&entry)?;
             }
         }
-        Ok(entries)
+        Ok(left)
+    }
+
+    fn remove_file(&self, entry: &Entry) -> Result<(), ResultStoreError> {
+        let path = self.folder.join(&entry.name);
+        match fs::remove_file(&path) {
+            // Another program may have removed it.
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(&path, error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn remove_scope(&self, scope: &ResultScope) -> Result<(), ResultStoreError> {
+        let scope = hash(&[scope.as_str()]);
+        let entries = self.entries()?.into_iter();
+        let mut own = entries.filter(|entry| entry.scope == scope);
+        own.try_for_each(|entry| self.remove_file(&entry))
     }
 
     /// Returns the files, the newest first. Files that a crash has left unfinished are among them, so that they go, too.
-    fn entries(&self) -> io::Result<Vec<Entry>> {
+    fn entries(&self) -> Result<Vec<Entry>, ResultStoreError> {
+        let entries = self.list();
+        entries.map_err(|error| failed(&self.folder, error))
+    }
+
+    fn list(&self) -> io::Result<Vec<Entry>> {
         let listed = match fs::read_dir(&self.folder) {
             Ok(listed) => listed,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -112,11 +135,12 @@ impl FileResults {
         for listed in listed {
             let listed = listed?;
             let name = listed.file_name().to_string_lossy().into_owned();
-            let Some(since) = time_in(&name) else {
+            let Some((since, scope)) = parts_of(&name) else {
                 continue;
             };
             match listed.metadata() {
                 Ok(metadata) => entries.push(Entry {
+                    scope: scope.to_owned(),
                     name,
                     age: now.saturating_sub(since),
                     bytes: metadata.len().saturating_sub(HASH as u64 + 1),
@@ -169,12 +193,17 @@ impl ResultStore for FileResults {
     ) -> BoxFuture<Result<Option<Arc<str>>, ResultStoreError>> {
         Box::pin(ready(self.find(scope, handle)))
     }
+
+    fn remove(&self, scope: &ResultScope) -> BoxFuture<Result<(), ResultStoreError>> {
+        Box::pin(ready(self.remove_scope(scope)))
+    }
 }
 
-/// Returns the time in the name of a file of the store.
-fn time_in(name: &str) -> Option<Duration> {
-    let digits = name.strip_prefix(PREFIX)?.get(..DIGITS)?;
-    Some(Duration::from_nanos(digits.parse().ok()?))
+/// Returns the time and the scope in the name of a file of the store.
+fn parts_of(name: &str) -> Option<(Duration, &str)> {
+    let (digits, rest) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    let time = digits.parse().ok().filter(|_| digits.len() == DIGITS)?;
+    Some((Duration::from_nanos(time), rest.get(..HASH)?))
 }
 
 /// Returns an error that names a file or a folder.

@@ -36,11 +36,12 @@ pub struct SqliteResults {
 
 /// The version differs from all of a journal, so that none is taken for the other.
 const TABLES: Tables = Tables {
-    version: 1001,
+    version: 1002,
     create: "
         CREATE TABLE result (
             number INTEGER PRIMARY KEY,
             id TEXT NOT NULL UNIQUE,
+            scope TEXT NOT NULL,
             saved_ms INTEGER NOT NULL,
             bytes INTEGER NOT NULL,
             text TEXT NOT NULL,
@@ -87,22 +88,27 @@ impl SqliteResults {
         done.map_err(|error| failed_at(&self.path, error).into())
     }
 
-    /// Removes the results that are beyond the limits.
-    fn remove_old(&self, results: &Transaction<'_>) -> rusqlite::Result<()> {
+    /// Removes the results that are beyond the limits. Returns which were kept, the newest first.
+    fn remove_old(&self, results: &Transaction<'_>) -> rusqlite::Result<Vec<bool>> {
         let now = now();
-        let sizes = "SELECT saved_ms, bytes, number FROM result ORDER BY number DESC";
+        let sizes = "SELECT number, scope, saved_ms, bytes FROM result ORDER BY number DESC";
         let mut sizes = results.prepare_cached(sizes)?;
         let rows = sizes.query_map([], |row| {
             let number = |number: i64| u64::try_from(number).unwrap_or_default();
-            let age = now.saturating_sub(Duration::from_millis(number(row.get(0)?)));
-            Ok(((age, number(row.get(1)?)), row.get(2)?))
+            let age = now.saturating_sub(Duration::from_millis(number(row.get(2)?)));
+            let size: (String, _, _) = (row.get(1)?, age, number(row.get(3)?));
+            Ok((row.get::<_, i64>(0)?, size))
         })?;
-        let rows: Vec<((Duration, u64), i64)> = rows.collect::<Result<_, _>>()?;
-        let kept = self.limits.kept(rows.iter().map(|(size, _)| *size));
-        if let Some((_, oldest)) = rows.get(kept) {
-            results.execute("DELETE FROM result WHERE number <= ?1", [oldest])?;
+        let rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+        let (numbers, sizes): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        let kept = self.limits.kept(&sizes);
+        let mut delete = results.prepare_cached("DELETE FROM result WHERE number = ?1")?;
+        for (number, stays) in numbers.iter().zip(&kept) {
+            if !stays {
+                delete.execute([number])?;
+            }
         }
-        Ok(())
+        Ok(kept)
     }
 }
 
@@ -116,15 +122,17 @@ impl ResultStore for SqliteResults {
         let id = hash(&[scope.as_str(), handle]);
         let put = self.limits.check(text.len()).and_then(|()| {
             self.with(|results| {
-                let sql = "INSERT INTO result (id, saved_ms, bytes, text, hash) VALUES (?1, ?2, ?3, ?4, ?5)";
+                let sql = "INSERT INTO result (id, scope, saved_ms, bytes, text, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
                 let since = u64::try_from(now().as_millis()).unwrap_or(u64::MAX);
-                let hash = hash(&[&id, &text]);
-                let row = params![id, clamped(since), clamped(text.len() as u64), text, hash];
+                let hash = self::hash(&[&id, &text]);
+                let scope = self::hash(&[scope.as_str()]);
+                let row = params![id, scope, clamped(since), clamped(text.len() as u64), text, hash];
                 results.prepare_cached(sql)?.execute(row)?;
                 // With the new one.
                 self.remove_old(results)
             })
         });
+        let put = put.and_then(|kept| self.limits.check_newest(&kept));
         Box::pin(ready(put))
     }
 
@@ -148,6 +156,15 @@ impl ResultStore for SqliteResults {
             found => Ok(found.map(|(text, _)| text.into())),
         });
         Box::pin(ready(found))
+    }
+
+    fn remove(&self, scope: &ResultScope) -> BoxFuture<Result<(), ResultStoreError>> {
+        let scope = hash(&[scope.as_str()]);
+        let removed = self.with(|results| {
+            results.execute("DELETE FROM result WHERE scope = ?1", [scope])?;
+            Ok(())
+        });
+        Box::pin(ready(removed))
     }
 }
 

@@ -26,6 +26,8 @@ pub fn assert_results<S: ResultStore>(open: impl Fn(ResultLimits) -> S) {
     let all = ResultLimits::new();
     texts_are_kept_exactly(&open(all), &open(all));
     scopes_are_told_apart(&open(all));
+    a_removed_scope_is_empty(&open(all), &open(all));
+    no_scope_pushes_out_others(&open);
     the_oldest_goes_first(&open);
     each_limit_holds(&open);
 }
@@ -76,6 +78,63 @@ fn scopes_are_told_apart(store: &impl ResultStore) {
     assert_eq!(read(store, "", "leftright"), None);
 }
 
+/// Removes what earlier checks have put, so that it does not count.
+fn remove(store: &impl ResultStore, scopes: &[&str]) {
+    for scope in scopes {
+        let removed = wait(store.remove(&ResultScope::new(*scope)));
+        removed.unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+fn a_removed_scope_is_empty(writer: &impl ResultStore, reader: &impl ResultStore) {
+    put(writer, "a", "other", "text");
+    remove(reader, &["a", "no such scope"]);
+    assert_eq!(read(writer, "a", "same"), None);
+    assert_eq!(read(writer, "a", "other"), None);
+    for scope in ["", "A", "a/b"] {
+        assert_eq!(read(writer, scope, "same").as_deref(), Some(scope));
+    }
+    let long = "a".repeat(1000);
+    remove(
+        writer,
+        &["exact", "", "A", "a/b", "a\u{0}", "['a']", &long, "left"],
+    );
+    assert_eq!(read(reader, "left", "right"), None);
+}
+
+fn no_scope_pushes_out_others<S: ResultStore>(open: &impl Fn(ResultLimits) -> S) {
+    let by_count = open(ResultLimits::new().count(4));
+    let by_bytes = open(ResultLimits::new().bytes(40));
+    for (store, texts) in [
+        (&by_count, ["1", "1"]),
+        (&by_bytes, ["1234567890", "123456789012"]),
+    ] {
+        for handle in ["one", "two"] {
+            put(store, "fair", handle, texts[0]);
+        }
+        let handles: Vec<_> = (0..20).map(|number| format!("many{number}")).collect();
+        for handle in &handles {
+            put(store, "greedy", handle, texts[1]);
+        }
+        assert!(read(store, "fair", "one").is_some() && read(store, "fair", "two").is_some());
+        // Of its own, the newest stay.
+        assert_eq!(read(store, "greedy", "many0"), None);
+        assert!(read(store, "greedy", "many19").is_some());
+        remove(store, &["fair", "greedy"]);
+    }
+    // One result can be more than a share. It is not kept, and the caller knows.
+    put(&by_bytes, "fair", "one", "12345678901234567890");
+    let huge = wait(by_bytes.put(&ResultScope::new("greedy"), "huge", "x".repeat(30)));
+    assert!(
+        huge.expect_err("others need the rest")
+            .to_string()
+            .contains("no room")
+    );
+    assert_eq!(read(&by_bytes, "greedy", "huge"), None);
+    assert!(read(&by_bytes, "fair", "one").is_some());
+    remove(&by_bytes, &["fair"]);
+}
+
 fn the_oldest_goes_first<S: ResultStore>(open: &impl Fn(ResultLimits) -> S) {
     let two = open(ResultLimits::new().count(2));
     for handle in ["one", "two", "three"] {
@@ -83,6 +142,7 @@ fn the_oldest_goes_first<S: ResultStore>(open: &impl Fn(ResultLimits) -> S) {
     }
     let left = ["one", "two", "three"].map(|handle| read(&two, "count", handle).is_some());
     assert_eq!(left, [false, true, true]);
+    remove(&two, &["count"]);
 
     let ten_bytes = open(ResultLimits::new().bytes(10));
     put(&ten_bytes, "bytes", "four", "4444");
@@ -105,7 +165,9 @@ fn each_limit_holds<S: ResultStore>(open: &impl Fn(ResultLimits) -> S) {
 
     put(&open(ResultLimits::new()), "limit", "old", "text");
     let no_time = open(ResultLimits::new().life(Duration::ZERO));
-    put(&no_time, "limit", "older", "text");
+    let put_older = no_time.put(&ResultScope::new("limit"), "older", "text".to_owned());
+    // An error, or a result that is gone at once.
+    let _ = wait(put_older);
     assert_eq!(read(&no_time, "limit", "older"), None);
     assert_eq!(read(&no_time, "limit", "old"), None);
 }
