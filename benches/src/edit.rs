@@ -1,7 +1,7 @@
-//! `cargo check` after an edit: instructions of rustc for a crate of tools with four scalars each, in which the docs of one
-//! have changed. They are the same on every run, whatever else the machine does.
+//! Instructions of rustc, which are the same on every run, whatever else the machine does: `cargo check` after an edit to the
+//! docs of one tool with four scalars, and of a crate of tools that each have a struct and an enum of their own.
 
-use generate::{Contender, Function, build, source};
+use generate::{Contender, Function, build, calls, lean, modules, source};
 
 use crate::Result;
 use crate::cargo::is_wanted;
@@ -11,6 +11,8 @@ use crate::leaf::Leaf;
 use crate::versions;
 
 const COUNT: usize = 400;
+/// The tools with types of their own.
+const TYPED: usize = 100;
 
 pub fn measure() -> Result<()> {
     if !is_available() {
@@ -23,17 +25,35 @@ pub fn measure() -> Result<()> {
         let name = contender.name();
         let leaf = Leaf::new(contender, "lib")?;
         let mut functions = functions();
-        leaf.write("lib", &source(contender, &functions))?;
-        leaf.compile(&["check"], true)?;
+        let before = lean(contender, &source(contender, &functions));
         functions[COUNT / 2].doc += " It was touched.";
-        leaf.write("lib", &source(contender, &functions))?;
-        let count = leaf.count(&["check"])?;
-        eprintln!("{name}: {count:.0}");
-        set(&mut figures, name, "check 400", count);
-        save("edit", &figures)?;
+        let after = lean(contender, &source(contender, &functions));
+        let typed = modules(contender, &typed());
+        for (case, before, after) in [
+            (format!("check {COUNT}"), &*before, &after),
+            (format!("check {TYPED} with types"), "", &typed),
+        ] {
+            leaf.write("lib", before)?;
+            leaf.compile(&["check"], true)?;
+            leaf.write("lib", after)?;
+            let count = leaf.count(&["check"])?;
+            eprintln!("{name} {case}: {count:.0}");
+            set(&mut figures, name, &case, count);
+            save("edit", &figures)?;
+        }
         versions::record("edit", contender)?;
     }
     Ok(())
+}
+
+/// Returns functions with a string, a number that may be absent, an enum, a list of strings and a struct.
+fn typed() -> Vec<Function> {
+    let function = calls(0).pop().expect("`get_forecast`");
+    let named = |index| Function {
+        name: format!("{}_{index}", function.name),
+        ..function.clone()
+    };
+    (0..TYPED).map(named).collect()
 }
 
 /// Returns functions with four scalars each: a string, a number that may be absent, a decimal and a flag.

@@ -8,7 +8,7 @@
 //! benches/compare              compares tool-core's instructions with the committed ones
 //! ```
 //!
-//! The parts are `instructions`, `times`, `allocations`, `dynamic`, `journals`, `cli`, `schema`, `compile`, `edit`, `size`,
+//! The parts are `instructions`, `times`, `limits`, `allocations`, `dynamic`, `journals`, `cli`, `schema`, `compile`, `edit`, `size`,
 //! `cold`, `jobs`, `facts` and `bfcl`. Each keeps its figures in `figures/<part>.json`, from which the pages are generated. A
 //! part whose tool is not installed says so and keeps its figures.
 //!
@@ -37,6 +37,7 @@ mod instructions;
 mod jobs;
 mod journals;
 mod leaf;
+mod limits;
 mod results;
 mod schema;
 mod size;
@@ -55,6 +56,7 @@ type Part = fn() -> Result<()>;
 const PARTS: &[(&str, Part)] = &[
     ("instructions", instructions::measure),
     ("times", times::measure),
+    ("limits", limits::measure),
     ("allocations", allocations::measure),
     ("dynamic", dynamic::measure),
     ("journals", journals::measure),

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use crate::cargo::home;
 use crate::{Result, versions};
 use data::Data;
-pub use data::{OURS, PEERS};
+pub use data::{DIALECTS, OURS, PEERS};
 
 const HEAD: &str = "# Benchmark results
 

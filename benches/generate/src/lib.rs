@@ -10,4 +10,4 @@ mod write;
 pub use contender::Contender;
 pub use function::{Function, Parameter, build, calls};
 pub use program::program;
-pub use write::source;
+pub use write::{lean, modules, source};

@@ -6,33 +6,72 @@ use crate::{Contender, Function};
 pub fn source(contender: Contender, functions: &[Function]) -> String {
     let mut out = String::from("// Written by the crate `generate`.\n");
     types(contender, &mut out);
+    tools(contender, functions, &mut out);
+    out
+}
+
+/// Returns a module for each function, with types of its own: those that its parameters name. Nothing is derived that tools
+/// don't need.
+pub fn modules(contender: Contender, functions: &[Function]) -> String {
+    let mut all = String::new();
+    types(contender, &mut all);
+    let mut out = String::new();
+    for function in functions {
+        writeln!(out, "pub mod {} {{", function.name).unwrap();
+        for item in all.split("\n\n") {
+            let mut parameters = function.parameters.iter();
+            if parameters.any(|parameter| item.contains(&format!(" {} {{", parameter.r#type))) {
+                out += item;
+                out.push('\n');
+            }
+        }
+        tools(contender, std::slice::from_ref(function), &mut out);
+        out.push_str("}\n");
+    }
+    lean(contender, &out)
+}
+
+/// Removes the derives that tools don't need: `Debug`, that of serde beside `ToolType`, and all of functions that are no tools.
+pub fn lean(contender: Contender, source: &str) -> String {
+    let source = source.replace("Debug, ", "");
     match contender {
-        Contender::Bare => bare(functions, &mut out),
-        Contender::Floor | Contender::Schemars => by_hand(contender, functions, &mut out),
-        Contender::ToolCore => attribute("#[tool_core::tool]", "", plain, functions, &mut out),
-        Contender::Rmcp => rmcp(functions, &mut out),
-        Contender::TowerMcp => tower_mcp(functions, &mut out),
+        Contender::ToolCore => source.replace("serde::Deserialize, ", ""),
+        Contender::Bare => {
+            let source = source.replace("#[derive(serde::Deserialize)]\n", "");
+            source.replace("#[serde(rename_all = \"lowercase\")]\n", "")
+        }
+        _ => source,
+    }
+}
+
+/// Writes these functions as tools, and a function or static that lists them.
+fn tools(contender: Contender, functions: &[Function], out: &mut String) {
+    match contender {
+        Contender::Bare => bare(functions, out),
+        Contender::Floor | Contender::Schemars => by_hand(contender, functions, out),
+        Contender::ToolCore => attribute("#[tool_core::tool]", "", plain, functions, out),
+        Contender::Rmcp => rmcp(functions, out),
+        Contender::TowerMcp => tower_mcp(functions, out),
         Contender::Rig => {
-            attribute("#[rig_core::rig_tool]", "", fallible, functions, &mut out);
+            attribute("#[rig_core::rig_tool]", "", fallible, functions, out);
             pascal_list(
                 "pub fn add_all(set: &mut rig_agent::tool::ToolSet)",
                 "set.add_tool",
                 functions,
-                &mut out,
+                out,
             );
         }
-        Contender::ToolsRs => tools_rs(functions, &mut out),
+        Contender::ToolsRs => tools_rs(functions, out),
         Contender::LlmTool => {
-            attribute("#[llm_tool::llm_tool]", "", plain, functions, &mut out);
+            attribute("#[llm_tool::llm_tool]", "", plain, functions, out);
             pascal_list(
                 "pub fn add_all(set: &mut llm_tool::ToolRegistry)",
                 "set.register",
                 functions,
-                &mut out,
+                out,
             );
         }
     }
-    out
 }
 
 /// Writes the types of the parameters.

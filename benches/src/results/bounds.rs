@@ -299,6 +299,13 @@ fn rows(data: &Data) -> Vec<Row> {
         measured::among(data, "unknown"),
     );
     add(
+        "unknown-many",
+        "registry: the same among 100,000",
+        "≤ 5 × among 10,000",
+        AtMost(5.0),
+        measured::grown(data, "unknown", 10_000, &[100_000]),
+    );
+    add(
         "render",
         "registry: list at 10, 1,000, 10,000 tools",
         "ns per tool",
@@ -447,7 +454,14 @@ fn rows(data: &Data) -> Vec<Row> {
         "instructions of `cargo check` after an edit to the docs of one of 400 tools with four scalars",
         "≤ 1/7 of the derives of serde and schemars",
         AtMost(1.0 / 7.0),
-        measured::edit(data),
+        measured::edit(data, "check 400", false),
+    );
+    add(
+        "typed",
+        "instructions of `cargo check` of 100 tools with a struct and an enum each, without the plain functions",
+        "≤ 0.25 of the derives of serde and schemars",
+        AtMost(0.25),
+        measured::edit(data, "check 100 with types", true),
     );
     add(
         "bfcl-check",

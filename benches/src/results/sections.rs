@@ -38,7 +38,7 @@ pub fn write(data: &Data, out: &mut String) {
 fn paths(data: &Data, out: &mut String) {
     let figures = &data.instructions;
     let ours = |case: &str| get(figures, OURS, case);
-    let limit = |case: &str| ours(&format!("limit {case}"));
+    let limit = |case: &str| Some(ours(&format!("limit {case}"))?.to_string());
     let mut grid = Grid::new([OURS, "best peer", "floor", "ours / floor", "physical limit"]);
     let mut row = |name: String, path: Path<'_>| {
         let figure = |figure: Option<f64>| figure.map(|figure| format!("{figure}"));
@@ -46,7 +46,7 @@ fn paths(data: &Data, out: &mut String) {
         let ratio = ratio.map(|(ours, floor)| format!("{:.2}", ours / floor));
         let peer = path.peer.map(|(name, figure)| format!("{figure} ({name})"));
         let (ours, floor) = (figure(path.ours), figure(path.floor));
-        grid.row(name, [ours, peer, floor, ratio, figure(path.limit)]);
+        grid.row(name, [ours, peer, floor, ratio, path.limit]);
     };
     for case in ["flat", "nested", "text", "refused"] {
         row(
@@ -66,7 +66,9 @@ fn paths(data: &Data, out: &mut String) {
             Path {
                 ours: ours(&case),
                 peer: least(PEERS, |peer| get(figures, peer, "list definitions")),
-                limit: limit(&case),
+                limit: data
+                    .to_copy(&case)
+                    .map(|ratio| format!("{ratio} × a copy, wall")),
                 ..Path::default()
             },
         );
@@ -132,7 +134,7 @@ fn paths(data: &Data, out: &mut String) {
             Path {
                 ours: ours(&case),
                 peer: ours(&format!("{case}, base64")).map(|figure| ("base64", figure)),
-                limit: ours(&format!("{case}, copy")),
+                limit: ours(&format!("{case}, copy")).map(|figure| figure.to_string()),
                 ..Path::default()
             },
         );
@@ -153,9 +155,10 @@ fn paths(data: &Data, out: &mut String) {
         "Instructions of each path. The floor is what a careful programmer writes by hand: for a call in a conversation, a \
          loop that calls the dialect and the registry; for a `DynamicTool`, `jsonschema` alone; for a journal, a plain \
          write of the same bytes. The limit is what no program can do without, measured in the same run: for a call, one \
-         hash of the name and one allocation with a copy of the arguments; for a list, one allocation with a copy of its \
-         bytes; for a start, one hash of each name; for an event, a copy of its bytes and one allocation for its piece; for \
-         base64, a copy of what is read. callgrind counts a copy of 2 KB to some MB as an instruction a byte. \
+         hash of the name and one allocation with a copy of the arguments; for a start, one hash of each name; for an event, a copy of its bytes and one allocation for its piece; for \
+         base64, a copy of what is read. callgrind counts a copy of 2 KB to some MB as an instruction a byte, and that of a small text as a few. So a list, \
+         which is thousands of small copies, has its wall time instead, as a ratio to one allocation with a copy of its bytes, \
+         with the extremes of seven rounds in brackets. \
          Conversations, building a `DynamicTool` and journals have no limit of this kind: what they do is \
          up to the tool, to the schema and to the disk.",
         out,
@@ -170,7 +173,7 @@ struct Path<'n> {
     /// The case written by hand.
     floor: Option<f64>,
     /// The physical limit: the work that any program needs.
-    limit: Option<f64>,
+    limit: Option<String>,
 }
 
 fn calls(data: &Data, out: &mut String) {
@@ -471,7 +474,8 @@ fn builds(data: &Data, out: &mut String) {
         "CPU seconds of rustc for a crate of tools",
         "Generated crates with 4 to 8 parameters per tool; dependencies are already built. `bare` is the \
          same functions without tools. `incremental` is a debug build after an edit to the docs of \
-         one tool.",
+         one tool. All types derive `Debug` as well, as do the argument structs of rmcp, tower-mcp and schemars, and those of \
+         tool-core serde's `Deserialize`, which its tools don't need.",
         out,
     );
     let mut grid = Grid::new(ORDER.iter().copied());

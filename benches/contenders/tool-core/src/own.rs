@@ -56,6 +56,7 @@ pub const CASES: &[&str] = &[
     "unknown 10",
     "unknown 1000",
     "unknown 10000",
+    "unknown 100000",
     "render 10",
     "render 1000",
     "render 10000",
@@ -84,11 +85,6 @@ pub const CASES: &[&str] = &[
     "limit nested",
     "limit text",
     "limit refused",
-    "limit list openai-chat",
-    "limit list openai-responses",
-    "limit list anthropic",
-    "limit list gemini",
-    "limit list mcp",
     "limit start",
     "limit stream openai-chat",
     "limit stream openai-responses",
@@ -160,7 +156,10 @@ pub fn work(case: &str) -> Work {
             })
         }
         ("unknown", Ok(size)) => {
-            let registry = many::registry(size);
+            let registry = match size {
+                100_000 => many::methods(size),
+                _ => many::registry(size),
+            };
             Work::new(1, move || {
                 let call = ToolCall::new("call_1", "fetch_pages", "{}");
                 assert!(black_box(now(registry.call(call))).is_error());

@@ -318,17 +318,19 @@ pub fn bfcl_check(data: &Data) -> Vec<Figure> {
     vec![or_missing("check", milliseconds())]
 }
 
-/// Compares a check after an edit with the same check of serde's and schemars' derives.
-pub fn edit(data: &Data) -> Vec<Figure> {
+/// Compares a check with the same check of serde's and schemars' derives. The functions themselves are subtracted if the tools
+/// have types of their own.
+pub fn edit(data: &Data, case: &str, is_typed: bool) -> Vec<Figure> {
     let ratio = || {
-        let of = |who| get(&data.edit, who, "check 400");
-        let (ours, theirs) = (of(OURS)?, of("schemars")?);
+        let of = |who| get(&data.edit, who, case);
+        let bare = if is_typed { of("bare")? } else { 0.0 };
+        let (ours, theirs) = (of(OURS)? - bare, of("schemars")? - bare);
         let ratio = ours / theirs;
         let millions = [ours, theirs].map(|count| (count / 1e6).round());
         let text = format!("{ratio:.3} ({} and {} million)", millions[0], millions[1]);
         Some(figure(ratio, text))
     };
-    vec![or_missing("edit", ratio())]
+    vec![or_missing(case, ratio())]
 }
 
 /// Base64 of 10 MB, beside the crate `base64`: instructions and wall time.

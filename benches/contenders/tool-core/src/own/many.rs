@@ -1,7 +1,9 @@
-//! Ten thousand tools made from one: expanding a macro for each would take minutes to build.
+//! Ten thousand tools made from one, and any number from a method: expanding a macro for each would take minutes to build.
+
+use std::sync::Arc;
 
 use tool_core::__private::{Location, StaticSpec};
-use tool_core::{Registry, Tool, ToolEntry, tool};
+use tool_core::{Registry, Tool, ToolEntry, tool, toolset};
 
 /// Searches a collection and gives what fits best.
 #[tool(unlinked)]
@@ -67,4 +69,30 @@ pub fn names(size: usize) -> Vec<String> {
     (0..size)
         .map(|place| tools[place * 37 % size].name.to_string())
         .collect()
+}
+
+struct Page;
+
+#[toolset]
+impl Page {
+    /// Searches a page and gives what fits best.
+    #[tool]
+    fn s(
+        &self,
+        /// What to look for, in the words of the user.
+        query: String,
+    ) -> String {
+        std::hint::black_box((self, &query));
+        "stored".into()
+    }
+}
+
+/// Returns a registry with the tools `search_00000s`, `search_00001s` and so on.
+pub fn methods(size: usize) -> Registry {
+    let page = Arc::new(Page);
+    let prefixes = (0..size).map(|index| format!("search_{index:05}"));
+    let registry = prefixes.fold(Registry::builder(), |registry, prefix| {
+        registry.shared_toolset(&prefix, Arc::clone(&page))
+    });
+    registry.build().expect("unique names")
 }
