@@ -42,7 +42,7 @@ pub const OURS: &str = "tool-core";
 pub struct Data {
     pub instructions: Figures,
     pub times: Times,
-    pub limits: Times,
+    pub limits: Figures,
     pub allocations: Figures,
     pub dynamic: Figures,
     pub journals: Figures,
@@ -78,18 +78,29 @@ impl Data {
 
     /// Returns the ratio of one contender's case to another's, round by round.
     pub fn paired(&self, of: (&str, &str), to: (&str, &str)) -> Option<Spread> {
-        of_rounds(&self.times, of, to, |of, to| of / to)
+        self.of_rounds(of, to, |of, to| of / to)
     }
 
     /// Returns the difference in nanoseconds, round by round.
     pub fn more(&self, of: (&str, &str), than: (&str, &str)) -> Option<Spread> {
-        of_rounds(&self.times, of, than, |of, than| of - than)
+        self.of_rounds(of, than, |of, than| of - than)
     }
 
-    /// Returns how many times longer tool-core takes for a list than a copy of its bytes, round by round.
-    pub fn to_copy(&self, list: &str) -> Option<Spread> {
-        let copy = format!("limit {list}");
-        of_rounds(&self.limits, (OURS, list), (OURS, &copy), |of, to| of / to)
+    fn of_rounds(
+        &self,
+        a: (&str, &str),
+        b: (&str, &str),
+        compute: fn(f64, f64) -> f64,
+    ) -> Option<Spread> {
+        let a = self.times.get(a.0)?.get(a.1)?;
+        let b = self.times.get(b.0)?.get(b.1)?;
+        Spread::of(a.iter().zip(b).map(|(&a, &b)| compute(a, b)))
+    }
+
+    /// Returns how many times longer tool-core takes for a list than a copy of its bytes.
+    pub fn to_copy(&self, list: &str) -> Option<f64> {
+        let copy = get(&self.limits, OURS, &format!("limit {list}"))?;
+        Some(get(&self.limits, OURS, list)? / copy)
     }
 
     /// Returns the median of the rounds.
@@ -128,17 +139,6 @@ impl Data {
         let bare = get(&self.compile, "bare", &measure)?;
         Some((all - bare) * 1000.0 / count as f64)
     }
-}
-
-fn of_rounds(
-    times: &Times,
-    a: (&str, &str),
-    b: (&str, &str),
-    compute: fn(f64, f64) -> f64,
-) -> Option<Spread> {
-    let a = times.get(a.0)?.get(a.1)?;
-    let b = times.get(b.0)?.get(b.1)?;
-    Spread::of(a.iter().zip(b).map(|(&a, &b)| compute(a, b)))
 }
 
 /// Returns the name with the smallest figure, and the figure. A name without a figure is left out;

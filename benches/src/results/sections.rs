@@ -68,7 +68,7 @@ fn paths(data: &Data, out: &mut String) {
                 peer: least(PEERS, |peer| get(figures, peer, "list definitions")),
                 limit: data
                     .to_copy(&case)
-                    .map(|ratio| format!("{ratio} × a copy, wall")),
+                    .map(|ratio| format!("ours / copy, wall: {ratio:.1}")),
                 ..Path::default()
             },
         );
@@ -155,10 +155,10 @@ fn paths(data: &Data, out: &mut String) {
         "Instructions of each path. The floor is what a careful programmer writes by hand: for a call in a conversation, a \
          loop that calls the dialect and the registry; for a `DynamicTool`, `jsonschema` alone; for a journal, a plain \
          write of the same bytes. The limit is what no program can do without, measured in the same run: for a call, one \
-         hash of the name and one allocation with a copy of the arguments; for a start, one hash of each name; for an event, a copy of its bytes and one allocation for its piece; for \
-         base64, a copy of what is read. callgrind counts a copy of 2 KB to some MB as an instruction a byte, and that of a small text as a few. So a list, \
-         which is thousands of small copies, has its wall time instead, as a ratio to one allocation with a copy of its bytes, \
-         with the extremes of seven rounds in brackets. \
+         hash of the name and one allocation with a copy of the arguments; for a start, one hash of each name; \
+         for an event, a copy of its bytes and one allocation for its piece; for base64, a copy of what is read. callgrind counts a copy of 2 KB to some MB as an instruction a byte, and \
+         those of small texts as a few. So a list, which is thousands of small copies, has the ratio of its wall time to that \
+         of one allocation with a copy of its bytes: the least of each in 21 rounds. \
          Conversations, building a `DynamicTool` and journals have no limit of this kind: what they do is \
          up to the tool, to the schema and to the disk.",
         out,
