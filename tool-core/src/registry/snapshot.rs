@@ -310,9 +310,9 @@ fn duplicates(tools: &[ToolEntry]) -> Vec<Duplicate> {
 
 /// Returns the tool as the policy defers it and describes its group.
 fn defer(tool: ToolEntry, policy: &Policy) -> ToolEntry {
-    // A model is told to call it.
-    let is_own = is_read_result(&tool);
-    let is_deferred = !is_own && policy.defer.iter().any(|defers| defers(&tool));
+    // A model is told to call `read_result`, so that is never deferred.
+    let mut defers = policy.defer.iter();
+    let is_deferred = defers.any(|defers| !is_read_result(&tool) && defers(&tool));
     let tool = if is_deferred { tool.deferred() } else { tool };
     let mut descriptions = policy.group_descriptions.iter().rev();
     let description = descriptions.find(|(group, _)| tool.group() == Some(group));
