@@ -169,10 +169,10 @@ impl RunFile {
         let mut file = lock::open_exclusive(&self.0).map_err(failed)?;
         let tail = Tail::read(&mut file, &self.0)?;
         check_next(&head.id, tail.last, &increments)?;
-        let (index, state) = (Index::of(folder), head.state());
+        let state = head.state();
         let is_new_state = tail.head.as_ref().map(RunHead::state) != Some(state);
         if is_new_state {
-            index.add(state, &[name]).map_err(failed)?;
+            Index::of(folder).add(state, &[name]).map_err(failed)?;
         }
         let line = Record::line(&tail, last, head, increments)?;
         let appended = append_line(&mut file, &tail, &line).and_then(|()| match tail.end {
@@ -186,7 +186,7 @@ impl RunFile {
             failed(error)
         })?;
         if is_new_state {
-            index.remove_others(state, name);
+            Index::of(folder).remove_others(state, name);
         }
         Ok(())
     }
