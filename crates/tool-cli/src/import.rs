@@ -7,7 +7,7 @@ use std::process;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use tool_core::{Registry, files};
 use tool_docs::lock::{Lock, compare};
-use tool_mcp::{Import, ImportBuilder};
+use tool_mcp::{Import, ImportBuilder, ImportErrorKind};
 
 use crate::check::counted;
 use crate::failure::Failure;
@@ -76,7 +76,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let is_check = matches.get_flag("check");
     // Before the server is started.
     let old = read(path)?;
-    let new = runtime(1)?.block_on(list(server(matches)?))?;
+    let new = runtime(1)?.block_on(list(server(matches)?, matches.contains_id("url")))?;
     let new_lock = lock(path, &new)?;
     let tools = new.matches("\n      \"name\": ").count();
     let mut out = Terminal::stdout();
@@ -150,11 +150,15 @@ fn server(matches: &ArgMatches) -> Result<ImportBuilder, Failure> {
     Ok(import)
 }
 
-async fn list(server: ImportBuilder) -> Result<String, Failure> {
-    let import = server
-        .connect(&Registry::new())
-        .await
-        .map_err(Failure::failed)?;
+async fn list(server: ImportBuilder, has_url: bool) -> Result<String, Failure> {
+    let import = server.connect(&Registry::new()).await.map_err(|error| {
+        // A URL that can't be used is a wrong flag.
+        if has_url && error.kind() == ImportErrorKind::Start {
+            Failure::wrong(error)
+        } else {
+            Failure::failed(error)
+        }
+    })?;
     let list = import.pins().await.map_err(Failure::failed);
     import.close().await;
     list

@@ -98,4 +98,15 @@ fn a_server_that_does_not_start_is_an_error() {
     );
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.log.contains("NO_SUCH_VARIABLE"), "{ran:?}");
+    let url = |url| {
+        let words = ["import", "--pin", "tool-cli-none.json", "--url", url];
+        desk_in(folder, &words, "")
+    };
+    for wrong in ["ftp://127.0.0.1", "127.0.0.1:9", "http://"] {
+        let ran = url(wrong);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.log.contains("https:// or http://"), "{ran:?}");
+    }
+    // Nobody listens there.
+    assert_eq!(url("http://127.0.0.1:9").code, Some(1));
 }
