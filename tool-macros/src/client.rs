@@ -17,7 +17,8 @@ use std::{env, fs};
 
 use proc_macro2::{Ident, TokenStream};
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, LitStr, Token, Visibility};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, LitStr, Path as Trait, Token, Visibility};
 
 use crate::util::errors::Errors;
 use crate::util::site::{code, set_site, string};
@@ -25,6 +26,8 @@ use crate::util::site::{code, set_site, string};
 /// `pub mod github = "github.tools.json";`
 struct Client {
     attributes: Vec<Attribute>,
+    /// Of its types, not of the module.
+    derives: Vec<Trait>,
     visibility: Visibility,
     name: Ident,
     path: LitStr,
@@ -32,7 +35,14 @@ struct Client {
 
 impl Parse for Client {
     fn parse(input: ParseStream<'_>) -> syn::Result<Client> {
-        let attributes = Attribute::parse_outer(input)?;
+        let attributes = Attribute::parse_outer(input)?.into_iter();
+        let (own, attributes): (Vec<_>, _) =
+            attributes.partition(|attribute| attribute.path().is_ident("derive"));
+        let mut derives = Vec::new();
+        for derive in own {
+            derives
+                .extend(derive.parse_args_with(Punctuated::<Trait, Token![,]>::parse_terminated)?);
+        }
         let visibility = input.parse()?;
         input.parse::<Token![mod]>()?;
         let name = input.parse()?;
@@ -41,6 +51,7 @@ impl Parse for Client {
         input.parse::<Token![;]>()?;
         Ok(Client {
             attributes,
+            derives,
             visibility,
             name,
             path,
@@ -107,7 +118,7 @@ fn module(krate: &TokenStream, client: &Client, file: &Path) -> TokenStream {
             const _: &[u8] = ::core::include_bytes!(#file);
         )
     });
-    let items = emit::items(&types::Api::of(&tools));
+    let items = emit::items(&types::Api::of(&tools), &client.derives);
     let errors = errors.into_tokens();
     let Client {
         attributes,
@@ -130,6 +141,7 @@ fn module(krate: &TokenStream, client: &Client, file: &Path) -> TokenStream {
 
 #[cfg(test)]
 mod tests {
+    use proc_macro2::TokenTree;
     use quote::quote;
 
     use super::*;
@@ -180,6 +192,96 @@ mod tests {
         }
     }
 
+    /// Returns each error with what it underlines.
+    fn errors(tokens: TokenStream) -> Vec<(String, String)> {
+        let (mut errors, mut underlined) = (Vec::new(), None);
+        for tree in tokens {
+            match tree {
+                TokenTree::Ident(ident) if ident == "compile_error" => {
+                    underlined = ident.span().source_text();
+                }
+                TokenTree::Group(group) => match underlined.take() {
+                    Some(underlined) => {
+                        let message: LitStr = syn::parse2(group.stream()).unwrap();
+                        errors.push((underlined, message.value()));
+                    }
+                    None => errors.extend(self::errors(group.stream())),
+                },
+                _ => {}
+            }
+        }
+        errors
+    }
+
+    #[test]
+    fn errors_underline_what_is_wrong() {
+        let file = env::temp_dir().join(format!("tool-client-{}.json", std::process::id()));
+        fs::write(&file, r#"{"tools":[{"name":"a"},{"inputSchema":{}}]}"#).unwrap();
+        let path = format!("{:?}", file.display().to_string());
+        let good = "mod a = \"no.tools.json\";";
+        let absent = "can't read `no.tools.json` in the folder of Cargo.toml: ";
+        for (source, expected) in [
+            ("mod a = 1;", &[("1", "expected string literal")][..]),
+            ("mod a \"b\";", &[("\"b\"", "expected `=`")]),
+            ("fn a() {}", &[("fn", "expected `mod`")]),
+            (
+                "#[derive(1)] mod a = \"b\";",
+                &[("1", "expected identifier")],
+            ),
+            (good, &[("\"no.tools.json\"", absent)]),
+            (
+                &format!("#[derive(Clone)] {good} mod b = {path};"),
+                &[
+                    ("\"no.tools.json\"", absent),
+                    (&path, "`inputSchema` of the tool `a` is no object"),
+                    (&path, "the tool at position 1 has no name"),
+                ],
+            ),
+        ] {
+            let tokens = format!("[::tool_mcp] {source}").parse().unwrap();
+            let errors = errors(expand(tokens));
+            assert_eq!(errors.len(), expected.len(), "{errors:?}");
+            for ((underlined, message), expected) in errors.iter().zip(expected) {
+                assert_eq!(underlined, expected.0, "{message}");
+                assert!(message.contains(expected.1), "{message}");
+            }
+        }
+        let empty = expand("[::tool_mcp]".parse().unwrap()).to_string();
+        assert!(empty.contains("expected a module and its file"), "{empty}");
+        fs::remove_file(file).unwrap();
+    }
+
+    /// What rustc checks costs the most: each function and each implementation about 0.2 ms.
+    #[test]
+    fn a_tool_is_data_and_one_call() {
+        let fields =
+            r#""properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]"#;
+        let text = format!(
+            r#"{{"tools":[{{"name":"add","inputSchema":{{{fields}}},"outputSchema":{{{fields}}}}}]}}"#
+        );
+        let tokens = expanded(&text);
+        let count = |word: &str| tokens.split_whitespace().filter(|one| *one == word).count();
+        // The call, `new` and two conversions.
+        assert_eq!(count("fn"), 4, "{tokens}");
+        // `new`, its `impl Into<String>`, and two conversions.
+        assert_eq!(count("impl"), 4, "{tokens}");
+        assert_eq!(
+            count("derive") + count("match") + count("async"),
+            0,
+            "{tokens}"
+        );
+        let tokens = count_of(tokens.parse().unwrap());
+        assert!(tokens <= 350, "{tokens} tokens");
+    }
+
+    fn count_of(tokens: TokenStream) -> usize {
+        let counts = tokens.into_iter().map(|tree| match tree {
+            TokenTree::Group(group) => 1 + count_of(group.stream()),
+            _ => 1,
+        });
+        counts.sum()
+    }
+
     /// Counts what has a type, in the lists of the folder `TOOL_LISTS`.
     #[test]
     fn most_of_a_real_list_has_a_type() {
@@ -195,7 +297,7 @@ mod tests {
             });
             for tool in all.chunks(1) {
                 let api = types::Api::of(tool);
-                let tokens = emit::items(&api).to_string();
+                let tokens = emit::items(&api, &[]).to_string();
                 let left = tokens.matches("__client :: Value").count()
                     - tokens.matches("-> __client :: Value").count()
                     - tokens.matches("(json : __client :: Value)").count();

@@ -14,6 +14,7 @@ use tool_mcp::{Import, Server};
 
 tool_mcp::client! {
     /// A desk.
+    #[derive(Clone, Debug, PartialEq)]
     mod desk = "tests/typed/desk.tools.json";
 }
 

@@ -4,14 +4,18 @@ use proc_macro2::TokenStream;
 
 use super::types::{Api, Field, Function, Shape, Ty, Type};
 use crate::util::markdown;
-use crate::util::site::{code, string};
+use crate::util::site::{code, respanned, string};
 
 /// A longer description is cut.
 const DESCRIPTION: usize = 1000;
 
-pub(super) fn items(api: &Api) -> TokenStream {
+/// The traits that an enum has without a derive of the user.
+const OF_ENUM: [&str; 2] = ["Clone", "Copy"];
+
+pub(super) fn items(api: &Api, derives: &[syn::Path]) -> TokenStream {
     let functions = api.functions.iter().map(function);
-    functions.chain(api.types.iter().map(ty)).collect()
+    let types = api.types.iter().map(|of| ty(of, derives));
+    functions.chain(types).collect()
 }
 
 fn function(function: &Function) -> TokenStream {
@@ -35,18 +39,25 @@ fn function(function: &Function) -> TokenStream {
     }
 }
 
-fn ty(ty: &Type) -> TokenStream {
+fn ty(ty: &Type, derives: &[syn::Path]) -> TokenStream {
     let docs = docs(&ty.title, &ty.description);
     match &ty.shape {
-        Shape::Struct(fields) => structure(ty, fields, &docs),
-        Shape::Enum(variants) => enumeration(ty, variants, &docs),
+        Shape::Struct(fields) => structure(ty, fields, derives, &docs),
+        Shape::Enum(variants) => enumeration(ty, variants, derives, &docs),
     }
 }
 
-fn structure(ty: &Type, fields: &[Field], docs: &TokenStream) -> TokenStream {
+/// The user chooses the derives, because rustc checks their code: three take as long as everything else of a client.
+fn structure(
+    ty: &Type,
+    fields: &[Field],
+    derives: &[syn::Path],
+    docs: &TokenStream,
+) -> TokenStream {
     let ident = &ty.ident;
     let is_empty = !fields.iter().any(|field| field.is_required);
-    let default = (is_empty && ty.is_argument).then(|| code!(, ::core::default::Default));
+    let default = (is_empty && ty.is_argument).then(|| code!(#[derive(::core::default::Default)]));
+    let derives = (!derives.is_empty()).then(|| code!(#[derive(#(#derives),*)]));
     let members = fields.iter().map(|field| {
         let (docs, ident) = (
             self::docs(&markdown::code(&field.key), &field.description),
@@ -68,7 +79,8 @@ fn structure(ty: &Type, fields: &[Field], docs: &TokenStream) -> TokenStream {
     let new = (!is_empty && ty.is_argument).then(|| new(ty, fields));
     code! {
         #docs
-        #[derive(Clone, Debug, PartialEq #default)]
+        #default
+        #derives
         pub struct #ident { #(#members)* }
         #new
         #conversion
@@ -129,28 +141,24 @@ fn into_json(ty: &Type, fields: &[Field]) -> TokenStream {
 
 fn from_json(ty: &Type, fields: &[Field]) -> TokenStream {
     let ident = &ty.ident;
-    // `?` would be an expansion; see `util/site.rs`.
-    let members = fields.iter().map(|field| {
-        let (key, name) = (string(&field.key), &field.ident);
-        let read = if field.is_required {
-            code!(required)
-        } else {
-            code!(optional)
-        };
-        code! {
-            #name: match members.#read(#key) {
-                __client::Ok(value) => value,
-                __client::Err(mismatch) => return __client::Err(mismatch),
-            }
-        }
+    let keys = fields.iter().map(|field| {
+        let (key, is_required) = (string(&field.key), field.is_required);
+        let is_required = respanned(is_required);
+        code!((#key, #is_required))
     });
+    let names: Vec<_> = fields.iter().map(|field| &field.ident).collect();
+    // Few deep tuples, because rustc limits how deep types are.
+    let (fours, rest) = names.as_chunks::<4>();
+    let inner = rest
+        .iter()
+        .rfold(code!(()), |inner, name| code!((#name, #inner)));
+    let members = fours
+        .iter()
+        .rfold(inner, |inner, four| code!((#(#four,)* #inner)));
     code! {
         impl __client::FromJson for #ident {
             fn from_json(json: __client::Value) -> __client::Result<#ident> {
-                match __client::Members::of(json) {
-                    __client::Ok(mut members) => __client::Ok(#ident { #(#members),* }),
-                    __client::Err(mismatch) => __client::Err(mismatch),
-                }
+                __client::read(json, &[#(#keys),*], |#members| #ident { #(#names),* })
             }
         }
     }
@@ -159,9 +167,14 @@ fn from_json(ty: &Type, fields: &[Field]) -> TokenStream {
 fn enumeration(
     ty: &Type,
     variants: &[(String, proc_macro2::Ident)],
+    derives: &[syn::Path],
     docs: &TokenStream,
 ) -> TokenStream {
     let ident = &ty.ident;
+    let derives = derives.iter().filter(|derive| {
+        let last = derive.segments.last();
+        !last.is_some_and(|last| OF_ENUM.iter().any(|known| last.ident == known))
+    });
     let defined = variants.iter().map(|(text, variant)| {
         let docs = self::docs(&markdown::code(text), "");
         code!(#docs #variant,)
@@ -174,7 +187,7 @@ fn enumeration(
         code! {
             impl __client::IntoJson for #ident {
                 fn into_json(self) -> __client::Value {
-                    __client::text(#ident::TEXTS, &self)
+                    __client::text(#ident::TEXTS, self as __client::usize)
                 }
             }
         }
@@ -189,7 +202,7 @@ fn enumeration(
     };
     code! {
         #docs
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy #(, #derives)*)]
         pub enum #ident { #(#defined)* }
         impl #ident {
             const TEXTS: &'static [(&'static str, #ident)] = &[#(#texts),*];

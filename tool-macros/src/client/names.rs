@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use proc_macro2::Ident;
+use quote::ToTokens;
 
 use crate::util::site::site;
 
@@ -32,7 +33,7 @@ impl Names {
             name.insert(0, '_');
         }
         // Not every letter of Unicode is one for Rust.
-        if syn::parse_str::<Ident>(&format!("{name}_")).is_err() {
+        if !name.is_ascii() && syn::parse_str::<Ident>(&format!("{name}_")).is_err() {
             fallback.clone_into(&mut name);
         }
         let mut unique = name.clone();
@@ -48,7 +49,10 @@ impl Names {
 fn ident(name: &str) -> Ident {
     match name {
         "self" | "Self" | "super" | "crate" => Ident::new(&format!("{name}_"), site()),
-        _ if syn::parse_str::<Ident>(name).is_err() => Ident::new_raw(name, site()),
+        // Parsing text takes rustc longer.
+        _ if syn::parse2::<Ident>(Ident::new(name, site()).into_token_stream()).is_err() => {
+            Ident::new_raw(name, site())
+        }
         _ => Ident::new(name, site()),
     }
 }

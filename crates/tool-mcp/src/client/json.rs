@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::slice::Iter;
 
 use serde_json::{Map, Value};
 
@@ -208,9 +209,8 @@ pub fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
 }
 
 /// Returns the text of a variant.
-pub fn text<T: PartialEq>(texts: &[(&str, T)], variant: &T) -> Value {
-    let text = texts.iter().find(|(_, other)| other == variant);
-    text.map_or(Value::Null, |(text, _)| (*text).into())
+pub fn text<T>(texts: &[(&str, T)], at: usize) -> Value {
+    texts[at].0.into()
 }
 
 /// Returns the variant of a text.
@@ -229,32 +229,62 @@ pub fn of_text<T: Copy>(texts: &[(&str, T)], json: Value) -> Result<T> {
     }
 }
 
-/// The members of a struct. Others are ignored.
-pub struct Members(Map<String, Value>);
+/// Reads a struct by its keys, of which some are required. Other members are ignored.
+pub fn read<T: FromMembers, S>(json: Value, keys: &[(&str, bool)], make: fn(T) -> S) -> Result<S> {
+    let Value::Object(object) = json else {
+        return Err(Mismatch::of(&json, "an object"));
+    };
+    let keys = keys.iter();
+    T::from_members(&mut Members { object, keys }).map(make)
+}
 
-impl Members {
-    /// Returns the members of an object.
-    pub fn of(json: Value) -> Result<Members> {
-        match json {
-            Value::Object(members) => Ok(Members(members)),
-            json => Err(Mismatch::of(&json, "an object")),
+/// The members of an object that are not yet read.
+pub struct Members<'a> {
+    object: Map<String, Value>,
+    keys: Iter<'a, (&'a str, bool)>,
+}
+
+impl Members<'_> {
+    fn read<T: FromJson>(&mut self) -> Result<T> {
+        let Some((key, is_required)) = self.keys.next() else {
+            unreachable!("a key for each field");
+        };
+        match self.object.swap_remove(*key) {
+            None if *is_required => Err(Mismatch::new("is missing").at(*key)),
+            json => T::from_json(json.unwrap_or_default()).map_err(|mismatch| mismatch.at(*key)),
         }
     }
+}
 
-    /// Reads a member that must be there.
-    pub fn required<T: FromJson>(&mut self, key: &str) -> Result<T> {
-        match self.0.swap_remove(key) {
-            Some(json) => T::from_json(json).map_err(|mismatch| mismatch.at(key)),
-            None => Err(Mismatch::new("is missing").at(key)),
-        }
+/// The fields of a struct in nested tuples. rustc checks them faster than an expression for each.
+pub trait FromMembers: Sized {
+    /// Reads the fields in the order of their keys.
+    fn from_members(members: &mut Members<'_>) -> Result<Self>;
+}
+
+impl FromMembers for () {
+    fn from_members(_: &mut Members<'_>) -> Result<()> {
+        Ok(())
     }
+}
 
-    /// Reads a member that may be missing or null.
-    pub fn optional<T: FromJson>(&mut self, key: &str) -> Result<Option<T>> {
-        match self.0.swap_remove(key) {
-            Some(json) => Option::from_json(json).map_err(|mismatch| mismatch.at(key)),
-            None => Ok(None),
-        }
+impl<A: FromJson, T: FromMembers> FromMembers for (A, T) {
+    fn from_members(members: &mut Members<'_>) -> Result<(A, T)> {
+        Ok((members.read()?, T::from_members(members)?))
+    }
+}
+
+impl<A: FromJson, B: FromJson, C: FromJson, D: FromJson, T: FromMembers> FromMembers
+    for (A, B, C, D, T)
+{
+    fn from_members(members: &mut Members<'_>) -> Result<(A, B, C, D, T)> {
+        let (a, b, c, d) = (
+            members.read()?,
+            members.read()?,
+            members.read()?,
+            members.read()?,
+        );
+        Ok((a, b, c, d, T::from_members(members)?))
     }
 }
 
@@ -283,22 +313,23 @@ mod tests {
         ] {
             assert_eq!(Nested::from_json(json).unwrap_err().to_string(), expected);
         }
-        let mut members = Members::of(json!({"a": null, "b": {"c": 1}})).unwrap();
-        assert_eq!(members.optional::<String>("a").unwrap(), None);
-        let mismatch = members.required::<BTreeMap<String, bool>>("b").unwrap_err();
+        let of = |json| read(json, &[("a", false), ("b", true)], |(a, (b, ()))| (a, b));
+        let (a, b): (Option<String>, BTreeMap<String, i64>) =
+            of(json!({"a": null, "b": {"c": 1}})).unwrap();
+        assert_eq!((a, b["c"]), (None, 1));
+        let (mismatch, missing) = (json!({"b": {"c": "1"}}), json!({"a": "1"}));
         assert_eq!(
-            mismatch.to_string(),
-            "`b.c` is a number, but must be a boolean"
+            of(mismatch).unwrap_err().to_string(),
+            "`b.c` is a string, but must be an integer"
         );
-        let mismatch = members.required::<String>("b").unwrap_err();
-        assert_eq!(mismatch.to_string(), "`b` is missing");
+        assert_eq!(of(missing).unwrap_err().to_string(), "`b` is missing");
     }
 
     #[test]
     fn texts_are_variants() {
         let texts = [("open", 1), ("closed", 2)];
         assert_eq!(of_text(&texts, json!("closed")).unwrap(), 2);
-        assert_eq!(text(&texts, &1), "open");
+        assert_eq!(text(&texts, 1), "closed");
         let mismatch = of_text(&texts, json!("reopened")).unwrap_err().to_string();
         assert_eq!(mismatch, "it is a string, but none of \"open\", \"closed\"");
     }
