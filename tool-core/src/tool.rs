@@ -51,6 +51,9 @@ pub trait Tool: Sized {
     const SOURCE: StaticSpec;
     #[doc(hidden)]
     const LOCATION: Location;
+    /// The module of the location, for what stays valid if the tool moves in its file.
+    #[doc(hidden)]
+    const MODULE: &'static str = Self::LOCATION.module;
     #[doc(hidden)]
     const DETAILS: Option<&'static Details> = None;
 

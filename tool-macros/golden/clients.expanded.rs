@@ -38,6 +38,7 @@ const _: () = {
         const LOCATION: __tool_core::Location = __tool_core::location(
             ::core::module_path!(),
         );
+        const MODULE: &'static ::core::primitive::str = ::core::module_path!();
         const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
             &__tool_core::Details {
                 for_clients: __tool_core::Some(
@@ -112,6 +113,7 @@ const _: () = {
         const LOCATION: __tool_core::Location = __tool_core::location(
             ::core::module_path!(),
         );
+        const MODULE: &'static ::core::primitive::str = ::core::module_path!();
         const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
             &__tool_core::Details {
                 for_clients: __tool_core::Some(

@@ -72,6 +72,7 @@ const _: () = {
         const LOCATION: __tool_core::Location = __tool_core::location(
             ::core::module_path!(),
         );
+        const MODULE: &'static ::core::primitive::str = ::core::module_path!();
         const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
             &__tool_core::Details {
                 tags: __tool_core::Cow::Borrowed(
@@ -152,6 +153,7 @@ const _: () = {
         const LOCATION: __tool_core::Location = __tool_core::location(
             ::core::module_path!(),
         );
+        const MODULE: &'static ::core::primitive::str = ::core::module_path!();
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         if let __tool_core::Err(__tool_error) = __tool_input.read(&mut []) {
@@ -256,6 +258,7 @@ const _: () = {
                         const LOCATION: __tool_core::Location = __tool_core::location(
                             ::core::module_path!(),
                         );
+                        const MODULE: &'static ::core::primitive::str = ::core::module_path!();
                     }
                     fn __tool_invoke<T: Backend, const N: usize>(
                         __tool_input: &__tool_core::Input,
@@ -356,6 +359,7 @@ const _: () = {
             const LOCATION: __tool_core::Location = __tool_core::location(
                 ::core::module_path!(),
             );
+            const MODULE: &'static ::core::primitive::str = ::core::module_path!();
         }
         fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
             if let __tool_core::Err(__tool_error) = __tool_input.read(&mut []) {

@@ -49,6 +49,7 @@ const _: () = {
         const LOCATION: __tool_core::Location = __tool_core::location(
             ::core::module_path!(),
         );
+        const MODULE: &'static ::core::primitive::str = ::core::module_path!();
         const DETAILS: __tool_core::Option<&'static __tool_core::Details> = __tool_core::Some(
             &__tool_core::Details {
                 timeout: __tool_core::Some(__tool_core::Duration::new(30u64, 0u32)),

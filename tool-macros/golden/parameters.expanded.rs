@@ -91,6 +91,7 @@ const _: () = {
         const LOCATION: __tool_core::Location = __tool_core::location(
             ::core::module_path!(),
         );
+        const MODULE: &'static ::core::primitive::str = ::core::module_path!();
     }
     fn __tool_invoke(__tool_input: &__tool_core::Input) -> __tool_core::SyncResult {
         let mut __tool_0 = __tool_core::Slot::<String>(__tool_core::None);

@@ -137,7 +137,8 @@ static COPY: u8 = 0;
 #[cfg(not(target_family = "wasm"))]
 impl Owner {
     const fn of<T: Tool>() -> Owner {
-        let module = T::LOCATION.module;
+        // With `LOCATION`, an edit would evaluate the entry of each tool below it again.
+        let module = T::MODULE;
         Owner {
             copy: &raw const COPY,
             module: module.as_ptr(),

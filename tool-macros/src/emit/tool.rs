@@ -217,6 +217,7 @@ fn implementation(tool: &Tool, handler: &(impl ToTokens + Code + Clone)) -> Tree
             const SOURCE: __tool_core::StaticSpec = #source;
             // Emitted apart from the rest, because the rest remains valid if the tool moves in its file.
             const LOCATION: __tool_core::Location = #location;
+            const MODULE: &'static ::core::primitive::str = ::core::module_path!();
             #details
         }
 
