@@ -45,7 +45,7 @@ pub fn of(contender: Contender, figures: &mut Figures) -> Result<()> {
         }
         // Hashes differ between runs, so cases with few look-ups are repeated more often.
         let small = [
-            "flat", "nested", "text", "none", "refused", "validate", "pieces",
+            "flat", "nested", "text", "none", "refused", "validate", "pieces", "long",
         ];
         let mut small = small.iter();
         let is_small = case.ends_with(" 10")

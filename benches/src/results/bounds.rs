@@ -142,14 +142,14 @@ fn rows(data: &Data) -> Vec<Row> {
         "instructions of the same with a space after each comma and colon",
         "≤ 1.4 × without spaces",
         AtMost(1.4),
-        measured::to_nested(data, "spaced"),
+        measured::beside(data, "spaced", "nested"),
     );
     add(
         "constrained",
         "instructions of 13 values of a recursive type with constraints",
         "≤ 1.6 × nested",
         AtMost(1.6),
-        measured::to_nested(data, "constrained"),
+        measured::beside(data, "constrained", "nested"),
     );
     add(
         "none",
@@ -228,6 +228,25 @@ fn rows(data: &Data) -> Vec<Row> {
         AtMost(3.0),
         measured::pieces(data),
     );
+    for (id, measure, bound, most, case) in [
+        (
+            "kept",
+            "instructions of a call with a result of 100 KB that is kept",
+            "≤ 4 × truncated",
+            4.0,
+            "long kept",
+        ),
+        (
+            "kept-search",
+            "instructions of a search in it by `read_result`",
+            "≤ 6 × the call, truncated",
+            6.0,
+            "long search",
+        ),
+    ] {
+        let figures = measured::beside(data, case, "long cut");
+        add(id, measure, bound, AtMost(most), figures);
+    }
     add(
         "list",
         "listing 201 tools for a request, each dialect",

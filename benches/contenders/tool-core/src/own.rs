@@ -1,9 +1,11 @@
 //! Cases of tool-core alone: registries of many tools, concurrent calls, a borrowed parameter, white space, a recursive
-//! type with constraints, streams, calls in conversations, base64, and the limits of other cases.
+//! type with constraints, streams, calls in conversations, long results, base64, and the limits
+//! of other cases.
 
 mod base64;
 mod concurrent;
 mod decoding;
+mod kept;
 mod limits;
 mod many;
 mod runs;
@@ -81,6 +83,9 @@ pub const CASES: &[&str] = &[
     "base64 decode",
     "base64 decode, base64",
     "base64 decode, copy",
+    "long cut",
+    "long kept",
+    "long search",
     "limit flat",
     "limit nested",
     "limit text",
@@ -98,6 +103,9 @@ pub const CASES: &[&str] = &[
 pub fn work(case: &str) -> Work {
     if let Some(of) = case.strip_prefix("limit ") {
         return limits::work(of);
+    }
+    if let Some(of) = case.strip_prefix("long ") {
+        return kept::work(of);
     }
     if case.starts_with("base64 ") {
         return base64::work(case);

@@ -100,11 +100,11 @@ pub fn grown(data: &Data, case: &str, from: usize, to: &[usize]) -> Vec<Figure> 
         .collect()
 }
 
-/// Compares a case that only tool-core has with the case `nested`, by instructions.
-pub fn to_nested(data: &Data, case: &str) -> Vec<Figure> {
+/// Compares two cases of tool-core, by instructions.
+pub fn beside(data: &Data, case: &str, other: &str) -> Vec<Figure> {
     let ratio = || {
         let of = |case| get(&data.instructions, OURS, case);
-        let ratio = of(case)? / of("nested")?;
+        let ratio = of(case)? / of(other)?;
         Some(figure(ratio, format!("{ratio:.2} ({})", of(case)?)))
     };
     vec![or_missing(case, ratio())]
