@@ -336,11 +336,11 @@ pub(crate) struct LiveTool {
 
 impl ToolEntry {
     /// Returns the entry of a tool, given its handler.
-    pub fn of<T: Tool>() -> ToolEntry {
+    pub const fn of<T: Tool>() -> ToolEntry {
         ToolEntry::from_static(T::ENTRY)
     }
 
-    pub(crate) fn from_static(tool: &'static StaticTool) -> ToolEntry {
+    pub(crate) const fn from_static(tool: &'static StaticTool) -> ToolEntry {
         ToolEntry(Entry::Static(tool))
     }
 

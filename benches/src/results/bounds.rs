@@ -237,6 +237,13 @@ fn rows(data: &Data) -> Vec<Row> {
             "long kept",
         ),
         (
+            "kept-read",
+            "instructions of reading a part of it from a line on by `read_result`",
+            "≤ 4 × the call, truncated",
+            4.0,
+            "long read",
+        ),
+        (
             "kept-search",
             "instructions of a search in it by `read_result`",
             "≤ 6 × the call, truncated",

@@ -85,6 +85,7 @@ pub const CASES: &[&str] = &[
     "base64 decode, copy",
     "long cut",
     "long kept",
+    "long read",
     "long search",
     "limit flat",
     "limit nested",

@@ -43,8 +43,12 @@ pub fn work(case: &str) -> Work {
     }
     let kept = call("read_log", "{}");
     let (handle, _) = kept.kept().expect("a long result");
-    assert_eq!(case, "search");
-    let arguments = format!(r#"{{"handle":"{handle}","search":"orders/8"}}"#);
+    let part = match case {
+        "read" => r#""line":900"#,
+        "search" => r#""search":"orders/8""#,
+        _ => panic!("no case {case}"),
+    };
+    let arguments = format!(r#"{{"handle":"{handle}",{part}}}"#);
     Work::new(1, move || {
         call("read_result", &arguments);
     })
