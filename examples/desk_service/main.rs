@@ -122,15 +122,7 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
         "open http://{address} and sign in with a token:\n{lines}"
     )?;
     let conversations = Conversations::new(trace::linked(agent))?;
-    let interrupted = conversations.clone();
-    tokio::spawn(async move {
-        match interrupted.resume_all().await {
-            Ok(failed) => failed
-                .iter()
-                .for_each(|(id, error)| eprintln!("{id} does not continue: {error}")),
-            Err(error) => eprintln!("interrupted conversations do not continue: {error}"),
-        }
-    });
+    tokio::spawn(resume(conversations.clone()));
     let desk = Desk {
         conversations,
         approvals,
@@ -141,6 +133,18 @@ async fn serve(flags: &ArgMatches) -> Result<(), Box<dyn Error>> {
     };
     axum::serve(listener, service::router(desk, server)).await?;
     Ok(())
+}
+
+/// Continues the conversations that were interrupted when the program ended.
+async fn resume(conversations: Conversations) {
+    let mut out = Terminal::stderr();
+    // If nobody reads the errors, the conversations still go on when somebody opens them.
+    let _ = match conversations.resume_all().await {
+        Ok(failed) => failed
+            .iter()
+            .try_for_each(|(id, error)| writeln!(out, "{id} does not continue: {error}")),
+        Err(error) => writeln!(out, "interrupted conversations do not continue: {error}"),
+    };
 }
 
 /// The tools of a new shop in memory, for an admin.
