@@ -336,11 +336,11 @@ pub(crate) struct LiveTool {
 
 impl ToolEntry {
     /// Returns the entry of a tool, given its handler.
-    pub const fn of<T: Tool>() -> ToolEntry {
+    pub fn of<T: Tool>() -> ToolEntry {
         ToolEntry::from_static(T::ENTRY)
     }
 
-    pub(crate) const fn from_static(tool: &'static StaticTool) -> ToolEntry {
+    pub(crate) fn from_static(tool: &'static StaticTool) -> ToolEntry {
         ToolEntry(Entry::Static(tool))
     }
 
@@ -450,10 +450,15 @@ impl ToolEntry {
         }
     }
 
-    /// Returns `true` if both are clones of one entry.
+    /// Returns `true` if both are of the same function, or clones of one entry.
     pub fn is_same(&self, other: &ToolEntry) -> bool {
         match (&self.0, &other.0) {
-            (Entry::Static(one), Entry::Static(other)) => std::ptr::eq(*one, *other),
+            // In release builds, a constant has several addresses.
+            (Entry::Static(one), Entry::Static(other)) => {
+                let (one, other) = (&one.spec, &other.spec);
+                std::ptr::eq(one, other)
+                    || (one.location == other.location && one.name == other.name)
+            }
             (Entry::Live(one), Entry::Live(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
@@ -666,4 +671,34 @@ impl fmt::Debug for ToolEntry {
 #[test]
 fn a_static_tool_does_not_grow() {
     assert_eq!(size_of::<StaticTool>(), 160);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rolls a die.
+    #[crate::tool(unlinked)]
+    fn roll() -> u8 {
+        4
+    }
+
+    /// Tosses a coin.
+    #[crate::tool(unlinked)]
+    fn toss() -> bool {
+        true
+    }
+
+    /// The compiler may place the constant of an entry several times.
+    #[test]
+    fn an_entry_at_another_address_is_the_same() {
+        let copy = StaticTool {
+            spec: roll::SPEC,
+            invoke: roll::ENTRY.invoke,
+        };
+        let copy = ToolEntry::from_static(Box::leak(Box::new(copy)));
+        let roll = ToolEntry::of::<roll>();
+        assert!(copy.is_same(&roll) && roll.is_same(&copy));
+        assert!(!copy.is_same(&ToolEntry::of::<toss>()));
+    }
 }

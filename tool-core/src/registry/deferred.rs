@@ -77,13 +77,13 @@ fn reject(input: &Input) -> SyncResult {
     Err(ArgumentError::Malformed("`name` could not be read".into()))
 }
 
-/// The tools that stand in for deferred ones. Statics, because a constant may have several addresses, and `is_same` compares
-/// them.
-pub(super) static ENTRIES: [ToolEntry; 2] =
-    [ToolEntry::of::<search_tools>(), ToolEntry::of::<CallTool>()];
+/// Returns the tools that stand in for deferred ones.
+pub(super) fn entries() -> [ToolEntry; 2] {
+    [ToolEntry::of::<search_tools>(), ToolEntry::of::<CallTool>()]
+}
 
 pub(super) fn is_call_tool(tool: &ToolEntry) -> bool {
-    tool.is_same(&ENTRIES[1])
+    tool.is_same(&ToolEntry::of::<CallTool>())
 }
 
 /// Returns the text of a search's result.

@@ -64,7 +64,7 @@ impl Policy {
     /// Returns the tools that a registry with these settings has besides those of the application.
     pub(super) fn own_tools(&self) -> Option<ToolEntry> {
         let spill = self.context.get::<Spill>();
-        spill.map(|_| read_result::ENTRY.clone())
+        spill.map(|_| read_result::entry())
     }
 
     /// Returns `true` if a call only runs its tool: no hooks, no limits, no changes to the result.

@@ -111,9 +111,10 @@ impl Error for Unread {
     }
 }
 
-/// A static, because a constant may have several addresses, and `is_same` compares them.
-pub(super) static ENTRY: ToolEntry = ToolEntry::of::<read_result>();
+pub(super) fn entry() -> ToolEntry {
+    ToolEntry::of::<read_result>()
+}
 
 pub(super) fn is_read_result(tool: &ToolEntry) -> bool {
-    tool.is_same(&ENTRY)
+    tool.is_same(&entry())
 }

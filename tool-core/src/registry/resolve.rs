@@ -12,7 +12,7 @@ use crate::call::{Arguments, CALL_TOOL, ToolCall};
 use crate::schema::messages::bare_name;
 use crate::tool::ToolEntry;
 
-/// Returns the tool for a call: one of [`ENTRIES`](super::deferred::ENTRIES), a deferred tool, or in a lenient registry the
+/// Returns the tool for a call: one of [`entries`](super::deferred::entries), a deferred tool, or in a lenient registry the
 /// tool whose name is a part of the given one. Changes the call to a call of that tool.
 #[cold]
 pub(super) fn resolve(

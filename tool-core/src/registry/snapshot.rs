@@ -243,8 +243,8 @@ impl Snapshot {
     /// the two that find and call the others.
     pub(super) fn listed(&self) -> Vec<ToolEntry> {
         let tools = self.tools().iter().filter(|tool| !tool.is_deferred());
-        let more = self.has_deferred().then_some(&deferred::ENTRIES);
-        tools.chain(more.into_iter().flatten()).cloned().collect()
+        let more = self.has_deferred().then(deferred::entries);
+        tools.cloned().chain(more.into_iter().flatten()).collect()
     }
 
     /// Returns the tool with this name that finds or calls deferred ones, or waits for calls in the background.
@@ -252,8 +252,8 @@ impl Snapshot {
         if name == WAIT_FOR_RESULTS {
             return self.has_background().then(background::entry);
         }
-        let entries = self.has_deferred().then_some(&deferred::ENTRIES)?;
-        entries.iter().find(|entry| entry.name == name).cloned()
+        let mut entries = self.has_deferred().then(deferred::entries)?.into_iter();
+        entries.find(|tool| tool.name == name)
     }
 
     /// Returns the tools that match a query best, the best first.
