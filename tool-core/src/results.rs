@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use std::future::ready;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::runtime::{BoxFuture, HAS_CLOCK};
@@ -340,22 +340,16 @@ impl MemoryResults {
         self
     }
 
-    /// Changes the results after those that are beyond the limits are removed.
-    fn with<T>(&self, change: impl FnOnce(&mut VecDeque<Kept>) -> T) -> T {
-        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-        self.remove_old(&mut results);
-        change(&mut results)
+    fn results(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns which of the results were kept.
+    /// Removes the results that are beyond the limits. Returns which were kept, the newest first.
     fn remove_old(&self, results: &mut VecDeque<Kept>) -> Vec<bool> {
         let sizes = results.iter().map(|kept| {
             let age = kept.since.map(|since| since.elapsed());
-            (
-                kept.scope.clone(),
-                age.unwrap_or_default(),
-                kept.text.len() as u64,
-            )
+            let bytes = kept.text.len() as u64;
+            (&kept.scope, age.unwrap_or_default(), bytes)
         });
         let kept = self.limits.kept(&sizes.collect::<Vec<_>>());
         let mut stays = kept.iter();
@@ -378,10 +372,9 @@ impl ResultStore for MemoryResults {
                 text: text.into(),
                 since: HAS_CLOCK.then(Instant::now),
             };
-            self.with(|results| {
-                results.push_front(new);
-                self.limits.check_newest(&self.remove_old(results))
-            })
+            let mut results = self.results();
+            results.push_front(new);
+            self.limits.check_newest(&self.remove_old(&mut results))
         });
         Box::pin(ready(put))
     }
@@ -392,15 +385,15 @@ impl ResultStore for MemoryResults {
         handle: &str,
     ) -> BoxFuture<Result<Option<Arc<str>>, ResultStoreError>> {
         let is_it = |kept: &&Kept| kept.scope == *scope && kept.handle == handle;
-        let found = self.with(|results| {
-            let found = results.iter().find(is_it);
-            found.map(|kept| Arc::clone(&kept.text))
-        });
-        Box::pin(ready(Ok(found)))
+        let mut results = self.results();
+        self.remove_old(&mut results);
+        let found = results.iter().find(is_it);
+        let text = found.map(|kept| Arc::clone(&kept.text));
+        Box::pin(ready(Ok(text)))
     }
 
     fn remove(&self, scope: &ResultScope) -> BoxFuture<Result<(), ResultStoreError>> {
-        self.with(|results| results.retain(|kept| kept.scope != *scope));
+        self.results().retain(|kept| kept.scope != *scope);
         Box::pin(ready(Ok(())))
     }
 }

@@ -55,7 +55,7 @@ impl Inbox for Conversations {
 }
 
 impl Conversations {
-    /// Decides on a call; `None` if there is no such run.
+    /// Decides on a call. Returns `None` if the run does not exist.
     async fn decide_on(
         &self,
         run: &str,

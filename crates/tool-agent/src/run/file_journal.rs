@@ -236,7 +236,7 @@ impl RunFile {
             return Ok(false);
         }
         let (folder, name) = self.parts();
-        // From here on there is no run, so that it needs no marks. Once the file is gone, they may be those of a new run.
+        // An empty file is no run. Its marks go before the file, because then a new run with this id may have its own.
         let emptied = file.set_len(0).and_then(|()| file.sync_data());
         emptied.map_err(|error| failed(&self.0, error))?;
         Index::of(folder).remove_others(RunState::Idle, name);

@@ -1,8 +1,8 @@
 //! Marks of runs, so that a list of the runs in a state opens no others.
 //!
 //! A run that waits or is unfinished has an empty file in the folder of its state. It is created before the line that brings
-//! the run into the state, and removed after the line that brings it into another. So a crash may leave a mark that is no
-//! longer true, but never a run without its mark, and a list only has to ask the runs with a mark for their state.
+//! the run into the state, and removed after the line that brings it into another. So a crash may leave a stale
+//! mark, but never a run without its mark, and a list reads the state of the marked runs alone.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -46,7 +46,7 @@ impl Index {
         sync_folder(&folder)
     }
 
-    /// Removes the marks of a run for other states. If that fails, they are only no longer true.
+    /// Removes the marks of a run for other states. If that fails, they are stale, which is harmless.
     pub(super) fn remove_others(&self, state: RunState, name: &OsStr) {
         for (other, folder) in FOLDERS {
             if other != state {
