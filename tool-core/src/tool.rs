@@ -679,14 +679,14 @@ mod tests {
 
     /// Rolls a die.
     #[crate::tool(unlinked)]
-    fn roll() -> u8 {
-        4
+    fn roll(sides: u8) -> u8 {
+        sides
     }
 
     /// Tosses a coin.
     #[crate::tool(unlinked)]
-    fn toss() -> bool {
-        true
+    fn toss(is_fair: bool) -> bool {
+        is_fair
     }
 
     /// The compiler may place the constant of an entry several times.
