@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::Result;
 use crate::cargo::{built, home, output};
 use crate::figures::{Figures, rounded, save, set};
-use crate::instructions::{difference, is_available};
+use crate::instructions::{counted, is_available};
 use crate::leaf::{Leaf, workspace_dependency};
 use crate::times::{ROUNDS, time};
 
@@ -57,7 +57,7 @@ pub fn measure() -> Result<()> {
     note("list mcp, bytes", list.len() as f64);
     for case in CASES {
         if is_available() {
-            let instructions = difference(&counts, case, 2)?;
+            let instructions = counted(&counts, case, 2)?;
             note(&format!("{case}, instructions"), instructions.round());
         }
         let mut rounds = Vec::new();

@@ -20,19 +20,6 @@ pub fn run() -> Result<ExitCode> {
     let committed = committed.get(name).ok_or("no committed figures")?;
     let mut figures = Figures::new();
     instructions::of(Contender::ToolCore, &mut figures)?;
-    let is_grown = |case: &str, now: f64| {
-        committed
-            .get(case)
-            .is_some_and(|before| now / before > GROWTH)
-    };
-    if figures[name].iter().any(|(case, &now)| is_grown(case, now)) {
-        // Look-ups hash with random numbers, so that their counts scatter: the least of two runs counts.
-        let mut again = Figures::new();
-        instructions::of(Contender::ToolCore, &mut again)?;
-        for (case, now) in figures.entry(name.into()).or_default() {
-            *now = now.min(again[name][case]);
-        }
-    }
 
     let mut grown = Vec::new();
     println!("{:<24}{:>12}{:>12}{:>9}", "case", "committed", "now", "");

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::Result;
 use crate::cargo::{built, cases, output};
 use crate::figures::{Figures, save, set};
-use crate::instructions::{difference, is_available};
+use crate::instructions::{counted, is_available};
 
 pub fn measure() -> Result<()> {
     if !is_available() {
@@ -25,7 +25,7 @@ pub fn of(figures: &mut Figures) -> Result<()> {
     };
     let counts = built("counts", "dynamic", &[])?;
     for case in cases(&counts)? {
-        note(&case, difference(&counts, &case, 20)?);
+        note(&case, counted(&counts, &case, 20)?);
     }
     let said = output(&mut Command::new(built("memory", "dynamic", &[])?))?;
     for line in said.lines() {

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::Result;
 use crate::cargo::{built, cases, output};
 use crate::figures::{Figures, rounded, save, set};
-use crate::instructions::{difference, is_available};
+use crate::instructions::{counted, is_available};
 
 pub fn measure() -> Result<()> {
     if !is_available() {
@@ -15,7 +15,7 @@ pub fn measure() -> Result<()> {
     let mut figures = Figures::new();
     let counts = built("counts", "journals", &[])?;
     for case in cases(&counts)? {
-        let count = difference(&counts, &case, 100)?;
+        let count = counted(&counts, &case, 100)?;
         eprintln!("{case}: {count:.0}");
         set(&mut figures, "tool-core", &case, count.round());
     }

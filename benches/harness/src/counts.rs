@@ -1,7 +1,4 @@
 //! Repeats one case a given number of times, under callgrind.
-//!
-//! Two runs that differ only in the number of repeats differ only in the instructions of the
-//! repeats, whatever start-up costs.
 
 use crate::{Contender, cases, work};
 
@@ -22,14 +19,7 @@ pub fn main<C: Contender>() {
             let list = C::start().list(&next("a form"));
             print!("{}", String::from_utf8(list).expect("UTF-8"));
         }
-        case => {
-            let repeats: usize = next("repeats").parse().expect("a number of repeats");
-            let mut work = work::<C>(case);
-            for _ in 0..repeats {
-                (work.run)();
-            }
-            println!("{}", work.of);
-        }
+        case => work::<C>(case).count(&next("repeats")),
     }
 }
 

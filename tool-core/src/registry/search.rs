@@ -67,7 +67,7 @@ impl SearchIndex {
     /// Removes the tools that are not among these, and adds the others. The index is then the same as a new one.
     fn follow(&mut self, tools: &[ToolEntry]) {
         let ids: Vec<_> = tools.iter().map(ToolEntry::id).collect();
-        let places: HashMap<_, _> = ids.iter().map(|id| id.address).zip(0..).collect();
+        let places: HashMap<_, _, NameHash> = ids.iter().map(|id| id.address).zip(0..).collect();
         let place = |id: &EntryId| places.get(&id.address).copied();
         let moved: Vec<Option<u32>> = self.tools.iter().map(place).collect();
         self.words.retain(|_, postings| {
@@ -144,16 +144,15 @@ impl SearchIndex {
         // sorted.
         let mut best = BinaryHeap::new();
         for (tool, score) in scores.into_iter().enumerate() {
-            if score > 0.0 && is_included(tool) {
-                // The bits of positive numbers have their order.
-                let found = (Reverse(score.to_bits()), tool);
-                if best.len() < limit {
-                    best.push(found);
-                } else if let Some(mut worst) = best.peek_mut()
-                    && found < *worst
-                {
-                    *worst = found;
+            // The bits of positive numbers have their order.
+            let found = (Reverse(score.to_bits()), tool);
+            let is_full = best.len() == limit;
+            let is_better = !is_full || best.peek().is_some_and(|worst| found < *worst);
+            if score > 0.0 && is_better && is_included(tool) {
+                if is_full {
+                    best.pop();
                 }
+                best.push(found);
             }
         }
         let best = best.into_sorted_vec();

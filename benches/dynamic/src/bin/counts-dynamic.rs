@@ -10,10 +10,5 @@ fn main() {
         }
         return;
     }
-    let repeats: usize = next("repeats").parse().expect("a number of repeats");
-    let mut work = with_dynamic::work(&case);
-    for _ in 0..repeats {
-        (work.run)();
-    }
-    println!("{}", work.of);
+    with_dynamic::work(&case).count(&next("repeats"));
 }

@@ -10,11 +10,6 @@ fn main() {
         }
         return;
     }
-    let repeats: usize = next("repeats").parse().expect("a number of repeats");
     let folder = with_journals::Folder::new();
-    let mut work = with_journals::work(&case, &folder);
-    for _ in 0..repeats {
-        (work.run)();
-    }
-    println!("{}", work.of);
+    with_journals::work(&case, &folder).count(&next("repeats"));
 }
