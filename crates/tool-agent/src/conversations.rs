@@ -474,20 +474,37 @@ impl Conversation {
         decision: Decision,
         user: &str,
     ) -> Result<(), ConversationError> {
-        let own = self.clone();
-        let (fingerprint, user) = (fingerprint.to_owned(), user.to_owned());
+        let decisions = vec![(fingerprint.to_owned(), decision)];
+        let decided = self.decide_all(decisions, user).await.pop();
+        decided.unwrap_or(Err(ConversationError::Busy))
+    }
+
+    /// Decides on several pending calls, by their fingerprints, before the conversation continues. So the allowed calls run at
+    /// the same time. Returns the result of each decision, or nothing if the runtime is shutting down.
+    pub(crate) async fn decide_all(
+        &self,
+        decisions: Vec<(String, Decision)>,
+        user: &str,
+    ) -> Vec<Result<(), ConversationError>> {
+        let (own, user) = (self.clone(), user.to_owned());
         let deciding = async move {
             let mut run = Arc::clone(&own.inner.run).lock_owned().await;
             let agent = &own.shared.agent;
-            let deciding = agent.decide(&mut run, &fingerprint, decision, user);
-            let decided = caught(deciding).await;
-            own.shared.mend(&mut run, decided).await?;
-            drop(own.drive(run, None));
-            Ok(())
+            let mut all = Vec::new();
+            for (fingerprint, decision) in decisions {
+                let deciding = agent.decide(&mut run, &fingerprint, decision, &*user);
+                let decided = caught(deciding).await;
+                let decided = own.shared.mend(&mut run, decided).await;
+                all.push(decided.map_err(ConversationError::from));
+            }
+            if all.iter().any(Result::is_ok) {
+                drop(own.drive(run, None));
+            }
+            all
         };
-        // Spawned, so that the call runs even if this future is dropped after the decision.
+        // Spawned, so that the calls run even if this future is dropped after a decision.
         let decided = tokio::spawn(in_this_span(deciding)).await;
-        decided.unwrap_or(Err(ConversationError::Busy))
+        decided.unwrap_or_default()
     }
 
     /// Returns the requests of the last response that are not calls and still have no answer; see

@@ -14,6 +14,7 @@ pub mod ag_ui;
 pub mod ai_sdk;
 mod turn;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::stream::{self, BoxStream};
@@ -21,7 +22,7 @@ use futures_util::{Stream, StreamExt};
 use tool_core::hooks::Decision;
 
 use crate::conversations::{Conversation, ConversationError, Update, in_this_span};
-use crate::transcript::{Shown, Transcript};
+use crate::transcript::Shown;
 
 use self::turn::{Piece, Turn};
 
@@ -51,8 +52,8 @@ async fn reply(
     }
 }
 
-/// Decides on calls, and then writes the rest of the turn. As a call runs before the next decision is made, the answer
-/// begins before that, and the decisions are made even if the front end hangs up.
+/// Decides on calls, and then writes the rest of the turn. As decisions wait while other calls are running, the answer begins
+/// before that, and the decisions are made even if the front end hangs up.
 fn encode_after<E: Encoder>(
     conversation: &Conversation,
     deciding: impl Future<Output = (Turn, E)> + Send + 'static,
@@ -67,23 +68,31 @@ fn encode_after<E: Encoder>(
     events.flatten().boxed()
 }
 
-/// Decides on the call of a transcript with this fingerprint. Does nothing if none waits with it. Returns the reason if the
-/// decision is refused.
+/// Decides on calls by their fingerprints. Those on calls that do not wait count for nothing. Returns the refused ones, with the reasons.
 async fn decide(
     conversation: &Conversation,
-    transcript: &Transcript,
-    fingerprint: &str,
-    decision: Decision,
+    mut decisions: Vec<(String, Decision)>,
     user: &str,
-) -> Option<String> {
-    let entries = transcript.entries().iter();
-    let mut holds = entries.filter_map(|entry| match &entry.shown {
-        Shown::Call(call) => call.hold.as_ref(),
-        _ => None,
-    });
-    holds.find(|hold| hold.fingerprint == fingerprint)?;
-    let decided = conversation.decide(fingerprint, decision, user).await;
-    decided.err().map(|error| error.publish())
+) -> Vec<(String, String)> {
+    let transcript = conversation.transcript();
+    let holds = transcript
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.shown {
+            Shown::Call(call) => call.hold.as_ref(),
+            _ => None,
+        });
+    let waiting: HashSet<_> = holds.map(|hold| &hold.fingerprint).collect();
+    decisions.retain(|(fingerprint, _)| waiting.contains(fingerprint));
+    let fingerprints: Vec<_> = decisions
+        .iter()
+        .map(|(fingerprint, _)| fingerprint.clone())
+        .collect();
+    let decided = conversation.decide_all(decisions, user).await;
+    let decided = fingerprints.into_iter().zip(decided);
+    let refused =
+        decided.filter_map(|(fingerprint, decided)| Some((fingerprint, decided.err()?.publish())));
+    refused.collect()
 }
 
 /// Writes what followers of a conversation get, to the end of a turn. Returns the data of server-sent events.

@@ -1,7 +1,7 @@
 //! A chat service with a scripted model and routes for front ends.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -11,7 +11,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::{Stream, StreamExt, future, stream};
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{Barrier, Semaphore};
 use tool_agent::Agent;
 use tool_agent::conversations::{Conversation, ConversationError, Conversations};
 use tool_agent::dialects::OpenAiChat;
@@ -55,6 +55,14 @@ fn pay(cents: u32, #[param(secret)] pin: String) -> String {
     format!("paid {cents} with {} digits", pin.len())
 }
 
+/// Meets another call of this tool.
+#[tool(destructive, parallel)]
+async fn meet() -> &'static str {
+    static BOTH: LazyLock<Barrier> = LazyLock::new(|| Barrier::new(2));
+    BOTH.wait().await;
+    "met"
+}
+
 /// Answers by the last message. Waits at `…` until a test goes on.
 #[derive(Clone)]
 pub struct Script {
@@ -88,6 +96,12 @@ impl Script {
                 let text = vec![say("I pay.")];
                 [text, pay(0, "700").into(), pay(1, "800").into()].concat()
             }
+            "meet" => vec![
+                call(0, "meet"),
+                piece(0, "{}"),
+                call(1, "meet"),
+                piece(1, "{}"),
+            ],
             "think" => vec![
                 json!({"reasoning_content": "Hm, "}),
                 json!({"reasoning_content": "yes."}),
@@ -153,7 +167,7 @@ impl Model for Script {
 pub fn conversations() -> (Conversations, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let registry = Registry::builder()
-        .tools(tools![find_weather, draw_chart, pay])
+        .tools(tools![find_weather, draw_chart, pay, meet])
         .before(async |hook| match hook.tool.annotations.read_only {
             Some(true) => Gate::Allow,
             _ => Gate::confirm("it costs money"),

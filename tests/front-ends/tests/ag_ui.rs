@@ -1,5 +1,7 @@
 //! The events of AG-UI, case by case. The folder `judges` has its own client read them.
 
+use std::time::Duration;
+
 use front_ends::{USER, conversations};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -93,6 +95,24 @@ async fn a_call_that_waits_is_an_interrupt() {
     assert_eq!(events[1]["type"], "TOOL_CALL_RESULT");
     assert!(!events[1]["content"].as_str().unwrap().contains("paid"));
     assert_eq!(events.last().unwrap()["outcome"]["type"], "success");
+}
+
+/// One after the other would wait for ever.
+#[tokio::test]
+async fn calls_that_are_allowed_together_run_together() {
+    let conversation = new().await;
+    let events = post(&conversation, say("meet")).await;
+    let interrupts = events.last().unwrap()["outcome"]["interrupts"].as_array();
+    let resume = interrupts.unwrap().iter().map(|interrupt| {
+        let payload = json!({"approved": true});
+        json!({"interruptId": interrupt["id"], "status": "resolved", "payload": payload})
+    });
+    let messages = json!([{"id": "m", "role": "user", "content": "meet"}]);
+    let input = json!({"messages": messages, "resume": resume.collect::<Vec<_>>()});
+    let events = tokio::time::timeout(Duration::from_secs(60), post(&conversation, input)).await;
+    let events = events.expect("the calls meet");
+    let results = events.iter().filter(|event| event["content"] == "met");
+    assert_eq!(results.count(), 2, "{events:#?}");
 }
 
 #[tokio::test]

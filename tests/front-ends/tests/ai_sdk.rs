@@ -1,5 +1,7 @@
 //! The chunks of the AI SDK's UI message stream, case by case. The folder `judges` has its own packages read them.
 
+use std::time::Duration;
+
 use front_ends::{USER, conversations};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -188,6 +190,19 @@ async fn calls_wait_for_decisions_and_the_same_message_goes_on() {
     // The same decisions again count for nothing, and the page gets what it lacks.
     let again = post(&conversation, &[say("pay twice"), message]).await;
     assert_eq!(kinds(&again), kinds(&rest));
+}
+
+/// One after the other would wait for ever.
+#[tokio::test]
+async fn calls_that_are_allowed_together_run_together() {
+    let (_, conversation) = new().await;
+    let chunks = post(&conversation, &[say("meet")]).await;
+    let messages = [decided(&chunks, &[true, true])];
+    let rest = post(&conversation, &messages);
+    let rest = tokio::time::timeout(Duration::from_secs(60), rest).await;
+    let rest = rest.expect("the calls meet");
+    let outputs = rest.iter().filter(|chunk| chunk["output"] == "met");
+    assert_eq!(outputs.count(), 2, "{rest:#?}");
 }
 
 #[tokio::test]

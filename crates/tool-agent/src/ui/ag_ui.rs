@@ -191,8 +191,9 @@ impl Request {
     /// Does what the front end asks for in the name of a user, and returns the answer: the data of server-sent events.
     ///
     /// A text is a [reply](Conversation::reply) once the conversation rests, and a decision is
-    /// [decided](Conversation::decide). Decisions are made even if the answer is dropped, and those on calls that do not
-    /// wait any more count for nothing. If a decision is refused, the answer ends with the reason.
+    /// [decided](Conversation::decide). The conversation continues once all decisions are made. They are made even if the answer
+    /// is dropped, and decisions on calls that do not wait any more count for nothing. If one is refused, the answer ends
+    /// with the reason.
     ///
     /// ```
     /// use futures_util::Stream;
@@ -253,20 +254,17 @@ async fn decide_all(
     answers: Vec<Answer>,
     user: &str,
 ) -> Option<String> {
-    let transcript = conversation.transcript();
-    let mut problem = None;
-    for answer in answers {
+    let decisions = answers.into_iter().map(|answer| {
         let is_approved = answer.status == "resolved" && answer.payload["approved"] == true;
         let decision = if is_approved {
             Decision::Allow
         } else {
             Decision::deny(answer.payload["reason"].as_str().unwrap_or_default())
         };
-        let id = &answer.interrupt_id;
-        let refused = decide(conversation, &transcript, id, decision, user).await;
-        problem = problem.or(refused);
-    }
-    problem
+        (answer.interrupt_id, decision)
+    });
+    let refused = decide(conversation, decisions.collect(), user).await;
+    refused.into_iter().next().map(|(_, reason)| reason)
 }
 
 /// Writes entries as the messages of a front end.

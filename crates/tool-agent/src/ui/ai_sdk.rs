@@ -242,8 +242,9 @@ impl Request {
     /// last of which is `[DONE]`.
     ///
     /// A text is a [reply](Conversation::reply) once the conversation rests, a decision goes to
-    /// [`decide`](Conversation::decide), and another try is a [retry](Conversation::retry). Decisions are made even if the answer is dropped, and those on calls that do not
-    /// wait any more count for nothing. If a decision is refused, the answer asks again and ends with the reason.
+    /// [`decide`](Conversation::decide), and another try is a [retry](Conversation::retry). The conversation continues once all
+    /// decisions are made. They are made even if the answer is dropped, and decisions on calls that do not wait any more count
+    /// for nothing. If one is refused, the answer asks again and ends with the reason.
     ///
     /// ```
     /// use futures_util::Stream;
@@ -304,9 +305,8 @@ async fn decide_all(
     parts: Vec<Part>,
     user: &str,
 ) -> (HashMap<String, SentCall>, Option<String>) {
-    let transcript = conversation.transcript();
     let mut calls = HashMap::new();
-    let mut problem = None;
+    let mut decisions = Vec::new();
     for part in parts {
         let Some(key) = part.tool_call_id else {
             continue;
@@ -318,22 +318,26 @@ async fn decide_all(
             ..SentCall::default()
         };
         if let Some(approval) = part.approval {
-            let mut refused = None;
             if let Some(is_approved) = approval.approved {
                 let decision = if is_approved {
                     Decision::Allow
                 } else {
                     Decision::deny(approval.reason.unwrap_or_default())
                 };
-                refused = decide(conversation, &transcript, &approval.id, decision, user).await;
+                decisions.push((approval.id.clone(), decision));
             }
-            // The page takes a refused decision for an answer.
-            call.asked = refused.is_none().then_some(approval.id);
-            problem = problem.or(refused);
+            call.asked = Some(approval.id);
         }
         calls.insert(key, call);
     }
-    (calls, problem)
+    let refused = decide(conversation, decisions, user).await;
+    for call in calls.values_mut() {
+        // The page takes a refused decision for an answer.
+        let is_refused = |asked: &mut String| refused.iter().any(|(id, _)| id == asked);
+        call.asked.take_if(is_refused);
+    }
+    let problem = refused.into_iter().next();
+    (calls, problem.map(|(_, reason)| reason))
 }
 
 /// Continues the answer of a conversation for a page that was loaded again, or whose connection broke. Returns `None`
