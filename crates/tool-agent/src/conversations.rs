@@ -476,16 +476,16 @@ impl Conversation {
     ) -> Result<(), ConversationError> {
         let decisions = vec![(fingerprint.to_owned(), decision)];
         let decided = self.decide_all(decisions, user).await.pop();
-        decided.unwrap_or(Err(ConversationError::Busy))
+        decided.map_or(Err(ConversationError::Busy), |(_, decided)| decided)
     }
 
     /// Decides on several pending calls, by their fingerprints, before the conversation continues. So the allowed calls run at
-    /// the same time. Returns the result of each decision, or nothing if the runtime is shutting down.
+    /// the same time. Returns the result of each decision after its fingerprint, or nothing if the runtime is shutting down.
     pub(crate) async fn decide_all(
         &self,
         decisions: Vec<(String, Decision)>,
         user: &str,
-    ) -> Vec<Result<(), ConversationError>> {
+    ) -> Vec<(String, Result<(), ConversationError>)> {
         let (own, user) = (self.clone(), user.to_owned());
         let deciding = async move {
             let mut run = Arc::clone(&own.inner.run).lock_owned().await;
@@ -495,9 +495,9 @@ impl Conversation {
                 let deciding = agent.decide(&mut run, &fingerprint, decision, &*user);
                 let decided = caught(deciding).await;
                 let decided = own.shared.mend(&mut run, decided).await;
-                all.push(decided.map_err(ConversationError::from));
+                all.push((fingerprint, decided.map_err(ConversationError::from)));
             }
-            if all.iter().any(Result::is_ok) {
+            if all.iter().any(|(_, decided)| decided.is_ok()) {
                 drop(own.drive(run, None));
             }
             all

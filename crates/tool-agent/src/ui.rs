@@ -68,30 +68,23 @@ fn encode_after<E: Encoder>(
     events.flatten().boxed()
 }
 
-/// Decides on calls by their fingerprints. Those on calls that do not wait count for nothing. Returns the refused ones, with the reasons.
+/// Decides on calls by their fingerprints. Decisions on calls that do not wait count for nothing. Returns the fingerprints of
+/// refused ones, each with the reason.
 async fn decide(
     conversation: &Conversation,
     mut decisions: Vec<(String, Decision)>,
     user: &str,
 ) -> Vec<(String, String)> {
     let transcript = conversation.transcript();
-    let holds = transcript
-        .entries()
-        .iter()
-        .filter_map(|entry| match &entry.shown {
-            Shown::Call(call) => call.hold.as_ref(),
-            _ => None,
-        });
-    let waiting: HashSet<_> = holds.map(|hold| &hold.fingerprint).collect();
+    let entries = transcript.entries().iter();
+    let holds = entries.filter_map(|entry| match &entry.shown {
+        Shown::Call(call) => Some(&call.hold.as_ref()?.fingerprint),
+        _ => None,
+    });
+    let waiting: HashSet<_> = holds.collect();
     decisions.retain(|(fingerprint, _)| waiting.contains(fingerprint));
-    let fingerprints: Vec<_> = decisions
-        .iter()
-        .map(|(fingerprint, _)| fingerprint.clone())
-        .collect();
-    let decided = conversation.decide_all(decisions, user).await;
-    let decided = fingerprints.into_iter().zip(decided);
-    let refused =
-        decided.filter_map(|(fingerprint, decided)| Some((fingerprint, decided.err()?.publish())));
+    let decided = conversation.decide_all(decisions, user).await.into_iter();
+    let refused = decided.filter_map(|(id, decided)| Some((id, decided.err()?.publish())));
     refused.collect()
 }
 
