@@ -4,7 +4,7 @@
 //! The server's [`Conversation`] is the truth: of a request, only the last text of
 //! the user and the decisions count, however the page changed the messages before them. The agent's
 //! [policy](crate::Agent::may_decide) rules on the decisions. What is sent has no secrets, as in a
-//! [`Transcript`].
+//! [`Transcript`](crate::transcript::Transcript).
 //!
 //! The items of each stream are the data of server-sent events, which any web framework sends. The stream ends when the
 //! conversation rests: at its answer, an error, or calls that wait for decisions. A page that hangs up ends its stream
