@@ -307,8 +307,8 @@ async fn a_tool_that_is_held_back_says_so() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Compiles a package with a module for each list in the folder `TOOL_LISTS`: files with an array of tools, as
-/// servers list them.
+/// Compiles a package with a module for each list in the folder `TOOL_LISTS`: files with an array of tools, as servers list
+/// them, or what `pin` writes.
 #[test]
 fn the_lists_of_real_servers_compile() {
     let Some(folder) = std::env::var_os("TOOL_LISTS") else {
@@ -322,10 +322,17 @@ fn the_lists_of_real_servers_compile() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        let Ok(Value::Array(tools)) = serde_json::from_str(&text) else {
+        let list = serde_json::from_str::<Value>(&text).unwrap_or_default();
+        let Some(tools) = list.get("tools").unwrap_or(&list).as_array() else {
             continue;
         };
-        let name = path.file_stem().unwrap().to_str().unwrap();
+        let (name, _) = path
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .split_once('.')
+            .unwrap();
         count += tools.len();
         let file = format!("{name}.tools.json");
         std::fs::write(package.join(&file), json!({"tools": tools}).to_string()).unwrap();

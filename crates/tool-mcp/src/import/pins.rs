@@ -34,6 +34,7 @@ pub(super) fn hash(object: &Map<String, Value>, keys: &[&str]) -> String {
 
 impl Pin {
     pub(super) fn of(tool: &Map<String, Value>) -> Pin {
+        let tool = &steady(tool);
         let meta = tool.get("_meta").and_then(Value::as_object);
         let meta = meta.filter(|meta| meta.contains_key("ui"));
         Pin {
@@ -57,6 +58,28 @@ impl Pin {
         let changed = pairs.into_iter().filter(|(_, old, new)| old != new);
         changed.map(|(name, _, _)| name).collect()
     }
+}
+
+/// Returns a tool with the items of defaults such as `"labels,status"` in order: a server that joins a set lists them in
+/// another order each time it starts (mcp-atlassian, November 2026).
+fn steady(tool: &Map<String, Value>) -> Map<String, Value> {
+    fn sort(value: &mut Value) {
+        match value {
+            Value::Object(members) => members.iter_mut().for_each(|(key, value)| match value {
+                Value::String(text) if key == "default" => {
+                    let mut items: Vec<_> = text.split(',').collect();
+                    items.sort_unstable();
+                    *text = items.join(",");
+                }
+                _ => sort(value),
+            }),
+            Value::Array(items) => items.iter_mut().for_each(sort),
+            _ => {}
+        }
+    }
+    let mut tool = tool.clone();
+    tool.values_mut().for_each(sort);
+    tool
 }
 
 /// The file: the accepted tools of one server as it lists them, by name.
@@ -92,7 +115,7 @@ impl Pins {
             .into_iter()
             .collect();
         tool.extend(meta.into_iter().chain(kept));
-        self.0.insert(name, tool);
+        self.0.insert(name, steady(&tool));
     }
 
     /// Reads the file. `None` if there is none.
@@ -167,6 +190,20 @@ mod tests {
             json!({"inputSchema": {"b": [1, 2], "a": 1}, "description": "d", "x": 1, "_meta": {"x": 1}}),
         );
         assert_eq!(one, other);
+    }
+
+    #[test]
+    fn the_order_of_items_in_a_default_does_not_matter() {
+        let of =
+            |default: &str| json!({"inputSchema": {"properties": {"a": {"default": default}}}});
+        assert_eq!(pin(of("b,a")), pin(of("a,b")));
+        assert_ne!(pin(of("b,a")), pin(of("a,b,c")));
+        let file = |default: &str| {
+            let mut pins = Pins::default();
+            pins.insert("a", of(default).as_object().unwrap());
+            pins.to_string()
+        };
+        assert_eq!(file("b,a"), file("a,b"));
     }
 
     #[test]
