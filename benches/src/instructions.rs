@@ -43,6 +43,7 @@ pub fn of(contender: Contender, figures: &mut Figures) -> Result<()> {
         if case.starts_with("list ") && case.matches(' ').count() > 1 {
             continue;
         }
+        // The loop and callgrind's switch take some instructions, which many repeats of a small case outweigh.
         let small = [
             "flat", "nested", "text", "none", "refused", "validate", "pieces", "long",
         ];

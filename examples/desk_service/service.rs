@@ -293,7 +293,7 @@ async fn create(State(desk): Shared, Extension(user): Extension<User>) -> Result
     Ok(id)
 }
 
-/// What a user does in their own conversation.
+/// An action of a user in their own conversation.
 #[derive(Deserialize)]
 #[serde(tag = "do", content = "with", rename_all = "snake_case")]
 enum Action {

@@ -20,7 +20,7 @@ impl Work {
         }
     }
 
-    /// What callgrind collects: it knows this function by its name.
+    /// Runs the repeats. callgrind collects this function alone, and finds it by its name.
     #[inline(never)]
     fn repeat_counted(&mut self, repeats: usize) {
         for _ in 0..repeats {

@@ -486,6 +486,10 @@ impl Conversation {
         decisions: Vec<(String, Decision)>,
         user: &str,
     ) -> Vec<(String, Result<(), ConversationError>)> {
+        // Nothing to wait for.
+        if decisions.is_empty() {
+            return Vec::new();
+        }
         let (own, user) = (self.clone(), user.to_owned());
         let deciding = async move {
             let mut run = Arc::clone(&own.inner.run).lock_owned().await;

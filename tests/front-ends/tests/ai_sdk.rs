@@ -205,6 +205,26 @@ async fn calls_that_are_allowed_together_run_together() {
     assert_eq!(outputs.count(), 2, "{rest:#?}");
 }
 
+/// A page that posts old decisions again does not wait until the conversation rests.
+#[tokio::test]
+async fn old_decisions_do_not_delay_the_stream() {
+    let (all, gate) = conversations();
+    let run = Run::builder("chat-1").owner(USER).build();
+    let conversation = all.create(run).await.unwrap();
+    let chunks = post(&conversation, &[say("pay")]).await;
+    let message = decided(&chunks, &[true]);
+    post(&conversation, std::slice::from_ref(&message)).await;
+    let slow = request(&[say("slow")]).unwrap();
+    let mut slow = slow.answer(&conversation, USER).await.unwrap();
+    while !slow.next().await.unwrap().contains("two") {}
+    let again = request(&[message]).unwrap();
+    let mut again = again.answer(&conversation, USER).await.unwrap();
+    let first = tokio::time::timeout(Duration::from_secs(60), again.next()).await;
+    let first = first.expect("the stream begins while the model answers");
+    assert!(first.unwrap().contains("start"));
+    gate.add_permits(1);
+}
+
 #[tokio::test]
 async fn decisions_are_made_although_the_page_hangs_up() {
     let (_, conversation) = new().await;

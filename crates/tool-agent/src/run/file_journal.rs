@@ -236,7 +236,8 @@ impl RunFile {
             return Ok(false);
         }
         let (folder, name) = self.parts();
-        // An empty file is no run. Its marks go before the file, because then a new run with this id may have its own.
+        // An empty file counts as no run. The marks are removed before the file: once it is gone, a new run with this id may
+        // write its own.
         let emptied = file.set_len(0).and_then(|()| file.sync_data());
         emptied.map_err(|error| failed(&self.0, error))?;
         Index::of(folder).remove_others(RunState::Idle, name);

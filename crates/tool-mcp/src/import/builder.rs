@@ -154,8 +154,8 @@ impl ImportBuilder {
     /// Keeps the names, descriptions, schemas and annotations of the tools in a JSON file. The
     /// first connection accepts all tools and writes the file. Later, a tool that is new or changed is
     /// not added to the registry, and removed from it, until a person [accepts](crate::Import::accept) it. The order of
-    /// keys does not count, nor that of the items of a default such as `"labels,status"`, because some servers list them
-    /// in another order each time they start. Each server needs its own file. [`client!`](crate::client!) makes functions of it.
+    /// keys is ignored, and so is the order of the items in a default such as `"labels,status"`, because some servers change it
+    /// at each start. Each server needs its own file. [`client!`](crate::client!) makes functions of it.
     ///
     /// A file that can't be read is an error, and accepts nothing.
     ///
